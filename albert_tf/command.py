@@ -1,0 +1,128 @@
+"""How every command starts and ends: flags first, one line for the user's mistakes, exit codes 0, 1, 2, 130."""
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+
+from absl import app, flags, logging
+
+from albert_tf.errors import InputError
+
+EXIT_BAD_INPUT = 1
+EXIT_WRONG_FLAGS = 2
+EXIT_INTERRUPTED = 130
+
+# tf.errors classes that tell of files and records, not of faults in a graph; see `_describe_tensorflow_error`.
+_FILE_ERRORS = {
+    "NotFoundError": "not found",
+    "PermissionDeniedError": "permission denied",
+    "FailedPreconditionError": "not usable as a file here",
+    "DataLossError": "the file is damaged",
+    "ResourceExhaustedError": "no room left",
+    "UnimplementedError": "this kind of path cannot be used here",
+}
+
+
+def run(main: Callable[..., None], positional: str | None = None) -> None:
+    """Runs a command: parses the flags, then calls `main`, and never returns.
+
+    Args:
+        main: takes no arguments, or, with `positional`, the list of the command line's other words.
+        positional: what the words that are no flags mean, for example "text". None: such words are an error.
+
+    Exit codes: 0 done; 1 the input was at fault (one line on stderr); 2 wrong flags; 130 interrupted.
+    """
+
+    def start(arguments: list[str]) -> None:
+        words = arguments[1:]
+        if words and positional is None:
+            _fail(f"unexpected argument {words[0]!r}; every option is a flag, --name=value", EXIT_WRONG_FLAGS)
+        try:
+            main(words) if positional is not None else main()
+        except InputError as error:
+            _fail(str(error), EXIT_BAD_INPUT)
+        except OSError as error:
+            _fail(_describe_os_error(error), EXIT_BAD_INPUT)
+        except KeyboardInterrupt:
+            _fail("interrupted", EXIT_INTERRUPTED)
+        except Exception as error:
+            message = _describe_tensorflow_error(error)
+            if message is None:
+                raise
+            _fail(message, EXIT_BAD_INPUT)
+
+    app.run(start, flags_parser=_parse_flags)
+
+
+def require_flags(*names: str) -> None:
+    """Exits with code 2 if one of these flags was left out."""
+    missing = [f"--{name}" for name in names if flags.FLAGS[name].value in (None, "", [])]
+    if missing:
+        _fail(f"{', '.join(missing)} must be given; --help tells more", EXIT_WRONG_FLAGS)
+
+
+@contextlib.contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """Holds back what C++ code prints on file descriptor 2, and shows it only if the block fails.
+
+    TensorFlow prints several lines about the machine when it is imported and when it first lists devices, at every
+    log level.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held.seek(0)
+            os.write(saved, held.read())
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def import_tensorflow():
+    """Imports tensorflow without its noise on stderr. Commands call it after the flags are parsed."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    with quiet_stderr():
+        import tensorflow
+
+        tensorflow.config.list_logical_devices()
+    return tensorflow
+
+
+def _parse_flags(arguments: list[str]) -> list[str]:
+    """Parses the command line; a wrong flag is one line and exit code 2."""
+    try:
+        return flags.FLAGS(arguments)
+    except flags.Error as error:
+        _fail(" ".join(str(error).split()), EXIT_WRONG_FLAGS)
+
+
+def _fail(message: str, code: int) -> None:
+    logging.flush()
+    command = os.path.splitext(os.path.basename(sys.argv[0]))[0]
+    sys.stderr.write(f"{command}: {message}\n")
+    sys.exit(code)
+
+
+def _describe_os_error(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    advice = {
+        28: "; free some room or choose another place",
+        13: "; choose another place or change its rights",
+    }
+    return f"{where}{error.strerror or error}{advice.get(error.errno, '')}"
+
+
+def _describe_tensorflow_error(error: Exception) -> str | None:
+    """One line for an error of TensorFlow's file system, None for any other error."""
+    kind = type(error).__name__
+    if not type(error).__module__.startswith("tensorflow") or kind not in _FILE_ERRORS:
+        return None
+    return f"{_FILE_ERRORS[kind]}: {str(error).splitlines()[0]}"

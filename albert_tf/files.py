@@ -1,0 +1,117 @@
+"""Paths and files, local or remote: globs, reading, and writing that never leaves half a file.
+
+A local path is handled by Python alone. A path with a scheme (gs://, s3://, hdfs://) goes through tf.io.gfile, which
+is imported only then.
+"""
+
+import contextlib
+import glob
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from albert_tf.errors import InputError
+
+
+def is_remote(path: str) -> bool:
+    """Whether the path names another file system, as in "gs://bucket/file"."""
+    return "://" in path
+
+
+def _gfile():
+    from albert_tf.command import import_tensorflow
+
+    return import_tensorflow().io.gfile
+
+
+def list_files(patterns: str, flag: str = "input_file") -> list[str]:
+    """The files that a comma-separated list of paths and globs names, each pattern's sorted by name.
+
+    Args:
+        patterns: for example "a.txt,corpus/*.txt".
+        flag: the flag the patterns came from, for the error.
+
+    Returns:
+        Paths, without repeats, in the order of the patterns.
+
+    Raises:
+        InputError: a pattern matches no file, or names a folder.
+    """
+    found: list[str] = []
+    for pattern in (part.strip() for part in patterns.split(",")):
+        if not pattern:
+            continue
+        if is_remote(pattern):
+            matches = sorted(_gfile().glob(pattern))
+        else:
+            matches = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+            folders = [match for match in matches if Path(match).is_dir()]
+            if folders:
+                raise InputError(
+                    f"--{flag}: {folders[0]} is a folder; name the files in it, as in {folders[0]}/*"
+                )
+        if not matches:
+            raise InputError(f"--{flag}: no file matches {pattern!r}")
+        found.extend(matches)
+    if not found:
+        raise InputError(f"--{flag} names no file; received {patterns!r}")
+    return list(dict.fromkeys(found))
+
+
+def exists(path: str) -> bool:
+    """Whether the path names a file or folder."""
+    return _gfile().exists(path) if is_remote(path) else Path(path).exists()
+
+
+def make_folder(path: str) -> None:
+    """Makes the folder and its parents; one that is there already is left alone."""
+    if is_remote(path):
+        _gfile().makedirs(path)
+    else:
+        Path(path).mkdir(parents=True, exist_ok=True)
+
+
+def open_binary(path: str):
+    """Opens a file for reading bytes."""
+    return _gfile().GFile(path, "rb") if is_remote(path) else Path(path).open("rb")
+
+
+@contextlib.contextmanager
+def replace_file(path: str) -> Iterator:
+    """Writes a file as a whole or not at all: a temporary name beside it, fsync, rename.
+
+    Args:
+        path: where the file is to appear; its folder is made if missing.
+
+    Yields:
+        A binary file to write to. An exception inside the block removes it; an older file stays as it was.
+    """
+    folder, name = os.path.split(path)
+    if folder:
+        make_folder(folder)
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+    if is_remote(path):
+        gfile = _gfile()
+        try:
+            with gfile.GFile(temporary, "wb") as file:
+                yield file
+            gfile.rename(temporary, path, overwrite=True)
+        except BaseException:
+            if gfile.exists(temporary):
+                gfile.remove(temporary)
+            raise
+        return
+    try:
+        with Path(temporary).open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        if error.filename is None:
+            error.filename = path
+        raise
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

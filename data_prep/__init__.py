@@ -1,0 +1,1 @@
+"""From raw text to TFRecords of masked, paired sentences: the data scripts of albert_tf."""

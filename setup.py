@@ -1,0 +1,56 @@
+"""Packaging of albert_tf: two packages, their console scripts and the optional extras."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+HERE = Path(__file__).parent
+
+# Commands are modules `verb_noun` with a `main`; the script's name is the module's.
+COMMANDS = {
+    "data_prep": [
+        "collect_docstrings",
+        "create_pretraining_data",
+        "inspect_records",
+        "split_sentences",
+        "train_vocabulary",
+    ],
+    "albert_tf": [
+        "export_saved_model",
+        "fill_mask",
+        "plot_training",
+        "run_evaluation",
+        "run_pretraining",
+    ],
+}
+
+setup(
+    name="albert_tf",
+    version="0.1.0",
+    description="ALBERT for TensorFlow and Keras 3: from raw text to a trained, exported encoder",
+    long_description=(HERE / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.10",
+    packages=find_packages(include=["albert_tf", "albert_tf.*", "data_prep", "data_prep.*"]),
+    install_requires=[
+        "absl-py>=2.1",
+        "keras>=3.13,<4",
+        "numpy>=1.26",
+        "sentencepiece>=0.2.0,<0.3",
+        "tensorflow>=2.21,<2.22",
+        "tensorflow-text>=2.21.1,<2.22",
+        "tqdm>=4.66",
+    ],
+    extras_require={
+        "dev": ["pytest>=8,<10", "ruff>=0.17,<0.18", "matplotlib>=3.8,<4"],
+        "plot": ["matplotlib>=3.8,<4"],
+    },
+    entry_points={
+        "console_scripts": [
+            f"{command} = {package}.{command}:main"
+            for package, names in COMMANDS.items()
+            for command in names
+        ]
+    },
+)
