@@ -1,4 +1,4 @@
-"""How every command starts and ends: flags first, one line for the user's mistakes, exit codes 0, 1, 2, 130."""
+"""How every command starts and ends: flags first, one line for a mistake of the user's, exit codes."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ EXIT_BAD_INPUT = 1
 EXIT_WRONG_FLAGS = 2
 EXIT_INTERRUPTED = 130
 
-# tf.errors classes that tell of files and records, not of faults in a graph; see `_describe_tensorflow_error`.
+# Errors of TensorFlow that tell of files and records, not of faults in a graph, in a user's words.
 _FILE_ERRORS = {
     "NotFoundError": "not found",
     "PermissionDeniedError": "permission denied",
@@ -67,8 +67,8 @@ def require_flags(*names: str) -> None:
 def quiet_stderr() -> Iterator[None]:
     """Holds back what C++ code prints on file descriptor 2, and shows it only if the block fails.
 
-    TensorFlow prints several lines about the machine when it is imported and when it first lists devices, at every
-    log level.
+    TensorFlow prints several lines about the machine when it is imported and when it first lists devices, at
+    every log level.
     """
     sys.stderr.flush()
     saved = os.dup(2)

@@ -1,7 +1,7 @@
 """Paths and files, local or remote: globs, reading, and writing that never leaves half a file.
 
-A local path is handled by Python alone. A path with a scheme (gs://, s3://, hdfs://) goes through tf.io.gfile, which
-is imported only then.
+A local path is handled by Python alone. A path with a scheme (gs://, s3://, hdfs://) goes through
+tf.io.gfile, which is imported only then.
 """
 
 import contextlib

@@ -1,0 +1,191 @@
+"""AlbertConfig: the shape of a model, with the official JSON keys, every rule checked when it is made."""
+
+import dataclasses
+import difflib
+import json
+from typing import Any
+
+from albert_tf import files
+from albert_tf.errors import InputError
+
+# Keys of published albert_config.json files that the official model code reads nowhere (modeling.py of
+# google-research/ALBERT, 2020-07). They are accepted, and have no effect.
+DEAD_KEYS = ("down_scale_factor", "gap_size", "layers_to_keep", "net_structure_type", "num_memory_blocks")
+
+# The official code's "gelu" is the tanh form; "gelu_new" is Hugging Face's name for it; "gelu_erf" is exact.
+ACTIVATIONS = ("gelu", "gelu_new", "gelu_erf", "relu", "tanh", "linear")
+
+PARAMETER_SHARING = ("all", "attention", "ffn", "none")
+
+_POSITIVE = (
+    "vocab_size",
+    "embedding_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_hidden_groups",
+    "num_attention_heads",
+    "intermediate_size",
+    "inner_group_num",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
+_PROBABILITIES = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AlbertConfig:
+    """The shape of an ALBERT model. The defaults are those of the official AlbertConfig, which are xxlarge's.
+
+    Attributes:
+        vocab_size: V, number of word pieces.
+        embedding_size: E, width of the embeddings; projected to hidden_size unless equal to it.
+        hidden_size: H, width of the encoder.
+        num_hidden_layers: L, number of times a block is applied.
+        num_hidden_groups: G, number of sets of parameters; layer l uses set l * G // L. 1 shares all.
+        num_attention_heads: N, must divide hidden_size.
+        intermediate_size: I, width of the feed-forward layer.
+        inner_group_num: number of distinct blocks that are applied one after the other in every layer.
+        hidden_act: one of ACTIVATIONS.
+        hidden_dropout_prob: rate of dropout behind embeddings, attention and feed-forward.
+        attention_probs_dropout_prob: rate of dropout on the attention probabilities.
+        max_position_embeddings: longest sequence the model can take, in pieces.
+        type_vocab_size: number of segments.
+        initializer_range: standard deviation of the truncated normal that kernels and embeddings start from.
+        parameter_sharing: what the layers of a group share: "all", only "attention", only "ffn" (each with its
+            LayerNorm), or "none" (paper, table 4). Not an official key; left out of the JSON when "all".
+
+    Raises:
+        InputError: a value of the wrong type, out of range, or an impossible combination.
+    """
+
+    vocab_size: int
+    embedding_size: int = 128
+    hidden_size: int = 4096
+    num_hidden_layers: int = 12
+    num_hidden_groups: int = 1
+    num_attention_heads: int = 64
+    intermediate_size: int = 16384
+    inner_group_num: int = 1
+    hidden_act: str = "gelu"
+    hidden_dropout_prob: float = 0.0
+    attention_probs_dropout_prob: float = 0.0
+    max_position_embeddings: int = 512
+    type_vocab_size: int = 2
+    initializer_range: float = 0.02
+    parameter_sharing: str = "all"
+
+    def __post_init__(self):
+        self._check_types()
+        self._check_ranges()
+        self._check_combinations()
+
+    def _check_types(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.type is float and type(value) is int:
+                object.__setattr__(self, field.name, float(value))
+            elif type(value) is not field.type:
+                raise InputError(
+                    f"`{field.name}` must be of type {field.type.__name__}. Received {field.name}={value!r}."
+                )
+
+    def _check_ranges(self):
+        for name in _POSITIVE:
+            if getattr(self, name) < 1:
+                raise InputError(f"`{name}` must be at least 1. Received {name}={getattr(self, name)}.")
+        for name in _PROBABILITIES:
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(f"`{name}` must lie in [0, 1). Received {name}={getattr(self, name)}.")
+        if not 0 < self.initializer_range < float("inf"):
+            raise InputError(
+                f"`initializer_range` must be a positive number. "
+                f"Received initializer_range={self.initializer_range}."
+            )
+        for name, allowed in (("hidden_act", ACTIVATIONS), ("parameter_sharing", PARAMETER_SHARING)):
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"`{name}` must be one of {', '.join(allowed)}. Received {name}={getattr(self, name)!r}."
+                )
+
+    def _check_combinations(self):
+        if self.hidden_size % self.num_attention_heads:
+            raise InputError(
+                "`hidden_size` must be a multiple of `num_attention_heads`. "
+                f"Received hidden_size={self.hidden_size} and num_attention_heads={self.num_attention_heads}."
+            )
+        if self.num_hidden_groups > self.num_hidden_layers:
+            raise InputError(
+                "`num_hidden_groups` must not exceed `num_hidden_layers`. Received "
+                f"num_hidden_groups={self.num_hidden_groups} and num_hidden_layers={self.num_hidden_layers}."
+            )
+        if self.parameter_sharing == "none" and self.num_hidden_groups > 1:
+            raise InputError(
+                "`parameter_sharing='none'` gives every layer its own parameters; leave `num_hidden_groups` at 1. "
+                f"Received num_hidden_groups={self.num_hidden_groups}."
+            )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], where: str = "config") -> "AlbertConfig":
+        """Makes a config from the keys of an albert_config.json.
+
+        Args:
+            values: official keys, DEAD_KEYS and parameter_sharing; every key has a default but vocab_size.
+            where: what to call the source in an error, usually the file's path.
+
+        Raises:
+            InputError: unknown keys (all of them named), no vocab_size, or a value that a rule forbids.
+        """
+        known = [field.name for field in dataclasses.fields(cls)]
+        unknown = [key for key in values if key not in known and key not in DEAD_KEYS]
+        if unknown:
+            hints = [close[0] for key in unknown if (close := difflib.get_close_matches(key, known, n=1))]
+            advice = f"did you mean {', '.join(hints)}?" if hints else "remove what this model does not have."
+            raise InputError(f"{where}: unknown keys: {', '.join(sorted(unknown))}; {advice}")
+        if "vocab_size" not in values:
+            raise InputError(f"{where}: `vocab_size` is missing; it is the one key without a default.")
+        try:
+            return cls(**{key: value for key, value in values.items() if key in known})
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+
+    @classmethod
+    def from_json_file(cls, path: str) -> "AlbertConfig":
+        """Reads an albert_config.json, official or ours.
+
+        Raises:
+            InputError: no such file, not JSON, not an object, or what `from_dict` raises; the path is named.
+        """
+        try:
+            with files.open_binary(path) as file:
+                values = json.loads(file.read(), object_pairs_hook=_refuse_repeats)
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such config file") from None
+        except IsADirectoryError:
+            raise InputError(f"{path}: is a folder; name the albert_config.json in it") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}: not a JSON config: {error}") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{path}: a config is a JSON object; this is a {type(values).__name__}")
+        return cls.from_dict(values, where=path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The official keys and values; parameter_sharing only where it is not "all"."""
+        values = dataclasses.asdict(self)
+        if self.parameter_sharing == "all":
+            del values["parameter_sharing"]
+        return values
+
+    def to_json_file(self, path: str) -> None:
+        """Writes the config as JSON; the file appears whole or not at all."""
+        with files.replace_file(path) as file:
+            file.write((json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n").encode())
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(
+            f"key given twice: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}"
+        )
+    return values
