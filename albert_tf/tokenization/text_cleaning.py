@@ -1,0 +1,70 @@
+"""What is done to a text before sentencepiece sees it (preprocess_text of the official tokenization.py)."""
+
+import dataclasses
+import re
+import unicodedata
+
+from albert_tf.errors import InputError
+
+NORMALIZATIONS = ("NFKD", "NFKC")
+
+# str.encode refuses these; JSON files can hold them ("\ud800").
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclasses.dataclass(frozen=True)
+class TextCleaning:
+    """The switches of text cleaning; the defaults are those of the published English models.
+
+    Attributes:
+        do_lower_case: lower-case the text.
+        keep_accents: keep combining characters. Dropping them, as the official models do, damages scripts in
+            which they are letters: Japanese dakuten, Indic vowel signs.
+        normalization: the Unicode form the text ends in, "NFKD" (official) or "NFKC", which also keeps Hangul
+            syllables whole.
+        replace_quotes: turn `` and '' into ", as Hugging Face's tokenizer does and the official one does not.
+    """
+
+    do_lower_case: bool = True
+    keep_accents: bool = False
+    normalization: str = "NFKD"
+    replace_quotes: bool = False
+
+    def __post_init__(self):
+        if self.normalization not in NORMALIZATIONS:
+            raise InputError(f"normalization must be NFKD or NFKC. Received {self.normalization!r}")
+
+
+OFFICIAL_CLEANING = TextCleaning()
+
+
+def clean_text(text: str, cleaning: TextCleaning = OFFICIAL_CLEANING) -> str:
+    """Collapses white space, normalises Unicode, drops accents, lower-cases: in this, the official, order.
+
+    >>> clean_text("  Crème\\tBRÛLÉE ")
+    'creme brulee'
+
+    Beyond the official code, NUL characters are removed (graph operations cut a string at NUL) and lone
+    surrogates, which are no characters, become U+FFFD. A character whose compatibility form starts with a
+    space (U+00A8) leaves two spaces or an outer one behind; sentencepiece ignores them.
+
+    Args:
+        text: any string.
+        cleaning: the switches.
+    """
+    text = " ".join(text.replace("\0", "").split())
+    if cleaning.replace_quotes:
+        text = text.replace("``", '"').replace("''", '"')
+    if not text.isascii():
+        text = _normalize(text, cleaning)
+    return text.lower() if cleaning.do_lower_case else text
+
+
+def _normalize(text: str, cleaning: TextCleaning) -> str:
+    text = _LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, text)
+    if not cleaning.keep_accents:
+        text = unicodedata.normalize("NFKD", text)
+        if not text.isascii():
+            text = "".join([character for character in text if not unicodedata.combining(character)])
+    return unicodedata.normalize(cleaning.normalization, text)

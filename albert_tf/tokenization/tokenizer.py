@@ -1,0 +1,250 @@
+"""Text to ids with a sentencepiece vocabulary, as the official tokenization.py means it."""
+
+import functools
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import sentencepiece
+
+from albert_tf.errors import InputError
+from albert_tf.files import exists, open_binary
+from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
+
+PAD, UNK, CLS, SEP, MASK = "<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"
+REQUIRED_PIECES = (PAD, CLS, SEP, MASK)
+
+# What sentencepiece writes for a space; a piece that starts with it starts a word.
+SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+
+# Punctuation that the official create_pretraining_data.py lists. ' < = > are not in it.
+LISTED_PUNCTUATION = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
+_ENGLISH_OR_PUNCTUATION = LISTED_PUNCTUATION | frozenset("abcdefghijklmnopqrstuvwxyz")
+
+
+class AlbertTokenizer:
+    """Cleans a text and cuts it into the pieces of a sentencepiece vocabulary.
+
+    >>> AlbertTokenizer("spiece.model").encode("Hello world")  # doctest: +SKIP
+    [10975, 126]
+
+    Objects can be pickled; they carry the vocabulary with them. Nothing here imports tensorflow.
+
+    Attributes:
+        model_file: the path it was read from.
+        model_bytes: the contents of that file.
+        sha256: the file's SHA-256, in hexadecimal.
+        cleaning: the switches of text cleaning.
+        vocab_size: number of pieces.
+        pad_id, unk_id, cls_id, sep_id, mask_id: ids of <pad>, <unk>, [CLS], [SEP], [MASK].
+    """
+
+    def __init__(
+        self,
+        model_file: str,
+        do_lower_case: bool = True,
+        *,
+        keep_accents: bool = False,
+        normalization: str = "NFKD",
+        replace_quotes: bool = False,
+    ):
+        """Reads the vocabulary.
+
+        Args:
+            model_file: a sentencepiece .model file, local or remote.
+            do_lower_case, keep_accents, normalization, replace_quotes: see TextCleaning.
+
+        Raises:
+            InputError: the file is missing, damaged, no sentencepiece model, or lacks one of REQUIRED_PIECES.
+        """
+        self.model_file = str(model_file)
+        self.cleaning = TextCleaning(do_lower_case, keep_accents, normalization, replace_quotes)
+        self.model_bytes = _read_model(self.model_file)
+        self._load()
+
+    def _load(self) -> None:
+        proto = parse_model(self.model_bytes, self.model_file)
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=plain_model(proto))
+        self._mask_processor = None
+        self.sha256 = hashlib.sha256(self.model_bytes).hexdigest()
+        self.vocab_size = self._processor.get_piece_size()
+        self.unk_id = self._processor.unk_id()
+        self.pad_id, self.cls_id, self.sep_id, self.mask_id = map(self.piece_to_id, REQUIRED_PIECES)
+        self._replacements = digit_comma_replacements(self._processor)
+        self._replaced_ids = frozenset(self._replacements)
+
+    def __getstate__(self):
+        return {name: getattr(self, name) for name in ("model_file", "model_bytes", "cleaning")}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._load()
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of a text, without [CLS] and [SEP].
+
+        A text never yields the id of a control piece: "[MASK]" in it is four pieces of ordinary text.
+        """
+        return self._apply_digit_comma_rule(self._processor.encode(clean_text(text, self.cleaning)))
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of each text, as by `encode`, in one call of sentencepiece on one thread."""
+        cleaned = [clean_text(text, self.cleaning) for text in texts]
+        return [self._apply_digit_comma_rule(ids) for ids in self._processor.encode(cleaned, num_threads=1)]
+
+    def encode_pieces(self, text: str) -> list[str]:
+        """The pieces of a text; a character that the vocabulary lacks stands for itself."""
+        processor, pieces = self._processor, []
+        for piece in processor.encode(clean_text(text, self.cleaning), out_type=str):
+            replacement = self._replacements.get(processor.piece_to_id(piece))
+            pieces += [piece] if replacement is None else map(processor.id_to_piece, replacement)
+        return pieces
+
+    def encode_with_masks(self, text: str) -> list[int]:
+        """As `encode`, but each literal "[MASK]" is one mask_id, in place of the piece that stood there.
+
+        "un[MASK]able." is pieces of "un", [MASK], "able", "." without spaces between; "a [MASK] b" masks a
+        whole word. With do_lower_case any case of "[mask]" counts.
+        """
+        if self._mask_processor is None:
+            proto = parse_model(self.model_bytes, self.model_file)
+            self._mask_processor = sentencepiece.SentencePieceProcessor(model_proto=mask_model(proto))
+        cleaned = clean_text(text, self.cleaning)
+        if self.cleaning.do_lower_case:
+            cleaned = cleaned.replace(MASK.lower(), MASK)
+        ids = self._mask_processor.encode(cleaned)
+        space_id = self.piece_to_id(SPACE)
+        kept = [
+            piece_id
+            for piece_id, following in zip(ids, [*ids[1:], self.unk_id])
+            if not (piece_id == space_id and following == self.mask_id)
+        ]
+        return self._apply_digit_comma_rule(kept)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids; [CLS], [SEP], [MASK] and <unk> are shown as such, <pad> is left out."""
+        pieces = []
+        for piece_id in map(int, ids):
+            if piece_id in (self.cls_id, self.sep_id, self.mask_id):
+                pieces.append(SPACE)
+            if piece_id != self.pad_id:
+                pieces.append(self.id_to_piece(piece_id))
+        return "".join(pieces).replace(SPACE, " ").strip()
+
+    def id_to_piece(self, piece_id: int) -> str:
+        """The piece of an id. Raises IndexError outside 0 .. vocab_size - 1."""
+        return self._processor.id_to_piece(int(piece_id))
+
+    def piece_to_id(self, piece: str) -> int:
+        """The id of a piece, unk_id for a piece that the vocabulary lacks."""
+        return self._processor.piece_to_id(piece)
+
+    @functools.cached_property
+    def word_starts(self) -> np.ndarray:
+        """bool [V]: whether each piece starts a word, by `starts_word`; so do [CLS], [SEP] and [MASK]."""
+        controls = (CLS, SEP, MASK)
+        pieces = map(self.id_to_piece, range(self.vocab_size))
+        return np.array([piece in controls or starts_word(piece) for piece in pieces], dtype=bool)
+
+    def _apply_digit_comma_rule(self, ids: list[int]) -> list[int]:
+        if self._replaced_ids.isdisjoint(ids):
+            return ids
+        result: list[int] = []
+        for piece_id in ids:
+            result += self._replacements.get(piece_id, (piece_id,))
+        return result
+
+
+def starts_word(piece: str) -> bool:
+    """Whether a piece starts a word, for whole-word masking (create_pretraining_data.py, is_start_piece).
+
+    It does if it starts with a space or "<", is one listed punctuation character, or holds any character
+    other than English letters and listed punctuation: digits and foreign letters are words of their own.
+    """
+    if piece.startswith((SPACE, "<")) or piece in LISTED_PUNCTUATION:
+        return True
+    return not all(character.lower() in _ENGLISH_OR_PUNCTUATION for character in piece)
+
+
+def digit_comma_replacements(processor: sentencepiece.SentencePieceProcessor) -> dict[int, tuple[int, ...]]:
+    """What stands in place of pieces such as "1995,": the number's own pieces and a comma.
+
+    The official tokenization.py (encode_pieces) encodes such a piece again when it comes; the vocabulary is
+    finite, so all of them are worked out here once. Its Python 3 form has a fault (bytes compared with str);
+    this is the rule as Hugging Face's tokenizer carries it out.
+
+    Returns:
+        {id of a piece that ends in a digit and a comma: ids in its place}.
+    """
+    found = {}
+    for piece_id in range(processor.get_piece_size()):
+        piece = processor.id_to_piece(piece_id)
+        if len(piece) < 2 or piece[-1] != "," or not piece[-2].isdigit():
+            continue
+        new_pieces = processor.encode(piece[:-1].replace(SPACE, ""), out_type=str)
+        if not piece.startswith(SPACE) and new_pieces and new_pieces[0].startswith(SPACE):
+            new_pieces[0] = new_pieces[0][1:]
+        ids = [processor.piece_to_id(new_piece) for new_piece in [*new_pieces, ","] if new_piece]
+        found[piece_id] = tuple(ids)
+    return found
+
+
+def parse_model(model_bytes: bytes, name: str):
+    """The vocabulary as a ModelProto, checked.
+
+    Args:
+        model_bytes: the contents of a .model file.
+        name: its name, for errors.
+
+    Raises:
+        InputError: not a whole sentencepiece model, or it lacks one of REQUIRED_PIECES.
+    """
+    from google.protobuf.message import DecodeError
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto()
+    try:
+        proto.ParseFromString(model_bytes)
+        whole = proto.pieces and proto.HasField("trainer_spec") and proto.HasField("normalizer_spec")
+    except DecodeError:
+        whole = False
+    if not whole:
+        raise InputError(
+            f"{name} ({len(model_bytes)} bytes) is not a sentencepiece model, or only a part of one; "
+            "give the .model file that train_vocabulary wrote or that came with the checkpoint"
+        )
+    pieces = {piece.piece for piece in proto.pieces}
+    missing = [piece for piece in REQUIRED_PIECES if piece not in pieces]
+    if missing:
+        raise InputError(
+            f"the vocabulary {name} lacks {', '.join(missing)}; train one with train_vocabulary, or with "
+            "spm_train --pad_id=0 --unk_id=1 --bos_id=-1 --eos_id=-1 --control_symbols=[CLS],[SEP],[MASK]"
+        )
+    return proto
+
+
+def plain_model(proto) -> bytes:
+    """The model in which no text yields <pad>, [CLS], [SEP] or [MASK]; the official one is so already."""
+    for piece in proto.pieces:
+        if piece.piece in REQUIRED_PIECES:
+            piece.type = piece.CONTROL
+    return proto.SerializeToString()
+
+
+def mask_model(proto) -> bytes:
+    """The model in which the text "[MASK]" is the piece [MASK]; other control pieces stay out of reach."""
+    plain_model(proto)
+    for piece in proto.pieces:
+        if piece.piece == MASK:
+            piece.type = piece.USER_DEFINED
+    return proto.SerializeToString()
+
+
+def _read_model(model_file: str) -> bytes:
+    if not exists(model_file):
+        raise InputError(f"the vocabulary {model_file} does not exist; give a sentencepiece .model file")
+    try:
+        with open_binary(model_file) as file:
+            return file.read()
+    except IsADirectoryError:
+        raise InputError(f"the vocabulary {model_file} is a folder; give the .model file in it") from None
