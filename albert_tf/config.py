@@ -51,8 +51,8 @@ class AlbertConfig:
         max_position_embeddings: longest sequence the model can take, in pieces.
         type_vocab_size: number of segments.
         initializer_range: standard deviation of the truncated normal that kernels and embeddings start from.
-        parameter_sharing: what the layers of a group share: "all", only "attention", only "ffn" (each with its
-            LayerNorm), or "none" (paper, table 4). Not an official key; left out of the JSON when "all".
+        parameter_sharing: what the layers of a group share: "all", only "attention", only "ffn" (each with
+            its LayerNorm), or "none" (paper, table 4). No official key; left out of the JSON when "all".
 
     Raises:
         InputError: a value of the wrong type, out of range, or an impossible combination.
@@ -98,8 +98,7 @@ class AlbertConfig:
                 raise InputError(f"`{name}` must lie in [0, 1). Received {name}={getattr(self, name)}.")
         if not 0 < self.initializer_range < float("inf"):
             raise InputError(
-                f"`initializer_range` must be a positive number. "
-                f"Received initializer_range={self.initializer_range}."
+                f"`initializer_range` must be a positive number. Received initializer_range={self.initializer_range}."
             )
         for name, allowed in (("hidden_act", ACTIVATIONS), ("parameter_sharing", PARAMETER_SHARING)):
             if getattr(self, name) not in allowed:
@@ -120,8 +119,8 @@ class AlbertConfig:
             )
         if self.parameter_sharing == "none" and self.num_hidden_groups > 1:
             raise InputError(
-                "`parameter_sharing='none'` gives every layer its own parameters; leave `num_hidden_groups` at 1. "
-                f"Received num_hidden_groups={self.num_hidden_groups}."
+                "`parameter_sharing='none'` gives every layer its own parameters; leave `num_hidden_groups` "
+                f"at 1. Received num_hidden_groups={self.num_hidden_groups}."
             )
 
     @classmethod
@@ -185,7 +184,5 @@ def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(
-            f"key given twice: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}"
-        )
+        raise ValueError(f"key given twice: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}")
     return values

@@ -47,9 +47,7 @@ def list_files(patterns: str, flag: str = "input_file") -> list[str]:
             matches = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
             folders = [match for match in matches if Path(match).is_dir()]
             if folders:
-                raise InputError(
-                    f"--{flag}: {folders[0]} is a folder; name the files in it, as in {folders[0]}/*"
-                )
+                raise InputError(f"--{flag}: {folders[0]} is a folder; name the files in it, as in {folders[0]}/*")
         if not matches:
             raise InputError(f"--{flag}: no file matches {pattern!r}")
         found.extend(matches)

@@ -1,0 +1,1 @@
+"""Weights from and to other projects' formats."""

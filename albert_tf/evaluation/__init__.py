@@ -1,0 +1,1 @@
+"""Measuring a trained model on records."""

@@ -1,0 +1,1 @@
+"""SavedModels that take text or ids, and their use."""

@@ -1,0 +1,1 @@
+"""What stands on the encoder: masked-LM, sentence order."""

@@ -1,0 +1,43 @@
+"""The sentence-order head: did the two segments stand in this order?
+
+Shapes: B batch, H hidden.
+"""
+
+import keras
+from keras import ops
+
+from albert_tf.layers.embeddings import make_initializer
+
+IN_ORDER, SWAPPED = 0, 1
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class SentenceOrderHead(keras.layers.Layer):
+    """One projection of the pooled [CLS] to two scores (get_sentence_order_output of the official code).
+
+    Args:
+        hidden_size: H.
+        initializer_range: standard deviation of the initial kernel.
+    """
+
+    def __init__(self, hidden_size, initializer_range=0.02, **kwargs):
+        super().__init__(**kwargs)
+        self.hidden_size = hidden_size
+        self.initializer_range = initializer_range
+        self.classifier = keras.layers.Dense(
+            2, kernel_initializer=make_initializer(initializer_range), name="classifier"
+        )
+
+    def build(self, input_shape=None):
+        self.classifier.build((None, self.hidden_size))
+
+    def call(self, pooled_output):
+        """float [B, H] -> float32 [B, 2], before softmax: the scores of IN_ORDER and of SWAPPED."""
+        return ops.cast(self.classifier(pooled_output), "float32")
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "hidden_size": self.hidden_size,
+            "initializer_range": self.initializer_range,
+        }

@@ -1,0 +1,1 @@
+"""The layers of ALBERT, in pure Keras 3."""

@@ -1,0 +1,42 @@
+"""Dropout without state: the mask is a function of the seed it is given, and of nothing else."""
+
+import keras
+from keras import ops
+
+from albert_tf.layers import backend_ops
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class StatelessDropout(keras.layers.Layer):
+    """Zeroes a share of the input and scales the rest up, by a mask that the caller's seed decides.
+
+    Recomputing a step, restarting it, or running it on another replica draws the very mask that is meant.
+
+    Args:
+        rate: share of the elements to drop, in [0, 1).
+        site: number of this place among those that are given the same seed.
+    """
+
+    def __init__(self, rate, site, **kwargs):
+        super().__init__(**kwargs)
+        self.rate = rate
+        self.site = site
+        self.built = True
+
+    def call(self, x, seed=None, training=False):
+        """Drops when training; otherwise, or at rate 0, returns x.
+
+        Args:
+            x: float tensor of any shape.
+            seed: int32 [2]; may be None where nothing is dropped.
+            training: bool.
+        """
+        if not training or self.rate == 0:
+            return x
+        if seed is None:
+            raise ValueError("Dropout in training needs `seed`, an int32 tensor of shape [2]. Received None.")
+        keep = backend_ops.keep_mask(x, self.rate, backend_ops.fold_in(seed, self.site))
+        return ops.where(keep, x / (1.0 - self.rate), ops.zeros_like(x))
+
+    def get_config(self):
+        return {**super().get_config(), "rate": self.rate, "site": self.site}

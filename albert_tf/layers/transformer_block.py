@@ -1,0 +1,48 @@
+"""One transformer block: self-attention, then feed-forward. ALBERT applies the same block object L times.
+
+Shapes: B batch, S sequence, H hidden.
+"""
+
+import keras
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class TransformerBlock(keras.layers.Layer):
+    """Attention and feed-forward, each a layer that another block may share.
+
+    Two blocks made with the same `attention` object have one set of attention weights (paper, table 4,
+    "shared-attention"); a block used in several layers shares everything.
+
+    Args:
+        attention: a SelfAttention.
+        feed_forward: a FeedForward.
+    """
+
+    def __init__(self, attention, feed_forward, **kwargs):
+        super().__init__(**kwargs)
+        self.attention = attention
+        self.feed_forward = feed_forward
+
+    def build(self, input_shape=None):
+        for part in (self.attention, self.feed_forward):
+            if not part.built:
+                part.build(input_shape)
+
+    def call(self, hidden, attention_bias, projections=None, seed=None, training=False):
+        """float [B, S, H] -> [B, S, H]; the arguments are those of SelfAttention.call."""
+        hidden = self.attention(hidden, attention_bias, projections=projections, seed=seed, training=training)
+        return self.feed_forward(hidden, seed=seed, training=training)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "feed_forward": keras.saving.serialize_keras_object(self.feed_forward),
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            name: keras.saving.deserialize_keras_object(config.pop(name)) for name in ("attention", "feed_forward")
+        }
+        return cls(**parts, **config)

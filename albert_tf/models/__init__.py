@@ -1,0 +1,1 @@
+"""Whole models: the encoder, and the encoder with its pre-training heads."""

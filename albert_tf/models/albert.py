@@ -1,0 +1,112 @@
+"""AlbertModel: embeddings, shared encoder, pooler.
+
+Shapes: B batch, S sequence, E embedding, H hidden, L layers.
+"""
+
+import keras
+from keras import ops
+
+from albert_tf.config import AlbertConfig
+from albert_tf.layers import backend_ops
+from albert_tf.layers.embeddings import AlbertEmbeddings, make_initializer
+from albert_tf.layers.encoder import SharedEncoder
+
+# Seeds folded into a step's dropout seed, one for each part of the model that draws.
+_EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class AlbertModel(keras.Model):
+    """The ALBERT encoder (Lan et al., 2019, arXiv 1909.11942; modeling.AlbertModel of the official code).
+
+    The weights exist as soon as the model does.
+
+    Args:
+        config: AlbertConfig, or the dict of one.
+
+    Example:
+        >>> model = AlbertModel(AlbertConfig(
+        ...     vocab_size=100, embedding_size=8, hidden_size=16, num_hidden_layers=2,
+        ...     num_attention_heads=2, intermediate_size=32))
+        >>> model({"input_ids": keras.ops.ones((1, 5), dtype="int32")})["pooled_output"].shape
+        TensorShape([1, 16])
+    """
+
+    def __init__(self, config, name="albert", **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
+        self.embeddings = AlbertEmbeddings(
+            self.config.vocab_size,
+            self.config.embedding_size,
+            type_vocab_size=self.config.type_vocab_size,
+            max_position_embeddings=self.config.max_position_embeddings,
+            initializer_range=self.config.initializer_range,
+            dropout_rate=self.config.hidden_dropout_prob,
+            name="embeddings",
+        )
+        self.encoder = SharedEncoder(self.config, name="encoder")
+        self.pooler = keras.layers.Dense(
+            self.config.hidden_size,
+            activation="tanh",
+            kernel_initializer=make_initializer(self.config.initializer_range),
+            name="pooler",
+        )
+        self.seed_generator = keras.random.SeedGenerator(seed=0)
+        self.build()
+
+    def build(self, input_shape=None):
+        """Makes the weights; their shapes follow from the config alone."""
+        self.embeddings.build()
+        self.encoder.build()
+        self.pooler.build((None, self.config.hidden_size))
+
+    def call(self, inputs, training=False, dropout_seed=None):
+        """Encodes a batch.
+
+        Args:
+            inputs: dict of int32 [B, S]: "input_ids"; "input_mask", 1 for a token, 0 for padding (left out: all
+                ones); "segment_ids" (left out: all zeros). S is at most max_position_embeddings.
+            training: whether dropout is active.
+            dropout_seed: int32 [2]: the same seed, the same masks. None draws the next seed of the model's own
+                generator, which is what `fit` wants.
+
+        Returns:
+            dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
+            projection), "sequence_output" [B, S, H] (the last of them), "pooled_output" [B, H].
+        """
+        input_ids = inputs["input_ids"]
+        input_mask = inputs.get("input_mask")
+        segment_ids = inputs.get("segment_ids")
+        if input_mask is None:
+            input_mask = ops.ones_like(input_ids)
+        if segment_ids is None:
+            segment_ids = ops.zeros_like(input_ids)
+        embeddings_seed, encoder_seed = self._dropout_seeds(training, dropout_seed)
+        embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
+        hidden_states = self.encoder(embedding_output, input_mask, seed=encoder_seed, training=training)
+        return {
+            "embedding_output": embedding_output,
+            "hidden_states": hidden_states,
+            "sequence_output": hidden_states[-1],
+            "pooled_output": self.pooler(hidden_states[-1][:, 0]),
+        }
+
+    def _dropout_seeds(self, training, dropout_seed):
+        rates = (self.config.hidden_dropout_prob, self.config.attention_probs_dropout_prob)
+        if not training or not any(rates):
+            return None, None
+        if dropout_seed is None:
+            dropout_seed = self.seed_generator.next()
+        return (
+            backend_ops.fold_in(dropout_seed, _EMBEDDINGS_STREAM),
+            backend_ops.fold_in(dropout_seed, _ENCODER_STREAM),
+        )
+
+    def get_config(self):
+        """The name, dtype policy and AlbertConfig the model was made with."""
+        return {**super().get_config(), "config": self.config.to_dict()}
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of get_config."""
+        return cls(**config)

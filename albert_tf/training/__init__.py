@@ -1,0 +1,1 @@
+"""The training engine: strategies, steps, loop, checkpoints, reports."""
