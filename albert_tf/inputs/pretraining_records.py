@@ -1,0 +1,219 @@
+"""The pre-training record: the one place that knows how an example lies on disk, in both directions.
+
+A record is a tf.train.Example with the feature names of the official create_pretraining_data.py; B batch,
+S max_seq_length, P max_predictions_per_seq. On disk the sentence-order label is called next_sentence_labels, as
+there; it is renamed here, once. Nothing here imports tensorflow except parse_batch.
+"""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from albert_tf.errors import InputError
+from albert_tf.inputs.example_messages import decode_example, encode_example, pack_integers
+from albert_tf.inputs.manifest import Manifest, read_manifest
+from albert_tf.inputs.record_files import (
+    count_examples,
+    detect_compression,
+    file_size,
+    locate_damage,
+    read_records,
+)
+
+__all__ = [
+    "Manifest",
+    "PretrainingInstance",
+    "check_records",
+    "count_examples",
+    "detect_compression",
+    "from_example",
+    "locate_damage",
+    "parse_batch",
+    "read_manifest",
+    "to_example",
+]
+
+SEQUENCE_FEATURES = ("input_ids", "input_mask", "segment_ids")
+PREDICTION_FEATURES = ("masked_lm_positions", "masked_lm_ids")
+WEIGHTS_FEATURE = "masked_lm_weights"
+BOUNDARY_FEATURE = "token_boundary"
+LABEL_ON_DISK, LABEL = "next_sentence_labels", "sentence_order_labels"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PretrainingInstance:
+    """One example before padding.
+
+    Attributes:
+        input_ids: [CLS] A [SEP] B [SEP] (or [CLS] A [SEP]) with masks and replacements in it.
+        segment_ids: 0 up to and with the first [SEP], then 1.
+        token_boundary: 1 where a word starts and at [CLS] and [SEP], else 0.
+        masked_lm_positions: where a piece is to be predicted, ascending.
+        masked_lm_ids: the pieces that stood there.
+        label: 0 in order, 1 swapped (sop) or of another document (nsp).
+    """
+
+    input_ids: Sequence[int]
+    segment_ids: Sequence[int]
+    token_boundary: Sequence[int]
+    masked_lm_positions: Sequence[int]
+    masked_lm_ids: Sequence[int]
+    label: int
+
+
+def to_example(instance: PretrainingInstance, max_seq_length: int, max_predictions_per_seq: int) -> bytes:
+    """The instance as a serialized tf.train.Example, padded with zeros to S and P.
+
+    Raises:
+        ValueError: the instance is longer than S or holds more than P predictions.
+    """
+    padding = max_seq_length - len(instance.input_ids)
+    unused = max_predictions_per_seq - len(instance.masked_lm_ids)
+    if padding < 0 or unused < 0:
+        raise ValueError(
+            f"an instance of {len(instance.input_ids)} tokens and {len(instance.masked_lm_ids)} predictions does "
+            f"not fit max_seq_length={max_seq_length}, max_predictions_per_seq={max_predictions_per_seq}"
+        )
+    length, predictions = len(instance.input_ids), len(instance.masked_lm_ids)
+    pad, pad_predictions = bytes(padding), bytes(unused)
+    return encode_example(
+        {
+            "input_ids": pack_integers(instance.input_ids) + pad,
+            "input_mask": b"\1" * length + pad,
+            "segment_ids": pack_integers(instance.segment_ids) + pad,
+            "token_boundary": pack_integers(instance.token_boundary) + pad,
+            "masked_lm_positions": pack_integers(instance.masked_lm_positions) + pad_predictions,
+            "masked_lm_ids": pack_integers(instance.masked_lm_ids) + pad_predictions,
+            "masked_lm_weights": np.array([1.0] * predictions + [0.0] * unused, np.float32),
+            LABEL_ON_DISK: pack_integers([instance.label]),
+        }
+    )
+
+
+def from_example(message: bytes, where: str = "record") -> PretrainingInstance:
+    """The instance of a serialized tf.train.Example, without its padding; lists of int.
+
+    Args:
+        message: a record, ours or an official one. A missing token_boundary is taken as all ones.
+        where: file and offset, for errors.
+
+    Raises:
+        InputError: not a pre-training record.
+    """
+    features = _decode(message, where)
+    length = int(np.sum(features["input_mask"] != 0))
+    predictions = int(np.sum(features[WEIGHTS_FEATURE] > 0))
+    boundary = features.get(BOUNDARY_FEATURE, np.ones(length, np.int64))
+    return PretrainingInstance(
+        input_ids=features["input_ids"][:length].tolist(),
+        segment_ids=features["segment_ids"][:length].tolist(),
+        token_boundary=boundary[:length].tolist(),
+        masked_lm_positions=features["masked_lm_positions"][:predictions].tolist(),
+        masked_lm_ids=features["masked_lm_ids"][:predictions].tolist(),
+        label=int(features[LABEL_ON_DISK][0]),
+    )
+
+
+def parse_batch(serialized, max_seq_length: int, max_predictions_per_seq: int) -> dict:
+    """Serialized records to the model's inputs and labels, in a tf.data graph or eagerly.
+
+    Args:
+        serialized: string tensor [B].
+        max_seq_length: S of the records.
+        max_predictions_per_seq: P of the records.
+
+    Returns:
+        input_ids, input_mask, segment_ids int32 [B, S]; masked_lm_positions, masked_lm_ids int32 [B, P];
+        masked_lm_weights float32 [B, P]; sentence_order_labels int32 [B]. Other features are left out.
+    """
+    import tensorflow as tf
+
+    lengths = dict.fromkeys(SEQUENCE_FEATURES, max_seq_length)
+    lengths |= dict.fromkeys(PREDICTION_FEATURES, max_predictions_per_seq)
+    wanted = {name: tf.io.FixedLenFeature([length], tf.int64) for name, length in lengths.items()}
+    wanted[WEIGHTS_FEATURE] = tf.io.FixedLenFeature([max_predictions_per_seq], tf.float32)
+    wanted[LABEL_ON_DISK] = tf.io.FixedLenFeature([1], tf.int64)
+    parsed = tf.io.parse_example(serialized, wanted)
+    batch = {name: tf.cast(parsed[name], tf.int32) for name in lengths}
+    batch[WEIGHTS_FEATURE] = parsed[WEIGHTS_FEATURE]
+    batch[LABEL] = tf.cast(parsed[LABEL_ON_DISK][:, 0], tf.int32)
+    return batch
+
+
+def record_lengths(path: str) -> tuple[int, int]:
+    """(S, P) of a record file, from its first record.
+
+    Raises:
+        InputError: the file is empty, damaged at its start, or does not hold pre-training records.
+    """
+    features = _first_features(path)
+    return len(features["input_ids"]), len(features["masked_lm_ids"])
+
+
+def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int) -> None:
+    """Looks at the first record of each file, and at its size where a manifest tells it.
+
+    Args:
+        paths: record files.
+        max_seq_length, max_predictions_per_seq: what the trainer was told.
+        vocab_size: the model's; ids must be below it.
+
+    Raises:
+        InputError: one line for the first file that does not fit, with what to do.
+    """
+    manifest = read_manifest(paths)
+    sizes = {file["name"]: file["bytes"] for file in manifest.files} if manifest else {}
+    for path in paths:
+        features = _first_features(path)
+        for name, flag, given in (
+            ("input_ids", "max_seq_length", max_seq_length),
+            ("masked_lm_ids", "max_predictions_per_seq", max_predictions_per_seq),
+        ):
+            held = len(features[name])
+            if held != given:
+                what = "tokens" if name == "input_ids" else "predictions"
+                raise InputError(
+                    f"{path}: records hold {held} {what}, --{flag}={given}; set --{flag}={held} or make records anew"
+                )
+        largest = max(int(features["input_ids"].max()), int(features["masked_lm_ids"].max()))
+        if largest >= vocab_size:
+            raise InputError(
+                f"{path}: records hold the id {largest}, the model has vocab_size={vocab_size}; "
+                "use the config and vocabulary that the records were made for"
+            )
+        expected = sizes.get(os.path.basename(path))
+        if expected is not None and file_size(path) != expected:
+            raise InputError(
+                f"{path}: {file_size(path)} bytes, its manifest says {expected}; the file is cut short or was replaced"
+            )
+
+
+def _first_features(path: str) -> dict[str, np.ndarray]:
+    for offset, message in read_records(path):
+        return _decode(message, f"{path}: offset {offset}")
+    raise InputError(f"{path}: holds no record; remove it or make it again")
+
+
+def _decode(message: bytes, where: str) -> dict[str, np.ndarray]:
+    try:
+        features = decode_example(message)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}; give pre-training records") from None
+    required = (*SEQUENCE_FEATURES, *PREDICTION_FEATURES, WEIGHTS_FEATURE, LABEL_ON_DISK)
+    missing = [name for name in required if len(features.get(name, ())) == 0]
+    if missing:
+        raise InputError(
+            f"{where}: not a pre-training record, it lacks {', '.join(missing)}; it holds "
+            f"{', '.join(sorted(features)) or 'nothing'}; make records with create_pretraining_data"
+        )
+    sequence, predictions = len(features["input_ids"]), len(features["masked_lm_ids"])
+    for names, length in (
+        (SEQUENCE_FEATURES, sequence),
+        ((*PREDICTION_FEATURES, WEIGHTS_FEATURE), predictions),
+    ):
+        uneven = [name for name in names if len(features[name]) != length or isinstance(features[name], list)]
+        if uneven:
+            raise InputError(f"{where}: the features {names[0]} and {uneven[0]} differ in length or kind")
+    return features
