@@ -38,6 +38,7 @@ setup(
         "keras>=3.13,<4",
         "numpy>=1.26",
         "sentencepiece>=0.2.0,<0.3",
+        "sentencex>=1.0.30,<2",
         "tensorflow>=2.21,<2.22",
         "tensorflow-text>=2.21.1,<2.22",
         "tqdm>=4.66",

@@ -9,7 +9,7 @@ from albert_tf.errors import InputError
 NORMALIZATIONS = ("NFKD", "NFKC")
 
 # str.encode refuses these; JSON files can hold them ("\ud800").
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -62,7 +62,7 @@ def clean_text(text: str, cleaning: TextCleaning = OFFICIAL_CLEANING) -> str:
 
 
 def _normalize(text: str, cleaning: TextCleaning) -> str:
-    text = _LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, text)
+    text = LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, text)
     if not cleaning.keep_accents:
         text = unicodedata.normalize("NFKD", text)
         if not text.isascii():
