@@ -1,0 +1,104 @@
+"""AdamW with the arithmetic of the official AdamWeightDecayOptimizer (BERT's optimization.py)."""
+
+import re
+
+import keras
+from keras import ops
+
+# Official names of the parameters without weight decay: LayerNorm's and biases. Ours spell it layer_norm.
+EXCLUDED_FROM_WEIGHT_DECAY = ("LayerNorm", "layer_norm", "bias")
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class AdamW(keras.optimizers.Optimizer):
+    """Adam without bias correction, with decoupled weight decay.
+
+    For a gradient g and a variable w, with state m and v (zero at first):
+
+        m = beta_1 m + (1 - beta_1) g        v = beta_2 v + (1 - beta_2) g^2
+        u = m / (sqrt(v) + epsilon) + weight_decay_rate w        w = w - learning_rate u
+
+    Differences from keras.optimizers.AdamW: no bias correction (the first updates are sqrt(1000) / 10 = 3.2 times
+    as large), epsilon 1e-6, and exclusion by a search in the variable's whole path rather than its last part.
+
+    Args:
+        learning_rate: float or keras LearningRateSchedule.
+        weight_decay_rate: of the decoupled decay.
+        beta_1: decay of the mean of gradients.
+        beta_2: decay of the mean of squared gradients.
+        epsilon: added to the root, outside it.
+        exclude_from_weight_decay: regular expressions; a variable whose path has a match is not decayed.
+        **kwargs: of keras.optimizers.Optimizer. Its `weight_decay` is another rule, and refused.
+    """
+
+    def __init__(
+        self,
+        learning_rate=5e-5,
+        weight_decay_rate=0.01,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-6,
+        exclude_from_weight_decay=EXCLUDED_FROM_WEIGHT_DECAY,
+        name=None,
+        **kwargs,
+    ):
+        if kwargs.pop("weight_decay", None) is not None:
+            raise ValueError("`weight_decay` is Keras's own rule, which scales otherwise; use `weight_decay_rate`.")
+        if isinstance(exclude_from_weight_decay, str):
+            raise ValueError(
+                "`exclude_from_weight_decay` is a list of regular expressions. "
+                f"Received the string {exclude_from_weight_decay!r}."
+            )
+        super().__init__(learning_rate=learning_rate, name=name or type(self).__name__.lower(), **kwargs)
+        self.weight_decay_rate = weight_decay_rate
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.exclude_from_weight_decay = tuple(exclude_from_weight_decay or ())
+
+    def build(self, variables):
+        """Makes the two moments of every variable and decides which are decayed."""
+        if self.built:
+            return
+        super().build(variables)
+        self._means, self._squares = self.add_optimizer_variables(variables, ["adam_m", "adam_v"])
+        self._is_decayed = [
+            not any(re.search(pattern, variable.path) for pattern in self.exclude_from_weight_decay)
+            for variable in variables
+        ]
+
+    def moments(self):
+        """The state, two variables for each variable it was built with: lists of adam_m and of adam_v."""
+        return list(self._means), list(self._squares)
+
+    def update_step(self, gradient, variable, learning_rate):
+        """Applies one gradient to one variable."""
+        index = self._get_variable_index(variable)
+        mean, square = self._means[index], self._squares[index]
+        gradient = ops.cast(ops.convert_to_tensor(gradient), variable.dtype)
+        new_mean = self.beta_1 * mean + (1.0 - self.beta_1) * gradient
+        new_square = self.beta_2 * square + (1.0 - self.beta_2) * ops.square(gradient)
+        self.assign(mean, new_mean)
+        self.assign(square, new_square)
+        update = new_mean / (ops.sqrt(new_square) + self.epsilon)
+        if self._is_decayed[index]:
+            update = update + self.weight_decay_rate * variable
+        scale = ops.cast(learning_rate, variable.dtype) * self.layer_scale(index, variable, update)
+        self.assign_sub(variable, scale * update)
+
+    def layer_scale(self, index, variable, update):
+        """What multiplies the learning rate for this variable: 1."""
+        return 1.0
+
+    def get_config(self):
+        """Constructor arguments, for keras.saving."""
+        config = super().get_config()
+        del config["weight_decay"]
+        return {
+            **config,
+            "weight_decay_rate": self.weight_decay_rate,
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "exclude_from_weight_decay": list(self.exclude_from_weight_decay),
+        }

@@ -1,0 +1,58 @@
+"""The learning rate at every step: linear warm-up, then polynomial decay to zero."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """The schedule of the official create_optimizer (optimization.py).
+
+    The decay runs from step 0, whatever the warm-up: lr (1 - step / num_train_steps)^power, and 0 behind the end.
+    While step - start_warmup_step < num_warmup_steps it is replaced by lr (step - start_warmup_step) /
+    num_warmup_steps, so that the first step's learning rate is 0, and a small drop follows the warm-up's end.
+
+    The official code goes below zero before start_warmup_step; here those steps have a learning rate of 0.
+
+    Args:
+        initial_learning_rate: what the warm-up aims at.
+        num_train_steps: step at which the decay reaches 0.
+        num_warmup_steps: length of the warm-up; 0 for none.
+        start_warmup_step: step at which the warm-up starts.
+        power: of the decay; 1 is linear.
+    """
+
+    def __init__(
+        self, initial_learning_rate, num_train_steps, num_warmup_steps=0, start_warmup_step=0, power=1.0, name=None
+    ):
+        super().__init__()
+        if num_train_steps < 1:
+            raise ValueError(f"`num_train_steps` must be at least 1. Received num_train_steps={num_train_steps}.")
+        self.initial_learning_rate = initial_learning_rate
+        self.num_train_steps = num_train_steps
+        self.num_warmup_steps = num_warmup_steps
+        self.start_warmup_step = start_warmup_step
+        self.power = power
+        self.name = name
+
+    def __call__(self, step):
+        """The learning rate of a step (counted from 0): float32 scalar."""
+        step = ops.cast(step, "float32")
+        done = ops.minimum(step, float(self.num_train_steps)) / float(self.num_train_steps)
+        decayed = self.initial_learning_rate * ops.power(1.0 - done, self.power)
+        if self.num_warmup_steps <= 0:
+            return decayed
+        since_start = step - float(self.start_warmup_step)
+        warming = self.initial_learning_rate * ops.maximum(since_start, 0.0) / float(self.num_warmup_steps)
+        return ops.where(since_start < float(self.num_warmup_steps), warming, decayed)
+
+    def get_config(self):
+        """Constructor arguments, for keras.saving."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "num_train_steps": self.num_train_steps,
+            "num_warmup_steps": self.num_warmup_steps,
+            "start_warmup_step": self.start_warmup_step,
+            "power": self.power,
+            "name": self.name,
+        }
