@@ -1,0 +1,55 @@
+"""The models in configs/: their values against the published ones.
+
+The published values are those of the released albert_config.json files (v2 as corrected by its authors), written out
+here so that a slip in a file cannot hide.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from albert_tf.config import AlbertConfig
+
+MODELS = Path(__file__).resolve().parents[1] / "configs" / "models"
+
+# name: (layers, hidden, heads, feed-forward, embedding, pieces, dropout, sharing)
+SHAPES = {
+    "albert_base_v1": (12, 768, 12, 3072, 128, 30000, 0.1, "all"),
+    "albert_base_v2": (12, 768, 12, 3072, 128, 30000, 0.0, "all"),
+    "albert_large_v1": (24, 1024, 16, 4096, 128, 30000, 0.1, "all"),
+    "albert_large_v2": (24, 1024, 16, 4096, 128, 30000, 0.0, "all"),
+    "albert_xlarge_v1": (24, 2048, 16, 8192, 128, 30000, 0.1, "all"),
+    "albert_xlarge_v2": (24, 2048, 16, 8192, 128, 30000, 0.0, "all"),
+    "albert_xxlarge_v1": (12, 4096, 64, 16384, 128, 30000, 0.0, "all"),
+    "albert_xxlarge_v2": (12, 4096, 64, 16384, 128, 30000, 0.0, "all"),
+    "bert_base": (12, 768, 12, 3072, 768, 30000, 0.1, "none"),
+    "bert_large": (24, 1024, 16, 4096, 1024, 30000, 0.1, "none"),
+    "albert_mini": (4, 256, 4, 1024, 128, 30000, 0.0, "all"),
+    "albert_tiny": (2, 128, 2, 512, 64, 8000, 0.0, "all"),
+}
+
+
+def test_every_config_file_is_checked_here():
+    assert {path.stem for path in MODELS.glob("*.json")} == set(SHAPES)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_config_file_has_the_published_values(name):
+    layers, hidden, heads, intermediate, embedding, pieces, dropout, sharing = SHAPES[name]
+    assert AlbertConfig.from_json_file(str(MODELS / f"{name}.json")) == AlbertConfig(
+        vocab_size=pieces,
+        embedding_size=embedding,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_hidden_groups=1,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+        inner_group_num=1,
+        hidden_act="gelu",
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        max_position_embeddings=512,
+        type_vocab_size=2,
+        initializer_range=0.02,
+        parameter_sharing=sharing,
+    )
