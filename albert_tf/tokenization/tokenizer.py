@@ -146,6 +146,16 @@ class AlbertTokenizer:
         pieces = map(self.id_to_piece, range(self.vocab_size))
         return np.array([piece in controls or starts_word(piece) for piece in pieces], dtype=bool)
 
+    def digit_comma_table(self) -> tuple[np.ndarray, np.ndarray]:
+        """The digit-comma rule for a graph: what stands in place of each piece, usually itself.
+
+        Returns:
+            (ids, splits), int32 and int64 [V + 1]: piece i becomes ids[splits[i] : splits[i + 1]].
+        """
+        rows = [self._replacements.get(piece_id, (piece_id,)) for piece_id in range(self.vocab_size)]
+        splits = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        return np.concatenate([np.array(row, np.int32) for row in rows]), splits
+
     def _apply_digit_comma_rule(self, ids: list[int]) -> list[int]:
         if self._replaced_ids.isdisjoint(ids):
             return ids

@@ -1,0 +1,173 @@
+"""The tokenizer as a graph (tensorflow-text), so that a SavedModel can take strings.
+
+Same ids as AlbertTokenizer; docs/tokenization.md lists where the two may differ, and how often.
+"""
+
+import functools
+import sys
+import unicodedata
+from collections.abc import Callable
+
+import tensorflow as tf
+import tensorflow_text as tf_text
+
+from albert_tf.tokenization.packing import room_for_text, truncated_lengths
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.tokenizer import (
+    MASK,
+    SPACE,
+    AlbertTokenizer,
+    mask_model,
+    parse_model,
+    plain_model,
+)
+
+
+class InGraphTokenizer(tf.Module):
+    """Strings to ids inside a tf.function; kept as an attribute of a tf.Module it is saved with it, vocabulary and all.
+
+    Attributes:
+        cleaning: the switches of text cleaning.
+        vocab_size, pad_id, unk_id, cls_id, sep_id, mask_id: as AlbertTokenizer's.
+    """
+
+    def __init__(self, model_file: str, do_lower_case: bool = True, **switches):
+        """Reads the vocabulary; the arguments and errors are AlbertTokenizer's."""
+        super().__init__(name="tokenizer")
+        self._load(AlbertTokenizer(model_file, do_lower_case, **switches))
+
+    @classmethod
+    def from_tokenizer(cls, tokenizer: AlbertTokenizer) -> "InGraphTokenizer":
+        """The same tokenizer as a graph, without reading the file again."""
+        in_graph = cls.__new__(cls)
+        tf.Module.__init__(in_graph, name="tokenizer")
+        in_graph._load(tokenizer)
+        return in_graph
+
+    def _load(self, tokenizer: AlbertTokenizer) -> None:
+        self.cleaning: TextCleaning = tokenizer.cleaning
+        for name in ("vocab_size", "pad_id", "unk_id", "cls_id", "sep_id", "mask_id"):
+            setattr(self, name, getattr(tokenizer, name))
+        self._space_id = tokenizer.piece_to_id(SPACE)
+        # Each call changes the types of the pieces, so each takes a proto of its own.
+        plain = plain_model(parse_model(tokenizer.model_bytes, tokenizer.model_file))
+        with_mask = mask_model(parse_model(tokenizer.model_bytes, tokenizer.model_file))
+        self._plain = tf_text.SentencepieceTokenizer(plain, out_type=tf.int32)
+        self._with_mask = tf_text.SentencepieceTokenizer(with_mask, out_type=tf.int32)
+        self._replacements = tokenizer.digit_comma_table()
+
+    def clean(self, texts: tf.Tensor) -> tf.Tensor:
+        """clean_text on a string tensor of any shape. Bytes that are not UTF-8 become U+FFFD."""
+        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+        texts = tf.strings.regex_replace(texts, r"\x00", "")
+        texts = tf.strings.regex_replace(texts, _character_class(str.isspace) + "+", " ")
+        texts = tf.strings.strip(texts)
+        if self.cleaning.replace_quotes:
+            texts = tf.strings.regex_replace(texts, "``|''", '"')
+        if not self.cleaning.keep_accents:
+            texts = tf_text.normalize_utf8(texts, "NFKD")
+            texts = tf.strings.regex_replace(texts, _character_class(unicodedata.combining), "")
+        texts = tf_text.normalize_utf8(texts, self.cleaning.normalization)
+        return tf.strings.lower(texts, encoding="utf-8") if self.cleaning.do_lower_case else texts
+
+    def encode(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """AlbertTokenizer.encode of each text.
+
+        Args:
+            texts: string [B].
+
+        Returns:
+            int32 [B, (length)].
+        """
+        return self._apply_digit_comma_rule(self._plain.tokenize(self.clean(texts)))
+
+    def encode_with_masks(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """AlbertTokenizer.encode_with_masks of each text: "[MASK]" becomes mask_id.
+
+        Args:
+            texts: string [B].
+
+        Returns:
+            int32 [B, (length)].
+        """
+        cleaned = self.clean(texts)
+        if self.cleaning.do_lower_case:
+            cleaned = tf.strings.regex_replace(cleaned, r"\[mask\]", MASK)
+        ids = self._with_mask.tokenize(cleaned)
+        values, rows = ids.values, ids.value_rowids()
+        before_mask = tf.logical_and(values[1:] == self.mask_id, rows[1:] == rows[:-1])
+        # One False for the last value; none when there is no value at all.
+        before_mask = tf.concat([before_mask, tf.zeros_like(values[:1], tf.bool)], axis=0)
+        dropped = tf.logical_and(values == self._space_id, before_mask)
+        return self._apply_digit_comma_rule(tf.ragged.boolean_mask(ids, ids.with_values(~dropped)))
+
+    def _apply_digit_comma_rule(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
+        table = tf.RaggedTensor.from_row_splits(
+            tf.constant(self._replacements[0], tf.int32), tf.constant(self._replacements[1], tf.int64)
+        )
+        return ids.with_values(tf.gather(table, ids.values)).merge_dims(1, 2)
+
+
+def pack_ragged(
+    first_ids: tf.RaggedTensor,
+    second_ids: tf.RaggedTensor | None,
+    max_seq_length: int,
+    cls_id: int,
+    sep_id: int,
+    pad_id: int = 0,
+) -> dict[str, tf.Tensor]:
+    """pack_pair for a batch, padded to its longest sequence.
+
+    Args:
+        first_ids: int32 [B, (length)].
+        second_ids: the same, or None for single texts.
+        max_seq_length: the most ids a sequence may have.
+        cls_id: id of [CLS].
+        sep_id: id of [SEP].
+        pad_id: id that fills up the shorter sequences.
+
+    Returns:
+        {"input_ids", "input_mask", "segment_ids"}, each int32 [B, S], where S <= max_seq_length.
+    """
+    room = room_for_text(max_seq_length, pair=second_ids is not None)
+    rows = first_ids.nrows()
+    cls, sep = (tf.fill([rows, 1], tf.constant(piece_id, first_ids.dtype)) for piece_id in (cls_id, sep_id))
+    if second_ids is None:
+        input_ids = tf.concat([cls, first_ids[:, :room], sep], axis=1)
+        segment_ids = tf.zeros_like(input_ids)
+    else:
+        # Row splits are int64, and in a graph a plain number would become int32.
+        lengths = truncated_lengths(
+            first_ids.row_lengths(),
+            second_ids.row_lengths(),
+            tf.constant(room, first_ids.row_splits.dtype),
+            *(tf.minimum, tf.maximum),
+        )
+        first = tf.concat([cls, _cut_rows(first_ids, lengths[0]), sep], axis=1)
+        second = tf.concat([_cut_rows(second_ids, lengths[1]), sep], axis=1)
+        input_ids = tf.concat([first, second], axis=1)
+        segment_ids = tf.concat([tf.zeros_like(first), tf.ones_like(second)], axis=1)
+    return {
+        "input_ids": input_ids.to_tensor(pad_id),
+        "input_mask": tf.ones_like(input_ids).to_tensor(0),
+        "segment_ids": segment_ids.to_tensor(0),
+    }
+
+
+def _cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+    """The first lengths[i] values of row i."""
+    positions = tf.ragged.range(ids.row_lengths())
+    kept = positions.values < tf.gather(lengths, ids.value_rowids())
+    return tf.ragged.boolean_mask(ids, ids.with_values(kept))
+
+
+@functools.cache
+def _character_class(belongs: Callable[[str], object]) -> str:
+    """A regular expression for the characters of which `belongs` is true, by Python's own Unicode tables.
+
+    RE2's classes will not do: \\s is ASCII only, and \\p{Mn} is not the set of characters that combine.
+    """
+    codes = [code for code in range(1, sys.maxunicode + 1) if belongs(chr(code))]
+    starts = [code for code, before in zip(codes, [-1, *codes]) if code != before + 1]
+    ends = [code for code, after in zip(codes, [*codes[1:], -1]) if code != after - 1]
+    return "[" + "".join(rf"\x{{{start:x}}}-\x{{{end:x}}}" for start, end in zip(starts, ends)) + "]"

@@ -1,0 +1,71 @@
+"""[CLS] first [SEP] second [SEP]: ids of one or two texts to the input of the model."""
+
+from collections.abc import Sequence
+
+from albert_tf.errors import InputError
+
+
+def pack_pair(
+    first_ids: Sequence[int],
+    second_ids: Sequence[int] | None,
+    max_seq_length: int,
+    cls_id: int,
+    sep_id: int,
+) -> tuple[list[int], list[int]]:
+    """Packs one or two texts, cut at their ends to fit.
+
+    The longer of a pair loses its last id until both fit; of two equally long ones, the second
+    (_truncate_seq_pair of the official classifier_utils.py).
+
+    >>> pack_pair([11, 12, 13], [21, 22, 23], 7, cls_id=2, sep_id=3)
+    ([2, 11, 12, 3, 21, 22, 3], [0, 0, 0, 0, 1, 1, 1])
+
+    Args:
+        first_ids: ids of the first text, without [CLS] and [SEP].
+        second_ids: ids of the second text; None for a single one.
+        max_seq_length: the most ids that may come out.
+        cls_id: id of [CLS].
+        sep_id: id of [SEP].
+
+    Returns:
+        (input_ids, segment_ids), unpadded. Segment 0 is [CLS] first [SEP], segment 1 is second [SEP].
+    """
+    room = room_for_text(max_seq_length, pair=second_ids is not None)
+    if second_ids is None:
+        input_ids = [cls_id, *first_ids[:room], sep_id]
+        return input_ids, [0] * len(input_ids)
+    first_length, second_length = truncated_lengths(len(first_ids), len(second_ids), room)
+    first = [cls_id, *first_ids[:first_length], sep_id]
+    second = [*second_ids[:second_length], sep_id]
+    return first + second, [0] * len(first) + [1] * len(second)
+
+
+def room_for_text(max_seq_length: int, pair: bool) -> int:
+    """How many ids of text fit beside [CLS] and [SEP]; raises InputError if none does."""
+    room = max_seq_length - (3 if pair else 2)
+    if room < 1:
+        raise InputError(f"max_seq_length leaves no room for text. Received {max_seq_length}")
+    return room
+
+
+def truncated_lengths(first_length, second_length, room, minimum=min, maximum=max):
+    """How much of a pair is kept, in closed form, so that a graph can work it out too.
+
+    A text within its half of the room is kept whole; of an odd room, the first text has the larger half.
+
+    Args:
+        first_length: length of the first text: an int, or an integer tensor with fitting minimum and maximum.
+        second_length: the same of the second.
+        room: the most that both may have together, a number of the same kind.
+        minimum: min, or its like for tensors.
+        maximum: max, or its like for tensors.
+
+    Returns:
+        (kept of the first, kept of the second).
+    """
+    second_half = room // 2
+    first_half = room - second_half
+    return (
+        minimum(first_length, maximum(first_half, room - second_length)),
+        minimum(second_length, maximum(second_half, room - first_length)),
+    )
