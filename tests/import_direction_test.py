@@ -1,0 +1,262 @@
+"""The import direction of docs/architecture.md: the checker on made-up sources, then on albert_tf and data_prep.
+
+Imports inside functions and under TYPE_CHECKING count for the direction: they are dependencies all the same. Only the
+rule that keeps TensorFlow out of the Keras code looks at what runs when a module is imported.
+"""
+
+import ast
+import graphlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The parts of albert_tf by level. Every other module at the top of the package is a command, the highest level.
+LEVELS = [
+    ("command", "config", "errors", "files"),
+    ("heads", "inputs", "layers", "losses", "flops", "optimization", "tokenization"),
+    ("models", "tasks"),
+    ("analysis", "conversion", "evaluation", "export", "training"),
+]
+COMMAND_LEVEL = len(LEVELS)
+LEVEL_OF = {part: level for level, parts in enumerate(LEVELS) for part in parts}
+
+FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
+
+# What data_prep may use of albert_tf.
+OPEN_TO_DATA_PREP = (
+    *("command", "config", "errors", "files", "tokenization"),
+    *("inputs.example_messages", "inputs.manifest", "inputs.pretraining_records", "inputs.record_files"),
+)
+
+# Pure Keras 3: the same code runs on Keras's other backends.
+PURE_KERAS = ("config", "heads", "layers", "losses", "models", "optimization")
+# The one file that holds what differs by backend; it imports TensorFlow only when that is the backend.
+BACKEND_FILE = "albert_tf.layers.backend_ops"
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import statement: what it names, where, and whether it runs when the module is imported."""
+
+    name: str
+    line: int
+    at_import: bool
+
+
+def imports_of(module, source, is_package, known=()):
+    """All imports in a source, `from package import module` as package.module where that module is known."""
+    found = []
+
+    def visit(node, at_import):
+        for child in ast.iter_child_nodes(node):
+            inside_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for_types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            if isinstance(child, ast.Import):
+                found.extend(Import(alias.name, child.lineno, at_import) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                base = absolute_name(module, child.level, child.module, is_package)
+                for alias in child.names:
+                    name = f"{base}.{alias.name}"
+                    found.append(Import(name if name in known else base, child.lineno, at_import))
+            visit(child, at_import and not inside_function and not for_types)
+
+    visit(ast.parse(source), True)
+    return found
+
+
+def absolute_name(module, level, name, is_package):
+    """The module that `from <level dots><name> import` means inside `module`."""
+    if not level:
+        return name
+    parts = module.split(".")
+    package = parts if is_package else parts[:-1]
+    package = package[: len(package) - level + 1]
+    return ".".join([*package, name] if name else package)
+
+
+def part_of(module):
+    """The part of albert_tf that a module belongs to: albert_tf.layers.dropout -> layers. "" is the package itself."""
+    return [*module.split("."), ""][1]
+
+
+def level_of(module):
+    """The level of a module of albert_tf; None for the package itself, which holds a version and nothing else."""
+    part = part_of(module)
+    return LEVEL_OF.get(part, COMMAND_LEVEL) if part else None
+
+
+def faults(modules):
+    """All breaches of the import direction.
+
+    Args:
+        modules: {module name: (source, is it a package's __init__)}.
+    """
+    found = []
+    for module, (source, is_package) in sorted(modules.items()):
+        for item in imports_of(module, source, is_package, modules):
+            found += [f"{module}:{item.line} imports {item.name}: {rule}" for rule in rules_broken(module, item)]
+    return found + cycles(modules)
+
+
+def rules_broken(module, item):
+    """The rules that one import breaks."""
+    package, imported = module.split(".")[0], item.name.split(".")[0]
+    if package == "albert_tf" and imported == "data_prep":
+        yield "albert_tf never imports data_prep"
+    if package == "data_prep" and imported == "albert_tf":
+        used = item.name.partition(".")[2]
+        if used and not any(used == part or used.startswith(f"{part}.") for part in OPEN_TO_DATA_PREP):
+            yield "data_prep may use only what is listed in OPEN_TO_DATA_PREP"
+    if package == imported == "albert_tf":
+        yield from direction_broken(module, item.name)
+    is_pure = package == "albert_tf" and part_of(module) in PURE_KERAS and module != BACKEND_FILE
+    if is_pure and item.at_import and imported.startswith("tensorflow"):
+        yield "this part is pure Keras"
+
+
+def direction_broken(module, imported):
+    """The rules on direction that one import within albert_tf breaks."""
+    here, there = level_of(module), level_of(imported)
+    if there is None:
+        return
+    if here is None:
+        yield "the package itself imports nothing"
+    elif there > here:
+        yield f"level {there} from level {here}"
+    elif here == there == COMMAND_LEVEL and module != imported:
+        yield "a command must not import another"
+    if (part_of(module), part_of(imported)) in FORBIDDEN_PAIRS:
+        yield FORBIDDEN_PAIRS[part_of(module), part_of(imported)]
+
+
+def cycles(modules):
+    """A cycle among the parts of albert_tf, if imports that run at import make one."""
+    graph = {}
+    for module, (source, is_package) in modules.items():
+        if not module.startswith("albert_tf."):
+            continue
+        for item in imports_of(module, source, is_package, modules):
+            other = part_of(item.name) if item.name.startswith("albert_tf.") else ""
+            if other and other != part_of(module) and item.at_import:
+                graph.setdefault(part_of(module), set()).add(other)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [f"cycle: {' -> '.join(error.args[1])}"]
+    return []
+
+
+def sources():
+    """Every module of the two packages."""
+    modules = {}
+    for package in ("albert_tf", "data_prep"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            is_package = parts[-1] == "__init__"
+            modules[".".join(parts[:-1] if is_package else parts)] = (path.read_text(), is_package)
+    return modules
+
+
+def test_the_packages_keep_the_direction():
+    modules = sources()
+    assert len(modules) > 10
+    assert faults(modules) == []
+
+
+def test_every_module_at_the_top_has_a_level_or_is_a_command():
+    top = {part_of(module) for module in sources() if module.startswith("albert_tf.")} - set(LEVEL_OF)
+    assert [name for name in top if "_" not in name] == [], "give new parts of albert_tf a level in LEVELS"
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("albert_tf.layers.encoder", "from albert_tf.config import AlbertConfig"),
+        ("albert_tf.layers.encoder", "from albert_tf.layers import dropout"),
+        ("albert_tf.layers.encoder", "def f():\n    import tensorflow"),
+        ("albert_tf.layers.backend_ops", "if True:\n    import tensorflow"),
+        ("albert_tf.inputs.pretraining_dataset", "import tensorflow as tf"),
+        ("albert_tf.training.loop", "from albert_tf.models.albert import AlbertModel"),
+        ("albert_tf.training.loop", "from albert_tf import evaluation"),
+        ("albert_tf.run_pretraining", "from albert_tf.training import loop\nfrom albert_tf import command"),
+        ("data_prep.instances", "from albert_tf.inputs.pretraining_records import to_example"),
+        ("data_prep.instances", "from albert_tf import command, errors\nfrom albert_tf.tokenization import tokenizer"),
+        ("data_prep.instances", "from data_prep import masking"),
+        ("data_prep.instances", "from . import masking"),
+    ],
+)
+def test_downwards_is_allowed(module, source):
+    assert faults(made_up({module: source})) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "rule"),
+    [
+        ("albert_tf.config", "from albert_tf.layers import dropout", "level 1 from level 0"),
+        ("albert_tf.config", "import albert_tf.models.albert as model", "level 2 from level 0"),
+        ("albert_tf.layers.encoder", "from ..models import albert", "level 2 from level 1"),
+        ("albert_tf.layers", "from ..models.albert import AlbertModel", "level 2 from level 1"),
+        ("albert_tf.layers.encoder", "def f():\n    from albert_tf import models", "level 2 from level 1"),
+        (
+            "albert_tf.losses",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import albert_tf.training",
+            "level 3",
+        ),
+        ("albert_tf.training.loop", "from albert_tf import run_pretraining", "level 4 from level 3"),
+        ("albert_tf.run_evaluation", "from albert_tf import run_pretraining", "a command must not import another"),
+        ("albert_tf.tasks.glue", "from albert_tf.models import albert", "tasks must not depend on a model"),
+        ("albert_tf.files", "import data_prep.masking", "albert_tf never imports data_prep"),
+        ("albert_tf.files", "async def f():\n    from data_prep import masking", "albert_tf never imports data_prep"),
+        ("albert_tf", "from albert_tf.config import AlbertConfig", "the package itself imports nothing"),
+        ("data_prep.instances", "from albert_tf.models.albert import AlbertModel", "OPEN_TO_DATA_PREP"),
+        ("data_prep.instances", "from albert_tf.inputs import pretraining_dataset", "OPEN_TO_DATA_PREP"),
+        ("data_prep.instances", "def f():\n    import albert_tf.training.loop", "OPEN_TO_DATA_PREP"),
+        ("albert_tf.models.albert", "import tensorflow as tf", "pure Keras"),
+        (
+            "albert_tf.optimization.lamb",
+            "try:\n    from tensorflow.keras import ops\nexcept E:\n    pass",
+            "pure Keras",
+        ),
+        ("albert_tf.layers.encoder", "class A:\n    import tensorflow_text", "pure Keras"),
+    ],
+)
+def test_a_breach_is_found(module, source, rule):
+    found = faults(made_up({module: source}))
+    assert len(found) == 1
+    assert rule in found[0]
+    assert found[0].startswith(f"{module}:")
+
+
+def test_a_cycle_between_parts_of_one_level_is_found():
+    sources_by_name = {
+        "albert_tf.training.loop": "from albert_tf.evaluation import metrics",
+        "albert_tf.evaluation.metrics": "from albert_tf.training import loop",
+    }
+    assert [fault.split(":")[0] for fault in faults(made_up(sources_by_name))] == ["cycle"]
+
+
+def made_up(sources_by_name):
+    """Sources as `faults` takes them, among the modules that they name."""
+    names = (
+        *("albert_tf", "albert_tf.command", "albert_tf.config", "albert_tf.errors", "albert_tf.files"),
+        *("albert_tf.evaluation", "albert_tf.evaluation.metrics", "albert_tf.inputs", "albert_tf.layers"),
+        *(
+            "albert_tf.inputs.pretraining_dataset",
+            "albert_tf.layers.dropout",
+            "albert_tf.models",
+            "albert_tf.models.albert",
+        ),
+        *(
+            "albert_tf.run_pretraining",
+            "albert_tf.tokenization.tokenizer",
+            "albert_tf.training",
+            "albert_tf.training.loop",
+        ),
+        *("data_prep", "data_prep.masking"),
+    )
+    modules = dict.fromkeys(names, ("", False))
+    packages = ("albert_tf", "albert_tf.layers")
+    return modules | {name: (source, name in packages) for name, source in sources_by_name.items()}
