@@ -1,0 +1,1 @@
+"""Looking at runs and models after the fact."""

@@ -1,0 +1,44 @@
+"""Draws the loss, the accuracies and the learning rate of one or several runs of run_pretraining as a PNG."""
+
+from absl import flags, logging
+
+from albert_tf import command
+from albert_tf.analysis import training_plot
+
+FLAGS = flags.FLAGS
+
+
+def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
+    """Defines the flags of this command."""
+    flags.DEFINE_list(
+        "output_dir",
+        None,
+        "--output_dir of the runs, or their train_log.jsonl, separated by commas.",
+        flag_values=flag_values,
+    )
+    flags.DEFINE_string("output_file", None, "The PNG to write.", flag_values=flag_values)
+    flags.DEFINE_multi_string(
+        "baseline",
+        [],
+        "A line among the accuracies, LABEL=ACCURACY, for example 'most frequent piece=0.05'; may be repeated.",
+        flag_values=flag_values,
+    )
+    flags.DEFINE_string("title", "", "A title above the figure.", flag_values=flag_values)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+def _run() -> None:
+    command.require_flags("output_dir", "output_file")
+    baselines = [training_plot.Baseline.parse(text) for text in FLAGS.baseline]
+    runs = [training_plot.read_log(path) for path in FLAGS.output_dir]
+    training_plot.draw(runs, FLAGS.output_file, baselines, FLAGS.title)
+    logging.info("drew %s", FLAGS.output_file)
+
+
+if __name__ == "__main__":
+    main()
