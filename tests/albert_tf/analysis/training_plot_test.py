@@ -1,4 +1,4 @@
-"""Training curves: what is read from a log, resumed and unfinished ones too, and that a PNG with both panels comes out."""
+"""Training curves: what is read from a log, resumed and unfinished ones too, and that a PNG comes out."""
 
 import json
 import math
