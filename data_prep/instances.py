@@ -1,0 +1,137 @@
+"""A part of the corpus to its examples: the work unit, a pure function of the settings and the part."""
+
+import dataclasses
+import hashlib
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from albert_tf.errors import InputError
+from data_prep.documents import Part
+from data_prep.masking import MaskedInstance, Masker, MaskingRules, Pieces
+from data_prep.segment_pairs import NONE, SENTENCE_TASKS, PairRules, TokenizedDocument, build_pairs
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceSettings:
+    """Everything that decides, with text and vocabulary, what the examples are.
+
+    Names and defaults are those of the flags of create_pretraining_data.
+
+    Raises:
+        InputError: a value outside its range, at construction.
+    """
+
+    max_seq_length: int = 512
+    max_predictions_per_seq: int = 20
+    dupe_factor: int = 40
+    masked_lm_prob: float = 0.15
+    short_seq_prob: float = 0.1
+    ngram: int = 3
+    favor_shorter_ngram: bool = True
+    do_whole_word_mask: bool = True
+    sentence_task: str = "sop"
+    random_seed: int = 12345
+    reference_quirks: bool = False
+
+    def __post_init__(self):
+        least = {"max_seq_length": 5, "max_predictions_per_seq": 1, "dupe_factor": 1, "ngram": 1}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise InputError(f"--{name} must be at least {value}; received {getattr(self, name)}")
+        for name in ("masked_lm_prob", "short_seq_prob"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"--{name} must be from 0 to 1; received {getattr(self, name)}")
+        if self.sentence_task not in SENTENCE_TASKS:
+            raise InputError(
+                f"--sentence_task must be one of {', '.join(SENTENCE_TASKS)}; received {self.sentence_task!r}"
+            )
+
+    @property
+    def pair_rules(self) -> PairRules:
+        """The part of the settings that segment_pairs takes."""
+        return PairRules(self.max_seq_length, self.short_seq_prob, self.sentence_task, self.reference_quirks)
+
+    @property
+    def masking_rules(self) -> MaskingRules:
+        """The part of the settings that masking takes."""
+        return MaskingRules(
+            self.masked_lm_prob,
+            self.max_predictions_per_seq,
+            self.ngram,
+            self.favor_shorter_ngram,
+            self.do_whole_word_mask,
+            self.reference_quirks,
+        )
+
+    def describe_low_budget(self) -> str | None:
+        """One line if max_predictions_per_seq keeps full examples from their share of masks, else None."""
+        wanted = round(self.max_seq_length * self.masked_lm_prob)
+        if self.max_predictions_per_seq >= wanted:
+            return None
+        rate = self.max_predictions_per_seq / self.max_seq_length
+        return (
+            f"--max_predictions_per_seq={self.max_predictions_per_seq} masks at most {rate:.1%} of "
+            f"{self.max_seq_length} tokens, not --masked_lm_prob={self.masked_lm_prob:.1%}; "
+            f"--max_predictions_per_seq={wanted} would reach it"
+        )
+
+
+def tokenize_part(part: Part, encode_batch, counts: Counter) -> list[TokenizedDocument]:
+    """The documents of a part as ids; sentences and documents without a piece are left out.
+
+    Args:
+        part: the documents.
+        encode_batch: texts -> lists of ids, as AlbertTokenizer.encode_batch.
+        counts: documents, sentences and pieces are added here.
+    """
+    encoded = iter(encode_batch([sentence for document in part.documents for sentence in document.sentences]))
+    documents = []
+    for document in part.documents:
+        sentences = [next(encoded) for _ in document.sentences]
+        tokenized = TokenizedDocument.from_sentences(sentences, document.source)
+        if tokenized.num_sentences:
+            documents.append(tokenized)
+            counts["sentences"] += tokenized.num_sentences
+            counts["pieces"] += len(tokenized.ids)
+    counts["documents"] += len(documents)
+    return documents
+
+
+def make_instances(
+    documents: Sequence[TokenizedDocument],
+    settings: InstanceSettings,
+    pieces: Pieces,
+    rng: random.Random,
+    counts: Counter,
+) -> Iterator[MaskedInstance]:
+    """The examples of one pass over the documents of a part.
+
+    Args:
+        documents: all documents of the part.
+        settings: how.
+        pieces: the vocabulary.
+        rng: all draws come from its random().
+        counts: what happened out of the ordinary is added here.
+    """
+    masker = Masker(settings.masking_rules, pieces)
+    rules = settings.pair_rules
+    for index in range(len(documents)):
+        for pair in build_pairs(documents, index, rules, rng, counts):
+            yield masker.mask(pair, rng)
+
+
+def derive_seed(*keys: int | str) -> int:
+    """A 128-bit seed from keys such as (seed, part, duplicate): the same on every machine and version of Python."""
+    text = "/".join(map(str, keys))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+
+
+def explain_no_examples(settings: InstanceSettings, counts: Counter) -> str:
+    """Why a corpus gave no example, as one line."""
+    if settings.sentence_task != NONE and counts["one_sentence_documents_left_out"]:
+        return (
+            f"all {counts['documents']} documents have one sentence, which leaves no sentence order to learn; write "
+            "one sentence a line and a blank line between documents, or set --sentence_task=none"
+        )
+    return "holds no sentence; write one sentence a line and a blank line between documents"
