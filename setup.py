@@ -39,6 +39,7 @@ setup(
         "numpy>=1.26",
         "sentencepiece>=0.2.0,<0.3",
         "sentencex>=1.0.30,<2",
+        "tensorboard>=2.20,<3",
         "tensorflow>=2.21,<2.22",
         "tensorflow-text>=2.21.1,<2.22",
         "tqdm>=4.66",

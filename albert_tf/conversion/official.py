@@ -9,11 +9,11 @@ import re
 import keras
 import numpy as np
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.models.named_weights import assign_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training.tensor_files import load_tensors
 
 # Ours -> official. {block} stands for a block_G_I of ours and for group_G/inner_group_I of theirs.
 _DENSE = (("kernel", "kernel"), ("bias", "bias"))
@@ -117,13 +117,4 @@ def read_official(prefix: str) -> dict[str, np.ndarray]:
     Raises:
         InputError: no such checkpoint, or a damaged one.
     """
-    import tensorflow as tf
-
-    if not files.exists(prefix + ".index"):
-        raise InputError(f"{prefix}: no such checkpoint ({prefix}.index is missing)")
-    try:
-        reader = tf.train.load_checkpoint(prefix)
-        names = [name for name in reader.get_variable_to_shape_map() if not _SKIPPED.search(name)]
-        return {name: reader.get_tensor(name) for name in names}
-    except (tf.errors.OpError, ValueError, IndexError) as error:  # IndexError: a truncated data file
-        raise InputError(f"{prefix}: the checkpoint cannot be read: {str(error).splitlines()[0]}") from None
+    return load_tensors(prefix, wanted=lambda name: not _SKIPPED.search(name))

@@ -135,7 +135,7 @@ def test_a_truncated_checkpoint_is_named(shared, tmp_path):
     data = tmp_path / "model.ckpt.data-00000-of-00001"
     data.chmod(0o644)
     data.write_bytes(data.read_bytes()[:1000])
-    with pytest.raises(InputError, match="the checkpoint cannot be read"):
+    with pytest.raises(InputError, match="the checkpoint is damaged"):
         load_official(str(tmp_path / "model.ckpt"))
 
 

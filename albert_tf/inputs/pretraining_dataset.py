@@ -1,0 +1,199 @@
+"""From record files to batches: an endless, seeded stream for training, one ordered pass for evaluation.
+
+The training stream is a function of (files, seed, position): started again at the example where a killed run
+stopped, it goes on with the very examples that run would have seen.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+from albert_tf import files
+from albert_tf.errors import InputError
+from albert_tf.inputs.pretraining_records import (
+    WEIGHTS_FEATURE,
+    Manifest,
+    check_records,
+    count_examples,
+    detect_compression,
+    locate_damage,
+    parse_batch,
+    read_manifest,
+)
+
+# Files read side by side, and records held back to be shuffled. Record sets of ours are shuffled as a whole when
+# they are made; the buffer is for sets that are not.
+_FILES_AT_ONCE = 4
+_SHUFFLE_BUFFER = 10_000
+# Weight of an example in evaluation: 0 where it only fills the last batch.
+EXAMPLE_WEIGHTS = "example_weights"
+
+
+@dataclasses.dataclass(frozen=True)
+class RecordSet:
+    """Record files that were looked at and found to fit.
+
+    Attributes:
+        paths: the files.
+        num_examples: records in all of them.
+        max_seq_length: S.
+        max_predictions_per_seq: P.
+        manifest: what was written beside them, None for official records.
+    """
+
+    paths: tuple[str, ...]
+    num_examples: int
+    max_seq_length: int
+    max_predictions_per_seq: int
+    manifest: Manifest | None
+
+
+def open_records(
+    patterns: str, max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, flag: str = "input_file"
+) -> RecordSet:
+    """Finds record files and checks that they are what the trainer was told.
+
+    Args:
+        patterns: comma-separated paths and globs.
+        max_seq_length: S the records must have.
+        max_predictions_per_seq: P the records must have.
+        vocab_size: the model's.
+        flag: the flag the patterns came from, for errors.
+
+    Raises:
+        InputError: no such file, other lengths, another vocabulary size, a damaged or empty file.
+    """
+    paths = files.list_files(patterns, flag)
+    manifest = read_manifest(paths)
+    if manifest is not None and manifest.vocabulary["size"] != vocab_size:
+        raise InputError(
+            f"--{flag}: the records were made with a vocabulary of {manifest.vocabulary['size']} pieces "
+            f"({manifest.vocabulary['file']}), the config says vocab_size={vocab_size}; use the config that belongs "
+            "to that vocabulary"
+        )
+    check_records(paths, max_seq_length, max_predictions_per_seq, vocab_size)
+    count = manifest.examples_in(paths) if manifest is not None else count_examples(paths)
+    return RecordSet(tuple(paths), count, max_seq_length, max_predictions_per_seq, manifest)
+
+
+def make_dataset(
+    paths: Sequence[str],
+    batch_size: int,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    num_examples: int | None = None,
+    seed: int = 0,
+    start_example: int = 0,
+):
+    """The endless training stream: every epoch each record once, files and records in a new order.
+
+    Args:
+        paths: record files.
+        batch_size: B, over all replicas.
+        max_seq_length: S of the records.
+        max_predictions_per_seq: P of the records.
+        num_examples: records in the files, so that whole epochs can be passed over; None counts them.
+        seed: of the order.
+        start_example: examples to leave out at the stream's start, those already seen.
+
+    Returns:
+        tf.data.Dataset of what `parse_batch` makes of B records. A batch may span two epochs.
+    """
+    import tensorflow as tf
+
+    count = count_examples(paths) if num_examples is None else num_examples
+    compression = [detect_compression(path) for path in paths]
+
+    def read_file(path, kind):
+        return tf.data.TFRecordDataset(path, compression_type=kind)
+
+    def read_epoch(epoch):
+        epoch_seed = tf.random.fold_in([seed, 0], epoch, alg="philox")
+        order, shuffle = tf.cast(epoch_seed[0], tf.int64), tf.cast(epoch_seed[1], tf.int64)
+        sources = tf.data.Dataset.from_tensor_slices((list(paths), compression)).shuffle(len(paths), seed=order)
+        records = sources.interleave(read_file, cycle_length=min(_FILES_AT_ONCE, len(paths)))
+        return records.shuffle(_SHUFFLE_BUFFER, seed=shuffle)
+
+    first_epoch, position = divmod(start_example, count)
+    epochs = tf.data.Dataset.range(first_epoch, tf.int64.max)
+    records = epochs.flat_map(read_epoch).skip(position)
+    batches = records.batch(batch_size, drop_remainder=True)
+    return batches.map(
+        lambda serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq),
+        num_parallel_calls=tf.data.AUTOTUNE,
+        deterministic=True,
+    ).prefetch(tf.data.AUTOTUNE)
+
+
+def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int | None = None):
+    """One pass in the files' order, the last batch filled up with examples of weight 0.
+
+    Args:
+        records: what to read.
+        batch_size: B, over all replicas.
+        max_steps: batches to stop after; None reads all.
+
+    Returns:
+        tf.data.Dataset of what `parse_batch` makes, and EXAMPLE_WEIGHTS float32 [B].
+    """
+    import tensorflow as tf
+
+    compression = [detect_compression(path) for path in records.paths]
+    sources = tf.data.Dataset.from_tensor_slices((list(records.paths), compression))
+    serialized = sources.flat_map(lambda path, kind: tf.data.TFRecordDataset(path, compression_type=kind))
+    if max_steps is not None:
+        serialized = serialized.take(max_steps * batch_size)
+
+    def parse_and_fill(batch):
+        present = tf.shape(batch)[0]
+        missing = batch_size - present
+        features = parse_batch(batch, records.max_seq_length, records.max_predictions_per_seq)
+        features[EXAMPLE_WEIGHTS] = tf.ones([present])
+        filled = {}
+        for name, value in features.items():
+            padding = [[0, missing]] + [[0, 0]] * (value.shape.rank - 1)
+            filled[name] = tf.ensure_shape(tf.pad(value, padding), [batch_size, *value.shape[1:]])
+        return filled
+
+    return serialized.batch(batch_size).map(parse_and_fill).prefetch(tf.data.AUTOTUNE)
+
+
+def most_frequent_piece(records: RecordSet, max_steps: int | None = None, batch_size: int = 256) -> tuple[int, float]:
+    """The baseline of masked LM: always answer the piece that was masked most often.
+
+    Returns:
+        (id, share of the predictions that this answer gets right). Taken from the very records, it is the best
+        that any constant answer can do on them.
+    """
+    import numpy as np
+
+    counts = np.zeros(1, np.int64)
+    for batch in make_evaluation_dataset(records, batch_size, max_steps).as_numpy_iterator():
+        found = np.bincount(batch["masked_lm_ids"][batch[WEIGHTS_FEATURE] > 0])
+        counts = np.pad(counts, (0, max(0, len(found) - len(counts))))
+        counts[: len(found)] += found
+    best = int(counts.argmax())
+    return best, float(counts[best] / max(1, counts.sum()))
+
+
+@contextlib.contextmanager
+def explain_record_errors(paths: Sequence[str]) -> Iterator[None]:
+    """Turns what TensorFlow says of a bad record into one line that names the file and the place.
+
+    Raises:
+        InputError: a record is corrupt, or is not what its neighbours are.
+    """
+    import tensorflow as tf
+
+    try:
+        yield
+    except tf.errors.DataLossError as error:
+        place = locate_damage(paths)
+        raise InputError(place or f"a record file is damaged: {str(error).splitlines()[0]}") from None
+    except tf.errors.InvalidArgumentError as error:
+        text = " ".join(str(error).split())
+        if "parse" in text and "xample" in text:
+            raise InputError(f"{', '.join(paths)}: a record has other features than the first one: {text}") from None
+        if "is not in [0," in text:
+            raise InputError(f"{', '.join(paths)}: a record holds an id out of range: {text}") from None
+        raise

@@ -1,0 +1,3 @@
+"""The optimizers' names, for flags; importing them loads nothing."""
+
+OPTIMIZER_NAMES = ("lamb", "adamw")

@@ -1,0 +1,79 @@
+"""Pre-trains ALBERT on records: masked LM and sentence order, on one device, several, or a TPU.
+
+Started again with the same flags, it goes on from the newest checkpoint in --output_dir.
+"""
+
+import dataclasses
+
+from absl import flags
+
+from albert_tf import command
+from albert_tf.optimization.names import OPTIMIZER_NAMES
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string("albert_config_file", None, "JSON file with the model's shape.", **fv)
+    flags.DEFINE_string("input_file", None, "Records to train on: comma-separated paths and globs.", **fv)
+    flags.DEFINE_string("output_dir", None, "Where checkpoints and logs go.", **fv)
+    flags.DEFINE_string("eval_input_file", None, "Records to evaluate on; left out: those of --input_file.", **fv)
+    flags.DEFINE_string("init_checkpoint", None, "Checkpoint to start from, ours or an official one.", **fv)
+    flags.DEFINE_bool("init_from_group0", False, "Start every group of layers from the checkpoint's first.", **fv)
+    flags.DEFINE_integer("max_seq_length", 512, "Tokens of a record, padding included.", **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of a record, padding included.", **fv)
+    flags.DEFINE_bool("do_train", True, "Whether to train.", **fv)
+    flags.DEFINE_bool("do_eval", False, "Whether to evaluate every checkpoint.", **fv)
+    flags.DEFINE_integer("train_batch_size", 4096, "Examples of a training step, over all devices.", **fv)
+    flags.DEFINE_integer("eval_batch_size", 64, "Examples of an evaluation step, over all devices.", **fv)
+    flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
+    flags.DEFINE_float("learning_rate", 0.00176, "Learning rate at the end of the warm-up.", **fv)
+    flags.DEFINE_float("poly_power", 1.0, "Power of the learning rate's decay.", **fv)
+    flags.DEFINE_integer("num_train_steps", 125_000, "Steps until the learning rate is 0 and the run ends.", **fv)
+    flags.DEFINE_integer("num_warmup_steps", 3125, "Steps of linear warm-up.", **fv)
+    flags.DEFINE_integer("start_warmup_step", 0, "Step at which the warm-up starts.", **fv)
+    flags.DEFINE_integer("save_checkpoints_steps", 5000, "Steps between checkpoints.", **fv)
+    flags.DEFINE_integer("keep_checkpoint_max", 5, "Newest checkpoints to keep, besides the best; 0: all.", **fv)
+    flags.DEFINE_integer("iterations_per_loop", 1000, "Most steps on the device without coming back.", **fv)
+    flags.DEFINE_integer("log_steps", 100, "Steps between reports.", **fv)
+    flags.DEFINE_integer("max_eval_steps", 100, "Most batches of an evaluation.", **fv)
+    flags.DEFINE_enum(
+        "distribution_strategy", "auto", ["auto", "one_device", "mirrored", "tpu"], "Devices to train on.", **fv
+    )
+    flags.DEFINE_bool("use_tpu", False, "Train on a TPU; the same as --distribution_strategy=tpu.", **fv)
+    flags.DEFINE_string("tpu_name", None, "The TPU's name or grpc:// address.", **fv)
+    flags.DEFINE_string("tpu_zone", None, "The TPU's zone.", **fv)
+    flags.DEFINE_string("gcp_project", None, "The TPU's project.", **fv)
+    flags.DEFINE_integer("random_seed", 12345, "Seed of weights, order of records and dropout.", **fv)
+    flags.DEFINE_enum(
+        "sentence_task",
+        None,
+        ["sop", "nsp", "none"],
+        "What the sentence labels mean; left out: what the records' manifest says. none leaves their loss out.",
+        **fv,
+    )
+
+
+def _run() -> None:
+    command.require_flags("albert_config_file", "input_file", "output_dir")
+    command.import_tensorflow()
+    from albert_tf.training.pretraining import PretrainingSettings, run
+    from albert_tf.training.strategy import TpuAddress
+
+    given = flags.FLAGS
+    names = [field.name for field in dataclasses.fields(PretrainingSettings) if field.name in given]
+    tpu = None
+    if given.use_tpu or given.distribution_strategy == "tpu":
+        tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project)
+    resolved = "".join(f"{given[name].serialize()}\n" for name in names if given[name].value is not None)
+    run(PretrainingSettings(**{name: given[name].value for name in names}, tpu=tpu, resolved_flags=resolved))
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()
