@@ -54,7 +54,7 @@ class InGraphTokenizer(tf.Module):
         with_mask = mask_model(parse_model(tokenizer.model_bytes, tokenizer.model_file))
         self._plain = tf_text.SentencepieceTokenizer(plain, out_type=tf.int32)
         self._with_mask = tf_text.SentencepieceTokenizer(with_mask, out_type=tf.int32)
-        self._replacements = tokenizer.digit_comma_table()
+        self._replacements = tf.RaggedTensor.from_row_splits(*tokenizer.digit_comma_table())
 
     def clean(self, texts: tf.Tensor) -> tf.Tensor:
         """clean_text on a string tensor of any shape. Bytes that are not UTF-8 become U+FFFD."""
@@ -102,10 +102,7 @@ class InGraphTokenizer(tf.Module):
         return self._apply_digit_comma_rule(tf.ragged.boolean_mask(ids, ids.with_values(~dropped)))
 
     def _apply_digit_comma_rule(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
-        table = tf.RaggedTensor.from_row_splits(
-            tf.constant(self._replacements[0], tf.int32), tf.constant(self._replacements[1], tf.int64)
-        )
-        return ids.with_values(tf.gather(table, ids.values)).merge_dims(1, 2)
+        return ids.with_values(tf.gather(self._replacements, ids.values)).merge_dims(1, 2)
 
 
 def pack_ragged(
