@@ -1,16 +1,33 @@
-# Every target sets up .venv in this folder by itself, once; `make clean` removes it.
+# Every target sets up .venv in this folder by itself, once; `make clean` removes it and what the demo made.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: demo test test-slow lint format faults clean
+.PHONY: help demo test test-slow faults parity lint format clean
+
+help:
+	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
+	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
+	@echo "make parity     compare with Hugging Face transformers"
+	@echo "make lint       ruff; format: let ruff mend what it can"
+	@echo "make clean      remove .venv, caches and demo_output"
 
 $(VENV)/.dev: setup.py
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(PIP) --upgrade pip
+	$(PIP) --editable '.[dev]'
 	touch $@
+
+$(VENV)/.parity: $(VENV)/.dev
+	$(PIP) --editable '.[dev,parity]'
+	touch $@
+
+# DEMO=short for the short form; DEMO_STEPS=N to train for N steps.
+demo: $(VENV)/.dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" demo/run_demo.sh
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
@@ -21,6 +38,9 @@ test-slow: $(VENV)/.dev
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults
 
+parity: $(VENV)/.parity
+	$(BIN)/python -m pytest -m parity
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -30,4 +50,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) *.egg-info build dist .pytest_cache .ruff_cache
+	rm -rf $(VENV) *.egg-info build dist .pytest_cache .ruff_cache demo_output

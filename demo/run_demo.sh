@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# From text to a trained, evaluated, exported ALBERT, with the public commands as a user types them.
+#
+# Usage: make demo              everything: about 12 minutes on two cores, into demo_output/full
+#        make demo DEMO=short   the same stages on a little text, to see that they work: 2 minutes, demo_output/short
+#
+# A stage whose result is there is passed over, and training goes on from its last checkpoint, so an interrupted demo
+# is continued by the same command. Delete demo_output to start afresh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+kind=${DEMO:-full}
+case $kind in
+  full) corpus_flags=(); dupe_factor=5; steps=() ;;
+  short) corpus_flags=(--max_megabytes=2); dupe_factor=2; steps=(--num_train_steps=60 --num_warmup_steps=10) ;;
+  *) echo "DEMO must be full or short; received '$kind'" >&2; exit 2 ;;
+esac
+[ -z "${DEMO_STEPS:-}" ] || steps=(--num_train_steps="$DEMO_STEPS")
+out=${DEMO_OUTPUT:-demo_output/$kind}
+vocab_size=$(python -c 'import json; print(json.load(open("configs/models/albert_tiny.json"))["vocab_size"])')
+mkdir -p "$out"
+
+# stage TITLE RESULT: prints the heading; fails, so that the stage is passed over, if its result is there.
+number=0
+stage() {
+  number=$((number + 1))
+  printf '\n== %d. %s  [%d:%02d] ==\n' "$number" "$1" $((SECONDS / 60)) $((SECONDS % 60))
+  if [ -n "$2" ] && [ -e "$2" ]; then
+    echo "   $2 is there already"
+    return 1
+  fi
+}
+# run COMMAND: prints the command as it would be typed, and runs it.
+run() {
+  printf '$'
+  printf ' %q' "$@"
+  printf '\n'
+  "$@"
+}
+
+if stage "A corpus: the docstrings and documentation of the installed packages" "$out/documents.jsonl"; then
+  run collect_docstrings --output_file="$out/documents.jsonl" --heldout_output_file="$out/heldout.jsonl" \
+    --heldout_every=10 \
+    ${corpus_flags[@]+"${corpus_flags[@]}"}
+fi
+if stage "Sentences, one a line, a blank line between documents" "$out/heldout.txt"; then
+  run split_sentences --input_file="$out/documents.jsonl" --output_file="$out/documents.txt"
+  run split_sentences --input_file="$out/heldout.jsonl" --output_file="$out/heldout.txt"
+fi
+if stage "A vocabulary of $vocab_size pieces" "$out/vocabulary.model"; then
+  run train_vocabulary --input_file="$out/documents.txt" --model_prefix="$out/vocabulary" --vocab_size="$vocab_size"
+fi
+record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=128 --max_predictions_per_seq=20)
+if stage "Training and held-out records: pairs of segments with masked words" "$out/heldout.tfrecord.manifest.json"; then
+  run create_pretraining_data --input_file="$out/documents.txt" --output_file="$out/train.tfrecord@4" \
+    "${record_flags[@]}" --dupe_factor="$dupe_factor"
+  run create_pretraining_data --input_file="$out/heldout.txt" --output_file="$out/heldout.tfrecord" \
+    "${record_flags[@]}" --dupe_factor=2 --random_seed=54321
+fi
+stage "Pre-training" ""
+run run_pretraining --flagfile=configs/pretraining/demo.flags --input_file="$out/train.tfrecord-*" \
+  --eval_input_file="$out/heldout.tfrecord" --output_dir="$out/model" ${steps[@]+"${steps[@]}"}
+stage "Evaluation on documents that were not trained on" ""
+run run_evaluation --output_dir="$out/model" --input_file="$out/heldout.tfrecord"
+stage "The curves" ""
+run plot_training --output_dir="$out/model" --output_file="$out/training.png" --baseline="chance of the order=0.5" \
+  --title="albert_tiny on the docstrings of this machine"
+if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
+  run export_saved_model --init_checkpoint="$out/model" --albert_config_file=configs/models/albert_tiny.json \
+    --spm_model_file="$out/vocabulary.model" --output_dir="$out/saved_model"
+fi
+stage "Masked words filled in" ""
+for text in \
+  "This function returns a [MASK] of strings." \
+  "If the file does not [MASK], an error is raised." \
+  "The default [MASK] of this argument is None."; do
+  run fill_mask --saved_model="$out/saved_model" "$text"
+done
+printf '\nDone in %d:%02d. The model is in %s, the curves in %s.\n' \
+  $((SECONDS / 60)) $((SECONDS % 60)) "$out/saved_model" "$out/training.png"
