@@ -4,17 +4,11 @@ Which worker takes a part, and when, changes nothing: a part's examples depend o
 the part alone, and shards are put together in the order of the parts.
 """
 
-import contextlib
 import dataclasses
-import multiprocessing
 import os
 import random
-import signal
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
 
 from absl import logging
 
@@ -32,11 +26,11 @@ from data_prep.progress import ByteProgress
 from data_prep.shards import OutputFiles, Spill, describe_file, gather, scatter
 from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
+from data_prep.worker_pool import WorkerPool, count_cores, end_on_terminate
 
 COMPRESSIONS = ("none", "gzip")
 
-# Parts handed out beyond those at work, a worker: enough that none waits, few enough to bound memory.
-_PARTS_AHEAD = 2
+# Above this share of the text cut off, the sentences are probably paragraphs.
 _MUCH_TEXT_CUT_OFF = 0.25
 
 
@@ -81,11 +75,10 @@ class RecordJob:
 
 
 @dataclasses.dataclass(frozen=True)
-class UnitResult:
-    """What a work unit hands back: its spill file and what it counted."""
+class _Made:
+    """Everything the work units handed back: their spill files in the order of the parts, and their counts."""
 
-    index: int
-    spill: Spill
+    spills: list[Spill]
     counts: Counter
     statistics: RecordStatistics
 
@@ -98,8 +91,8 @@ class UnitMaker:
         self.num_shards, self.folder = num_shards, folder
         self.pieces = Pieces.of_tokenizer(tokenizer)
 
-    def make(self, part: Part) -> UnitResult:
-        """All examples of a part, every duplicate, written to its spill file."""
+    def make(self, part: Part) -> tuple[Spill, Counter, RecordStatistics]:
+        """Writes all examples of a part, every duplicate, to its spill file; returns that and what was counted."""
         settings, counts = self.settings, Counter()
         statistics = RecordStatistics(self.pieces.mask_id, self.pieces.unk_id)
         documents = tokenize_part(part, self.tokenizer.encode_batch, counts)
@@ -112,7 +105,11 @@ class UnitMaker:
                 framed.append(frame(example))
         seed = derive_seed(settings.random_seed, part.index, "scatter")
         spill = scatter(os.path.join(self.folder, f"part-{part.index:06d}"), framed, self.num_shards, seed)
-        return UnitResult(part.index, spill, counts, statistics)
+        return spill, counts, statistics
+
+    def gather(self, path: str, slices: list[tuple[str, int, int]], shard: int, compression: str) -> dict:
+        """Writes a shard; see shards.gather."""
+        return gather(path, slices, derive_seed(self.settings.random_seed, "shard", shard), compression)
 
 
 def create_records(job: RecordJob) -> Manifest:
@@ -133,39 +130,34 @@ def create_records(job: RecordJob) -> Manifest:
     paths = files.list_files(job.input_file)
     if low_budget := settings.describe_low_budget():
         logging.warning("%s", low_budget)
-    with output.workspace() as folder, _end_on_terminate():
+    with output.workspace() as folder, end_on_terminate():
         maker = UnitMaker(tokenizer, settings, len(output.paths), folder)
         shard_paths = [os.path.join(folder, f"shard-{shard:05d}") for shard in range(len(output.paths))]
-        with _Workers(job.num_workers or os.cpu_count() or 1, maker) as workers:
-            results = _make_units(job, paths, workers)
-            counts, statistics = _add_up(results, maker.pieces)
-            _check_enough(statistics.counts["examples"], counts, job, len(output.paths))
-            spills = [result.spill for result in results]
-            tasks = [
-                (path, shard, spills, settings.random_seed, job.compression) for shard, path in enumerate(shard_paths)
-            ]
-            described = [*workers.map(gather, tasks)]
+        with WorkerPool(job.num_workers or count_cores(), maker) as workers:
+            made = _make_units(job, paths, workers, maker)
+            _check_enough(made.statistics.counts["examples"], made.counts, job, len(output.paths))
+            tasks = (
+                (path, [spill.slice(shard) for spill in made.spills], shard, job.compression)
+                for shard, path in enumerate(shard_paths)
+            )
+            described = [*workers.map(UnitMaker.gather, tasks)]
         _check_no_empty(described, output)
-        manifest = _describe(job, output, paths, tokenizer, described, counts, statistics)
+        manifest = _describe(job, output, paths, tokenizer, described, made)
         output.publish(shard_paths, manifest.to_json())
     _log_summary(manifest, output, time.monotonic() - started)
     return manifest
 
 
-def _make_units(job: RecordJob, paths: list[str], workers: "_Workers") -> list[UnitResult]:
-    """The results of all parts, in the order of the parts."""
+def _make_units(job: RecordJob, paths: list[str], workers: WorkerPool, maker: UnitMaker) -> _Made:
+    """Makes all parts and adds up what they counted."""
+    made = _Made([], Counter(), RecordStatistics(maker.pieces.mask_id, maker.pieces.unk_id))
     with ByteProgress(size_of_files(paths), "creating records") as progress:
         parts = read_parts(paths, job.part_characters, job.settings.reference_quirks, progress.advance)
-        results = [*workers.map(_make_unit, ((part,) for part in parts))]
-    return sorted(results, key=lambda result: result.index)
-
-
-def _add_up(results: list[UnitResult], pieces: Pieces) -> tuple[Counter, RecordStatistics]:
-    counts, statistics = Counter(), RecordStatistics(pieces.mask_id, pieces.unk_id)
-    for result in results:
-        counts.update(result.counts)
-        statistics.merge(result.statistics)
-    return counts, statistics
+        for spill, counts, statistics in workers.map(UnitMaker.make, ((part,) for part in parts)):
+            made.spills.append(spill)
+            made.counts.update(counts)
+            made.statistics.merge(statistics)
+    return made
 
 
 def _check_enough(examples: int, counts: Counter, job: RecordJob, num_shards: int) -> None:
@@ -194,10 +186,9 @@ def _describe(
     paths: list[str],
     tokenizer: AlbertTokenizer,
     described: list[dict],
-    counts: Counter,
-    statistics: RecordStatistics,
+    made: _Made,
 ) -> Manifest:
-    settings = job.settings
+    settings, counts, statistics = job.settings, made.counts, made.statistics
     corpus = {name: counts[name] for name in ("documents", "sentences", "pieces")}
     events = {name: count for name, count in sorted(counts.items()) if name not in corpus and count}
     return Manifest(
@@ -240,91 +231,3 @@ def _log_summary(manifest: Manifest, output: OutputFiles, seconds: float) -> Non
             "sentence a line?",
             *(100 * cut_off, manifest.max_seq_length),
         )
-
-
-class _Workers:
-    """Worker processes, or this process alone if there is to be one."""
-
-    def __init__(self, count: int, maker: UnitMaker):
-        self._count, self._maker, self._executor = count, maker, None
-        self._others = set(multiprocessing.active_children())
-
-    def __enter__(self) -> "_Workers":
-        _set_maker(self._maker)
-        if self._count > 1:
-            # A fresh interpreter: no threads, locks or flags of this process are copied.
-            context = multiprocessing.get_context("spawn")
-            self._executor = futures.ProcessPoolExecutor(
-                self._count, mp_context=context, initializer=_start_worker, initargs=(self._maker,)
-            )
-        return self
-
-    def __exit__(self, kind, *_) -> None:
-        _set_maker(None)
-        if self._executor is None:
-            return
-        if kind is not None:
-            for child in set(multiprocessing.active_children()) - self._others:
-                child.terminate()
-        self._executor.shutdown(wait=True, cancel_futures=True)
-
-    def map(self, function: Callable, tasks: Iterable[tuple]) -> Iterator:
-        """The results of function(*task), in the order they are ready for one process, in any order for more."""
-        if self._executor is None:
-            for task in tasks:
-                yield function(*task)
-            return
-        tasks, waiting = iter(tasks), []
-        try:
-            while True:
-                while len(waiting) < self._count + _PARTS_AHEAD and (task := next(tasks, None)) is not None:
-                    waiting.append(self._executor.submit(function, *task))
-                if not waiting:
-                    return
-                yield waiting.pop(0).result()
-        except futures.process.BrokenProcessPool:
-            raise InputError(
-                "a worker process was killed, most likely for want of memory; start again with a smaller --num_workers"
-            ) from None
-
-
-_maker: UnitMaker | None = None
-
-
-def _set_maker(maker: UnitMaker | None) -> None:
-    global _maker
-    _maker = maker
-
-
-def _make_unit(part: Part) -> UnitResult:
-    return _maker.make(part)
-
-
-def _start_worker(maker: UnitMaker) -> None:
-    """Readies a worker: it leaves Ctrl-C to the main process and ends when that one ends, however it does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _set_maker(maker)
-    parent = multiprocessing.parent_process()
-
-    def end_with_parent() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
-
-
-@contextlib.contextmanager
-def _end_on_terminate() -> Iterator[None]:
-    """Turns SIGTERM into an ordinary end, so that the temporary folder is removed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

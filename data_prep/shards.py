@@ -22,7 +22,6 @@ from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX, Manifest
 from albert_tf.inputs.record_files import split_frames
-from data_prep.instances import derive_seed
 
 _GZIP_LEVEL = 6
 
@@ -145,6 +144,10 @@ class Spill:
     path: str
     ends: np.ndarray
 
+    def slice(self, shard: int) -> tuple[str, int, int]:
+        """(path, start, end) of the bytes that belong to a shard."""
+        return self.path, int(self.ends[shard - 1]) if shard else 0, int(self.ends[shard])
+
 
 def scatter(path: str, framed: Sequence[bytes], num_shards: int, seed: int) -> Spill:
     """Deals the records of a part out to the shards, as evenly as can be and at random, and writes them.
@@ -166,19 +169,24 @@ def scatter(path: str, framed: Sequence[bytes], num_shards: int, seed: int) -> S
     return Spill(path, np.cumsum(sizes))
 
 
-def gather(path: str, shard: int, spills: Sequence[Spill], seed: int, compression: str) -> dict:
-    """Writes one shard: its slices of all parts, shuffled in memory.
+def gather(path: str, slices: Sequence[tuple[str, int, int]], seed: int, compression: str) -> dict:
+    """Writes one shard: its slices of all spill files, shuffled in memory.
+
+    Args:
+        path: the shard.
+        slices: (path, start, end) in each spill file, in the order of the parts.
+        seed: of this shard.
+        compression: none or gzip.
 
     Returns:
         "examples", "bytes" and "sha256" of the file.
     """
     framed: list[bytes] = []
-    for spill in spills:
-        start = int(spill.ends[shard - 1]) if shard else 0
-        with Path(spill.path).open("rb") as file:
+    for spill_path, start, end in slices:
+        with Path(spill_path).open("rb") as file:
             file.seek(start)
-            framed += split_frames(file.read(int(spill.ends[shard]) - start))
-    order = shuffled_order(len(framed), derive_seed(seed, "shard", shard))
+            framed += split_frames(file.read(end - start))
+    order = shuffled_order(len(framed), seed)
     with _naming(path), Path(path).open("wb") as file:
         with _compressed(file, compression) as target:
             for start in range(0, len(order), 1024):

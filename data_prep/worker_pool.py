@@ -1,0 +1,114 @@
+"""Processes that work through a stream of tasks, and end with the main process, however that ends."""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
+from typing import Any
+
+from albert_tf.errors import InputError
+
+# Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
+_TASKS_AHEAD = 2
+
+_shared: Any = None
+
+
+def count_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class WorkerPool:
+    """Runs functions on tasks, in processes or, if there is to be one worker, right here; a context manager."""
+
+    def __init__(self, count: int, shared: Any):
+        """Nothing starts before the first task.
+
+        Args:
+            count: how many workers.
+            shared: first argument of every function; sent to each process once.
+        """
+        self._count, self._shared = count, shared
+        self._executor: futures.ProcessPoolExecutor | None = None
+        self._others = set(multiprocessing.active_children())
+
+    def __enter__(self) -> "WorkerPool":
+        if self._count > 1:
+            # A fresh interpreter: no thread, lock or flag of this process is copied.
+            self._executor = futures.ProcessPoolExecutor(
+                self._count,
+                mp_context=multiprocessing.get_context("spawn"),
+                initializer=_start_worker,
+                initargs=(self._shared,),
+            )
+        return self
+
+    def __exit__(self, kind, *_) -> None:
+        if self._executor is None:
+            return
+        if kind is not None:
+            for child in set(multiprocessing.active_children()) - self._others:
+                child.terminate()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+    def map(self, function: Callable, tasks: Iterable[tuple]) -> Iterator:
+        """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
+
+        Raises:
+            InputError: a process was killed.
+        """
+        if self._executor is None:
+            for task in tasks:
+                yield function(self._shared, *task)
+            return
+        tasks, waiting = iter(tasks), []
+        try:
+            while True:
+                while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
+                    waiting.append(self._executor.submit(_call, function, task))
+                if not waiting:
+                    return
+                yield waiting.pop(0).result()
+        except futures.process.BrokenProcessPool:
+            raise InputError(
+                "a worker process was killed, most likely for want of memory; run it again with fewer --num_workers"
+            ) from None
+
+
+@contextlib.contextmanager
+def end_on_terminate() -> Iterator[None]:
+    """Turns SIGTERM into an exception of the main thread, so that what was begun is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _call(function: Callable, task: tuple) -> Any:
+    return function(_shared, *task)
+
+
+def _start_worker(shared: Any) -> None:
+    """Readies a process: Ctrl-C is the main process's affair, and without that one there is nothing to do."""
+    global _shared
+    _shared = shared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    main_process = multiprocessing.parent_process()
+
+    def end_with_main_process() -> None:
+        main_process.join()
+        os._exit(1)
+
+    threading.Thread(target=end_with_main_process, daemon=True).start()
