@@ -1,0 +1,39 @@
+"""Shows pre-training records as a person reads them, and the figures of the whole set."""
+
+import sys
+
+from absl import flags
+
+from albert_tf import command
+
+FLAGS = flags.FLAGS
+
+
+def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
+    """Defines the flags of this command."""
+    values = {"flag_values": flag_values}
+    flags.DEFINE_string("input_file", None, "Record files and globs, comma-separated.", **values)
+    flags.DEFINE_string("spm_model_file", None, "The sentencepiece vocabulary they were made with.", **values)
+    flags.DEFINE_integer("num_examples", 5, "How many records to show.", lower_bound=0, **values)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+def _run() -> None:
+    from albert_tf.files import list_files
+    from albert_tf.inputs.manifest import MANIFEST_SUFFIX
+    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+    from data_prep.record_report import report
+
+    command.require_flags("input_file", "spm_model_file")
+    # A glob such as train* also finds the manifest, which is no record file.
+    paths = [path for path in list_files(FLAGS.input_file) if not path.endswith(MANIFEST_SUFFIX)]
+    sys.stdout.write(report(paths, AlbertTokenizer(FLAGS.spm_model_file), FLAGS.num_examples))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Records as a person reads them, and the figures of a whole set as a table."""
+
+import itertools
+from collections.abc import Sequence
+
+from albert_tf.errors import InputError
+from albert_tf.inputs.pretraining_records import PretrainingInstance, from_example, read_manifest, record_lengths
+from albert_tf.inputs.record_files import FRAME_BYTES, file_size, read_records
+from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from data_prep.progress import ByteProgress
+from data_prep.statistics import RecordStatistics, histogram
+
+_LABELS = {
+    "sop": ("in order", "swapped"),
+    "nsp": ("in order", "second segment of another document"),
+    "none": ("no sentence task", "?"),
+    None: ("in order", "swapped, or second segment of another document"),
+}
+_BAR = 40
+# Rarer lengths of masked runs are left out of the table.
+_LEAST_SHARE = 0.0005
+# How a share of the summary is called in the table.
+_TITLES = {
+    "examples": "records",
+    "tokens": "tokens without padding",
+    "mean_length": "mean length",
+    "shortest": "shortest",
+    "full_length_share": "records without padding",
+    "padding_share": "padding",
+    "predictions": "predictions",
+    "predictions_per_example": "predictions a record",
+    "mask_rate": "predictions of all tokens",
+    "examples_without_predictions": "records without predictions",
+    "shown_as_mask_share": "  shown as [MASK]",
+    "shown_unchanged_share": "  shown unchanged",
+    "shown_as_random_piece_share": "  shown as another piece",
+    "label_1_share": "label 1",
+    "unknown_share": "unknown pieces",
+    "distinct_pieces": "distinct pieces",
+}
+
+
+def report(paths: Sequence[str], tokenizer: AlbertTokenizer, num_examples: int) -> str:
+    """The first records of a set, and the figures of all of it.
+
+    Args:
+        paths: record files, ours or official ones.
+        tokenizer: the vocabulary they were made with.
+        num_examples: how many records to show.
+
+    Raises:
+        InputError: a file is damaged (with its offset), or made with another vocabulary.
+    """
+    manifest = read_manifest(paths)
+    if manifest and manifest.vocabulary["sha256"] != tokenizer.sha256:
+        raise InputError(
+            f"{paths[0]} was made with another vocabulary ({manifest.vocabulary['file']}, sha256 "
+            f"{manifest.vocabulary['sha256'][:12]}...) than {tokenizer.model_file} ({tokenizer.sha256[:12]}...); "
+            "give that one as --spm_model_file"
+        )
+    task = manifest.sentence_task if manifest else None
+    max_seq_length, max_predictions = record_lengths(paths[0])
+    statistics = RecordStatistics(tokenizer.mask_id, tokenizer.unk_id)
+    shown = []
+    with ByteProgress(sum(map(file_size, paths)), "reading records") as progress:
+        for path in paths:
+            for offset, message in read_records(path):
+                where = f"{path}: offset {offset}"
+                instance = from_example(message, where)
+                _check_ids(instance, tokenizer, where)
+                if len(shown) < num_examples:
+                    shown.append(f"{where}\n{describe_record(instance, tokenizer, task)}\n")
+                statistics.add(instance)
+                progress.advance(len(message) + FRAME_BYTES)
+    title = f"{len(paths)} files, max_seq_length {max_seq_length}, max_predictions_per_seq {max_predictions}"
+    if manifest:
+        title += f", sentence_task {task}"
+    return "\n".join([*shown, title, *_table(statistics, max_seq_length)]) + "\n"
+
+
+def describe_record(instance: PretrainingInstance, tokenizer: AlbertTokenizer, task: str | None = None) -> str:
+    """One record on a few lines: figures, then each segment as text.
+
+    A piece to be predicted is written [shown:original]: [MASK:house], [tree:house] where a random piece stands,
+    [house:house] where it was left alone.
+
+    Args:
+        instance: the record.
+        tokenizer: its vocabulary.
+        task: its sentence_task, if known.
+    """
+    originals = dict(zip(instance.masked_lm_positions, instance.masked_lm_ids))
+    segments: dict[int, list[str]] = {}
+    for position, piece_id in enumerate(instance.input_ids):
+        text = _show(tokenizer, piece_id, originals.get(position))
+        segments.setdefault(instance.segment_ids[position], []).append(text)
+    label = _LABELS[task][instance.label] if instance.label in (0, 1) else "not a label"
+    lines = [
+        f"  {len(instance.input_ids)} tokens, {len(originals)} predictions, label {instance.label}: {label}",
+        *(f"  {'AB'[segment > 0]}  {''.join(texts).strip()}" for segment, texts in sorted(segments.items())),
+    ]
+    return "\n".join(lines)
+
+
+def _show(tokenizer: AlbertTokenizer, piece_id: int, original: int | None) -> str:
+    piece = tokenizer.id_to_piece(piece_id)
+    if original is None:
+        special = piece_id in (tokenizer.cls_id, tokenizer.sep_id)
+        return f" {piece} " if special else piece.replace(SPACE, " ")
+    expected = tokenizer.id_to_piece(original)
+    shown = "MASK" if piece_id == tokenizer.mask_id else piece.lstrip(SPACE) or SPACE
+    space = " " if expected.startswith(SPACE) else ""
+    return f"{space}[{shown}:{expected.lstrip(SPACE) or SPACE}]"
+
+
+def _check_ids(instance: PretrainingInstance, tokenizer: AlbertTokenizer, where: str) -> None:
+    largest = max(itertools.chain(instance.input_ids, instance.masked_lm_ids))
+    if largest >= tokenizer.vocab_size:
+        raise InputError(
+            f"{where}: the record holds the id {largest}, {tokenizer.model_file} has {tokenizer.vocab_size} pieces; "
+            "give the vocabulary that the records were made with"
+        )
+    if any(position >= len(instance.input_ids) for position in instance.masked_lm_positions):
+        raise InputError(f"{where}: the record predicts beyond its last token; make the records again")
+
+
+def _table(statistics: RecordStatistics, max_seq_length: int) -> list[str]:
+    summary = statistics.summary(max_seq_length)
+    rows = []
+    for name, title in _TITLES.items():
+        value = summary[name]
+        share = name.endswith("_share") or name == "mask_rate"
+        rows.append((title, f"{100 * value:.2f} %" if share else f"{value:,.6g}" if value < 1e6 else f"{value:,}"))
+    for words, share in enumerate(summary["window_words_shares"], 1):
+        if share >= _LEAST_SHARE:
+            rows.append((f"masked runs of {words} word{'s' * (words > 1)}", f"{100 * share:.2f} %"))
+    width = max(len(title) for title, _ in rows)
+    lines = [f"  {title:{width}}  {value:>14}" for title, value in rows]
+    bars = histogram(statistics.lengths, max_seq_length)
+    most = max(count for *_, count in bars) or 1
+    lines.append("  lengths")
+    lines += [f"  {low:>5} - {high:<5} {count:>10,} {'#' * round(_BAR * count / most)}" for low, high, count in bars]
+    return [line.rstrip() for line in lines]
