@@ -181,7 +181,8 @@ def digit_comma_replacements(processor: sentencepiece.SentencePieceProcessor) ->
 
     The official tokenization.py (encode_pieces) encodes such a piece again when it comes; the vocabulary is
     finite, so all of them are worked out here once. Its Python 3 form has a fault (bytes compared with str);
-    this is the rule as Hugging Face's tokenizer carries it out.
+    this is the rule as Hugging Face's tokenizer carries it out. Where that would make <unk> of a number (which no
+    piece of the published vocabulary does), the piece is left as it is.
 
     Returns:
         {id of a piece that ends in a digit and a comma: ids in its place}.
@@ -195,7 +196,8 @@ def digit_comma_replacements(processor: sentencepiece.SentencePieceProcessor) ->
         if not piece.startswith(SPACE) and new_pieces and new_pieces[0].startswith(SPACE):
             new_pieces[0] = new_pieces[0][1:]
         ids = [processor.piece_to_id(new_piece) for new_piece in [*new_pieces, ","] if new_piece]
-        found[piece_id] = tuple(ids)
+        if processor.unk_id() not in ids:
+            found[piece_id] = tuple(ids)
     return found
 
 
