@@ -208,12 +208,11 @@ def _decode(message: bytes, where: str) -> dict[str, np.ndarray]:
             f"{where}: not a pre-training record, it lacks {', '.join(missing)}; it holds "
             f"{', '.join(sorted(features)) or 'nothing'}; make records with create_pretraining_data"
         )
-    sequence, predictions = len(features["input_ids"]), len(features["masked_lm_ids"])
-    for names, length in (
-        (SEQUENCE_FEATURES, sequence),
-        ((*PREDICTION_FEATURES, WEIGHTS_FEATURE), predictions),
-    ):
-        uneven = [name for name in names if len(features[name]) != length or isinstance(features[name], list)]
-        if uneven:
-            raise InputError(f"{where}: the features {names[0]} and {uneven[0]} differ in length or kind")
+    lengths = dict.fromkeys(SEQUENCE_FEATURES, len(features["input_ids"]))
+    lengths |= dict.fromkeys((*PREDICTION_FEATURES, WEIGHTS_FEATURE), len(features["masked_lm_ids"]))
+    for name, length in {**lengths, LABEL_ON_DISK: 1}.items():
+        kind = np.dtype(np.float32 if name == WEIGHTS_FEATURE else np.int64)
+        values = features[name]
+        if isinstance(values, list) or values.dtype != kind or len(values) != length:
+            raise InputError(f"{where}: not a pre-training record, {name} is not {length} numbers of type {kind}")
     return features
