@@ -1,9 +1,11 @@
 """How every command starts and ends: flags first, one line for a mistake of the user's, exit codes."""
 
 import contextlib
+import logging as python_logging
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 
 from absl import app, flags, logging
@@ -36,6 +38,7 @@ def run(main: Callable[..., None], positional: str | None = None) -> None:
     """
 
     def start(arguments: list[str]) -> None:
+        logging.get_absl_handler().setFormatter(_LineFormatter())
         words = arguments[1:]
         if words and positional is None:
             _fail(f"unexpected argument {words[0]!r}; every option is a flag, --name=value", EXIT_WRONG_FLAGS)
@@ -94,6 +97,14 @@ def import_tensorflow():
 
         tensorflow.config.list_logical_devices()
     return tensorflow
+
+
+class _LineFormatter(python_logging.Formatter):
+    """The time of day and the message; a warning says that it is one."""
+
+    def format(self, record: python_logging.LogRecord) -> str:
+        kind = f"{record.levelname.lower()}: " if record.levelno >= python_logging.WARNING else ""
+        return f"{time.strftime('%H:%M:%S', time.localtime(record.created))} {kind}{record.getMessage()}"
 
 
 def _parse_flags(arguments: list[str]) -> list[str]:

@@ -132,6 +132,21 @@ def read_manifest(paths: Sequence[str]) -> Manifest | None:
     )
 
 
+def check_vocabulary(first: dict | None, second: dict | None, where: str) -> None:
+    """Raises InputError if two vocabularies are known, and are not the same.
+
+    Args:
+        first: {"file", "sha256", "size"} of what `where` names, or None if unknown.
+        second: of the records, or None.
+        where: a checkpoint, or the flag of other records.
+    """
+    if first is not None and second is not None and first["sha256"] != second["sha256"]:
+        raise InputError(
+            f"{where}: made with another vocabulary ({first['file']}, sha256 {first['sha256'][:12]}…) than the "
+            f"records ({second['file']}, sha256 {second['sha256'][:12]}…); use records of the same vocabulary"
+        )
+
+
 def _manifest_files(folder: str) -> list[str]:
     pattern = os.path.join(folder, "*" + MANIFEST_SUFFIX)
     if files.is_remote(folder):

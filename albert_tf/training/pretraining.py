@@ -11,6 +11,7 @@ from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.evaluation.pretraining_evaluation import evaluate
+from albert_tf.inputs.manifest import check_vocabulary
 from albert_tf.inputs.pretraining_dataset import RecordSet, explain_record_errors, make_dataset, open_records
 from albert_tf.inputs.record_files import file_size
 from albert_tf.models.named_weights import named_weights
@@ -218,7 +219,7 @@ class PretrainingRun:
         )
         restored = self.checkpoints.restore_latest(self.model, self.optimizer)
         if restored is not None:
-            _check_vocabulary(restored.vocabulary, vocabulary, settings.output_dir)
+            check_vocabulary(restored.vocabulary, vocabulary, settings.output_dir)
             for name in ("random_seed", "input_files", "sentence_task"):
                 before, now = getattr(restored, name), getattr(fresh, name)
                 if before != now:
@@ -227,7 +228,7 @@ class PretrainingRun:
             return dataclasses.replace(fresh, step=restored.step, examples_seen=restored.examples_seen)
         if settings.init_checkpoint is not None:
             known = initialise(self.model, settings.init_checkpoint, settings.init_from_group0)
-            _check_vocabulary(known, vocabulary, settings.init_checkpoint)
+            check_vocabulary(known, vocabulary, settings.init_checkpoint)
             logging.info("weights start from %s", settings.init_checkpoint)
         return fresh
 
@@ -266,17 +267,8 @@ def _open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tu
         return records, records
     evaluation = open_records(settings.eval_input_file, *lengths, flag="eval_input_file")
     if records.manifest is not None and evaluation.manifest is not None:
-        _check_vocabulary(records.manifest.vocabulary, evaluation.manifest.vocabulary, "--eval_input_file")
+        check_vocabulary(records.manifest.vocabulary, evaluation.manifest.vocabulary, "--eval_input_file")
     return records, evaluation
-
-
-def _check_vocabulary(first: dict | None, second: dict | None, where: str) -> None:
-    """Raises InputError if two vocabularies are known, and are not the same."""
-    if first is not None and second is not None and first["sha256"] != second["sha256"]:
-        raise InputError(
-            f"{where}: made with another vocabulary ({first['file']}, sha256 {first['sha256'][:12]}…) than the "
-            f"records ({second['file']}, sha256 {second['sha256'][:12]}…); use records of the same vocabulary"
-        )
 
 
 def _sentence_task(flag: str | None, records: RecordSet) -> str:

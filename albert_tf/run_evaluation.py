@@ -1,0 +1,41 @@
+"""Measures a trained model on records: accuracy and loss of masked LM and sentence order, as lines and as JSON."""
+
+import dataclasses
+import json
+
+from absl import flags
+
+from albert_tf import command
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string("input_file", None, "Records to evaluate on: comma-separated paths and globs.", **fv)
+    flags.DEFINE_string("output_dir", None, "A run's folder: its best checkpoint, else its newest.", **fv)
+    flags.DEFINE_string("init_checkpoint", None, "A checkpoint, ours or an official one, instead.", **fv)
+    flags.DEFINE_string("albert_config_file", None, "The model's shape; left out: the file beside the weights.", **fv)
+    flags.DEFINE_integer("eval_batch_size", 64, "Examples of a step.", **fv)
+    flags.DEFINE_integer("max_eval_steps", 0, "Most batches; 0 reads all records.", **fv)
+    flags.DEFINE_string("output_file", None, "Where the figures also go, as JSON.", **fv)
+
+
+def _run() -> None:
+    command.require_flags("input_file")
+    command.import_tensorflow()
+    from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
+
+    names = [field.name for field in dataclasses.fields(EvaluationSettings)]
+    result = evaluate_checkpoint(EvaluationSettings(**{name: flags.FLAGS[name].value for name in names}))
+    print(format_evaluation(result))  # noqa: T201
+    print(json.dumps(result))  # noqa: T201
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()
