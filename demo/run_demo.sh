@@ -55,7 +55,7 @@ if stage "Training and held-out records: pairs of segments with masked words" "$
   run create_pretraining_data --input_file="$out/documents.txt" --output_file="$out/train.tfrecord@4" \
     "${record_flags[@]}" --dupe_factor="$dupe_factor"
   run create_pretraining_data --input_file="$out/heldout.txt" --output_file="$out/heldout.tfrecord" \
-    "${record_flags[@]}" --dupe_factor=2 --random_seed=54321
+    "${record_flags[@]}" --dupe_factor=1 --random_seed=54321
 fi
 stage "Pre-training" ""
 run run_pretraining --flagfile=configs/pretraining/demo.flags --input_file="$out/train.tfrecord-*" \
