@@ -52,8 +52,10 @@ class InGraphTokenizer(tf.Module):
         # Each call changes the types of the pieces, so each takes a proto of its own.
         plain = plain_model(parse_model(tokenizer.model_bytes, tokenizer.model_file))
         with_mask = mask_model(parse_model(tokenizer.model_bytes, tokenizer.model_file))
-        self._plain = tf_text.SentencepieceTokenizer(plain, out_type=tf.int32)
-        self._with_mask = tf_text.SentencepieceTokenizer(with_mask, out_type=tf.int32)
+        # Loading a SavedModel finds a vocabulary again by its name, in the whole process: two of one name, in one
+        # SavedModel or in two, would both be the one that was loaded first.
+        self._plain = tf_text.SentencepieceTokenizer(plain, tf.int32, name=f"plain_{tokenizer.sha256}")
+        self._with_mask = tf_text.SentencepieceTokenizer(with_mask, tf.int32, name=f"with_mask_{tokenizer.sha256}")
         self._replacements = tf.RaggedTensor.from_row_splits(*tokenizer.digit_comma_table())
 
     def clean(self, texts: tf.Tensor) -> tf.Tensor:
