@@ -3,6 +3,7 @@
 #
 # Usage: make demo              everything: about 12 minutes on two cores, into demo_output/full
 #        make demo DEMO=short   the same stages on a little text, to see that they work: 2 minutes, demo_output/short
+#        DEMO_STEPS=N trains for N steps instead.
 #
 # A stage whose result is there is passed over, and training goes on from its last checkpoint, so an interrupted demo
 # is continued by the same command. Delete demo_output to start afresh.
@@ -71,11 +72,13 @@ if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
     --spm_model_file="$out/vocabulary.model" --output_dir="$out/saved_model"
 fi
 stage "Masked words filled in" ""
-for text in \
+run fill_mask --saved_model="$out/saved_model" \
   "This function returns a [MASK] of strings." \
   "If the file does not [MASK], an error is raised." \
-  "The default [MASK] of this argument is None."; do
-  run fill_mask --saved_model="$out/saved_model" "$text"
-done
+  "The default value of this argument is [MASK]."
+stage "Two segments: in order, or swapped?" ""
+first="Returns the index of the first match." second="If there is none, it returns -1 instead."
+run fill_mask --saved_model="$out/saved_model" --first="$first" --second="$second"
+run fill_mask --saved_model="$out/saved_model" --first="$second" --second="$first"
 printf '\nDone in %d:%02d. The model is in %s, the curves in %s.\n' \
   $((SECONDS / 60)) $((SECONDS % 60)) "$out/saved_model" "$out/training.png"
