@@ -35,6 +35,7 @@ setup(
     packages=find_packages(include=["albert_tf", "albert_tf.*", "data_prep", "data_prep.*"]),
     install_requires=[
         "absl-py>=2.1",
+        "google-crc32c>=1.6,<2",
         "keras>=3.13,<4",
         "numpy>=1.26",
         "sentencepiece>=0.2.0,<0.3",
