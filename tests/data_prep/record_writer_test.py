@@ -1,0 +1,251 @@
+"""The whole of data creation on a small corpus: the same bytes, the manifest, the figures, every bad input."""
+
+import hashlib
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from albert_tf.errors import InputError
+from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
+from albert_tf.inputs.record_files import read_records
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from data_prep.instances import InstanceSettings, derive_seed
+from data_prep.record_writer import RecordJob, create_records
+from data_prep.segment_pairs import TokenizedDocument
+from data_prep.worker_pool import WorkerPool
+
+SETTINGS = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2}
+
+
+def _job(corpus, vocabulary, output, *, settings=None, **changes) -> RecordJob:
+    options = {"num_workers": 1, "part_characters": 2000, **changes}
+    settings = InstanceSettings(**{**SETTINGS, **(settings or {})})
+    return RecordJob(str(corpus), str(output), str(vocabulary), settings, **options)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
+
+
+def _instances(paths):
+    return [from_example(message) for path in paths for _, message in read_records(str(path))]
+
+
+def test_any_number_of_workers_writes_the_same_bytes(small_corpus, small_vocabulary, tmp_path):
+    written = []
+    for workers in (1, 2, 5):
+        folder = tmp_path / str(workers)
+        create_records(_job(small_corpus, small_vocabulary, folder / "train@4", num_workers=workers))
+        written.append(_checksums(folder))
+    assert len(written[0]) == 5
+    assert written[0] == written[1] == written[2]
+
+
+def test_seed_and_quirks_change_the_bytes_and_the_place_does_not(small_corpus, small_vocabulary, tmp_path):
+    for name, settings in (("a", {}), ("b", {}), ("seed", {"random_seed": 1}), ("quirks", {"reference_quirks": True})):
+        create_records(_job(small_corpus, small_vocabulary, tmp_path / name / "r", settings=settings))
+    sums = {name: _checksums(tmp_path / name) for name in ("a", "b", "seed", "quirks")}
+    assert sums["a"] == sums["b"]
+    assert len({entry["r"] for entry in sums.values()}) == 3
+
+
+def test_the_manifest_says_what_the_files_hold(small_corpus, small_vocabulary, tmp_path):
+    manifest = create_records(_job(small_corpus, small_vocabulary, tmp_path / "out" / "train@3"))
+    paths = [str(tmp_path / "out" / file["name"]) for file in manifest.files]
+    assert [Path(path).name for path in paths] == [f"train-{shard:05d}-of-00003" for shard in range(3)]
+    assert read_manifest(paths) == manifest
+    check_records(paths, 32, 5, 150)
+    assert count_examples(paths) == manifest.num_examples == sum(file["examples"] for file in manifest.files)
+    for path, file in zip(paths, manifest.files):
+        contents = Path(path).read_bytes()
+        assert (len(contents), hashlib.sha256(contents).hexdigest()) == (file["bytes"], file["sha256"])
+    assert manifest.vocabulary == {
+        "file": "small.model",
+        "sha256": hashlib.sha256(Path(small_vocabulary).read_bytes()).hexdigest(),
+        "size": 150,
+    }
+    assert manifest.flags["random_seed"] == 12345
+    assert manifest.flags["do_lower_case"] is True
+    text = (tmp_path / "out" / "train.manifest.json").read_text()
+    assert str(tmp_path) not in text
+    instances = _instances(paths)
+    figures = manifest.statistics
+    assert figures["examples"] == len(instances)
+    assert figures["tokens"] == sum(len(instance.input_ids) for instance in instances)
+    assert figures["predictions"] == sum(len(instance.masked_lm_ids) for instance in instances)
+    assert figures["label_1_share"] == pytest.approx(np.mean([i.label for i in instances]), abs=1e-6)
+
+
+def test_every_sentence_is_in_every_pass(small_corpus, small_vocabulary, tmp_path):
+    # Sequences so long that nothing is cut: each document of two sentences or more is one example a pass.
+    settings = {"max_seq_length": 512, "max_predictions_per_seq": 20, "dupe_factor": 3, "short_seq_prob": 0.0}
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "r", settings=settings))
+    tokenizer = AlbertTokenizer(small_vocabulary)
+    expected = Counter()
+    for text in Path(small_corpus).read_text().split("\n\n"):
+        document = TokenizedDocument.from_sentences(tokenizer.encode_batch(text.split("\n")), 0)
+        if document.num_sentences > 1:
+            expected[tuple(sorted(document.ids))] += 3
+    found = Counter()
+    for instance in _instances([tmp_path / "r"]):
+        ids = np.array(instance.input_ids)
+        ids[instance.masked_lm_positions] = instance.masked_lm_ids
+        found[tuple(sorted(ids[ids > 3]))] += 1
+    assert found == Counter({tuple(p for p in ids if p > 3): count for ids, count in expected.items()})
+
+
+def test_gzip_files_are_read_by_us_and_by_tensorflow(small_corpus, small_vocabulary, tmp_path):
+    import tensorflow as tf
+
+    plain = create_records(_job(small_corpus, small_vocabulary, tmp_path / "a"))
+    packed = create_records(_job(small_corpus, small_vocabulary, tmp_path / "b", compression="gzip"))
+    assert packed.compression == "gzip"
+    assert packed.num_examples == plain.num_examples
+    assert packed.files[0]["bytes"] < plain.files[0]["bytes"]
+    assert _instances([tmp_path / "a"]) == _instances([tmp_path / "b"])
+    dataset = tf.data.TFRecordDataset(str(tmp_path / "b"), compression_type="GZIP").batch(8)
+    assert parse_batch(next(iter(dataset)), 32, 5)["input_ids"].shape == (8, 32)
+
+
+@pytest.mark.parametrize("task", ["nsp", "none"])
+def test_the_other_tasks_are_written(small_corpus, small_vocabulary, tmp_path, task):
+    manifest = create_records(_job(small_corpus, small_vocabulary, tmp_path / "r", settings={"sentence_task": task}))
+    assert manifest.sentence_task == task
+    share = manifest.statistics["label_1_share"]
+    assert share == 0 if task == "none" else 0.4 < share < 0.7
+    segments = {max(instance.segment_ids) for instance in _instances([tmp_path / "r"])}
+    assert segments == ({0} if task == "none" else {1})
+
+
+def test_seeds_are_the_same_on_every_machine():
+    # A change here changes every record set ever written with the same flags.
+    assert derive_seed(12345, 0, 0) == 0x6DECA5256C3A4E25EA67E621F9B311E1
+    assert len({derive_seed(12345, part, duplicate) for part in range(20) for duplicate in range(20)}) == 400
+
+
+def test_too_few_predictions_are_warned_of():
+    assert "masks at most 3.9% of 512 tokens" in InstanceSettings().describe_low_budget()
+    assert "--max_predictions_per_seq=77" in InstanceSettings().describe_low_budget()
+    assert InstanceSettings(max_seq_length=128).describe_low_budget() is None
+
+
+def _bad_inputs(tmp_path):
+    def write(name, contents):
+        path = tmp_path / name
+        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+        return path
+
+    return {
+        "missing": (tmp_path / "nothing.txt", "no file matches"),
+        "empty": (write("empty.txt", ""), "holds no sentence"),
+        "blank": (write("blank.txt", "\n \n\t\n"), "holds no sentence"),
+        "one sentence": (write("one.txt", "bada.\n\nfalo.\n\nbada falo.\n"), "all 3 documents have one sentence"),
+        "not utf-8": (write("latin.txt", b"bada\nfal\xe9o\n"), r"latin.txt: line 2 is not UTF-8"),
+        "long line": (write("long.txt", "ba" * 5_000_000), "line 1 has 10000000 characters"),
+        "cut archive": (write("cut.txt.xz", b"\xfd7zXZ\x00\x00\x04"), "cut.txt.xz"),
+        "a folder": (tmp_path, "is a folder"),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["missing", "empty", "blank", "one sentence", "not utf-8", "long line", "cut archive", "a folder"]
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_bad_text_is_one_line_and_nothing_is_written(small_vocabulary, tmp_path, kind, workers):
+    path, message = _bad_inputs(tmp_path)[kind]
+    output = tmp_path / "out" / "train@2"
+    with pytest.raises(InputError, match=message) as caught:
+        create_records(_job(path, small_vocabulary, output, num_workers=workers))
+    assert "\n" not in str(caught.value)
+    assert not output.parent.exists()
+
+
+def test_one_document_has_no_other_for_nsp(small_vocabulary, tmp_path):
+    (tmp_path / "one.txt").write_text("bada falo.\nfalo bada.\nbada.\n")
+    with pytest.raises(InputError, match="holds one document; --sentence_task=nsp"):
+        create_records(_job(tmp_path / "one.txt", small_vocabulary, tmp_path / "r", settings={"sentence_task": "nsp"}))
+    assert [path.name for path in tmp_path.iterdir()] == ["one.txt"]
+
+
+@pytest.mark.parametrize("contents", [None, b"", b"no model at all", "half"])
+def test_a_bad_vocabulary_is_one_line_and_nothing_is_written(small_corpus, small_vocabulary, tmp_path, contents):
+    path = tmp_path / "bad.model"
+    if contents is not None:
+        whole = Path(small_vocabulary).read_bytes()
+        path.write_bytes(whole[: len(whole) // 2] if contents == "half" else contents)
+    with pytest.raises(InputError, match=r"bad\.model"):
+        create_records(_job(small_corpus, path, tmp_path / "out" / "r"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_more_files_than_examples_are_refused(small_vocabulary, tmp_path):
+    (tmp_path / "few.txt").write_text("bada falo.\nfalo bada.\n")
+    with pytest.raises(InputError, match="2 examples cannot fill 64 files"):
+        create_records(_job(tmp_path / "few.txt", small_vocabulary, tmp_path / "out" / "r@64"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_output_that_cannot_be_written_leaves_nothing(small_corpus, small_vocabulary, tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="file"):
+        create_records(_job(small_corpus, small_vocabulary, tmp_path / "file" / "r"))
+    with pytest.raises(InputError, match="is a folder; give a file name"):
+        create_records(_job(small_corpus, small_vocabulary, tmp_path / "folder"))
+    assert [*(tmp_path / "folder").iterdir()] == []
+
+
+def test_another_set_of_the_same_name_is_not_mixed_with(small_corpus, small_vocabulary, tmp_path):
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@2"))
+    before = _checksums(tmp_path)
+    with pytest.raises(InputError, match=r"belongs to other files \(train-00000-of-00002, 2 in all\)"):
+        create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@3"))
+    assert _checksums(tmp_path) == before
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@2"))
+    assert _checksums(tmp_path) == before
+
+
+def test_a_failed_run_leaves_the_older_set_whole(small_corpus, small_vocabulary, tmp_path):
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "r"))
+    before = _checksums(tmp_path)
+    with pytest.raises(InputError):
+        create_records(_job(tmp_path / "nothing.txt", small_vocabulary, tmp_path / "r"))
+    assert _checksums(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_seq_length": 4}, "--max_seq_length must be at least 5; received 4"),
+        ({"max_predictions_per_seq": 0}, "--max_predictions_per_seq must be at least 1"),
+        ({"dupe_factor": 0}, "--dupe_factor"),
+        ({"ngram": 0}, "--ngram"),
+        ({"masked_lm_prob": 1.5}, "--masked_lm_prob must be from 0 to 1; received 1.5"),
+        ({"short_seq_prob": float("nan")}, "--short_seq_prob"),
+        ({"sentence_task": "x"}, "--sentence_task must be one of sop, nsp, none; received 'x'"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        InstanceSettings(**settings)
+
+
+def test_a_worker_that_dies_is_one_line():
+    with pytest.raises(InputError, match="a worker process was killed"), WorkerPool(2, shared=9) as pool:
+        list(pool.map(os._exit, [()] * 3))
+
+
+def test_json_of_the_manifest_is_for_people(small_corpus, small_vocabulary, tmp_path):
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "r"))
+    fields = json.loads((tmp_path / "r.manifest.json").read_text())
+    assert fields["input"] == [
+        {
+            "name": "corpus.txt",
+            "bytes": Path(small_corpus).stat().st_size,
+            "sha256": hashlib.sha256(Path(small_corpus).read_bytes()).hexdigest(),
+        }
+    ]

@@ -1,0 +1,169 @@
+"""Segment pairs against the rules of docs/data.md, on documents whose ids tell which sentence they come from."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from data_prep.segment_pairs import PairRules, TokenizedDocument, build_pairs, truncate
+
+TRIALS = 10_000
+
+
+def _document(lengths, source=0) -> TokenizedDocument:
+    """Sentence k of document s holds the ids 10000 s + 100 k, 10000 s + 100 k + 1, ..."""
+    sentences = [[10_000 * source + 100 * k + i for i in range(length)] for k, length in enumerate(lengths)]
+    return TokenizedDocument.from_sentences(sentences, source)
+
+
+def _rules(task="sop", max_seq_length=23, short=0.0, quirks=False) -> PairRules:
+    return PairRules(max_seq_length, short, task, quirks)
+
+
+def _pairs(documents, rules, index=0, seed=0, counts=None):
+    counts = Counter() if counts is None else counts
+    return [*build_pairs(documents, index, rules, random.Random(seed), counts)]
+
+
+def _near(share, expected, trials):
+    """Within four standard errors of a binomial share."""
+    assert abs(share - expected) < 4 * (expected * (1 - expected) / trials) ** 0.5
+
+
+def test_chunks_end_with_the_sentence_that_reaches_the_target():
+    # Target 20: sentences 0-2 make 21, of which one piece is cut off; 3-4 are what is left.
+    pairs = _pairs([_document([7, 7, 7, 5, 5])], _rules())
+    texts = [sorted([*pair.first, *pair.second]) for pair in pairs]
+    assert [len(text) for text in texts] == [20, 10]
+    assert {piece // 100 for piece in texts[0]} == {0, 1, 2}
+    assert {piece // 100 for piece in texts[1]} == {3, 4}
+
+
+def test_the_label_is_1_exactly_if_the_segments_are_swapped():
+    labels = Counter()
+    for seed in range(2000):
+        (pair,) = _pairs([_document([4, 4, 4])], _rules(), seed=seed)
+        joined = [*pair.second, *pair.first] if pair.label else [*pair.first, *pair.second]
+        assert joined == sorted(joined)
+        assert len(joined) == 12
+        labels[pair.label] += 1
+    _near(labels[1] / 2000, 0.5, 2000)
+
+
+def test_every_place_between_sentences_is_as_likely():
+    firsts = Counter()
+    for seed in range(TRIALS):
+        (pair,) = _pairs([_document([2, 2, 2, 2])], _rules(), seed=seed)
+        firsts[len(pair.second if pair.label else pair.first)] += 1
+    assert sorted(firsts) == [2, 4, 6]
+    for count in firsts.values():
+        _near(count / TRIALS, 1 / 3, TRIALS)
+
+
+def test_short_targets_are_uniform_from_2_and_drawn_once_a_pass():
+    # One-piece sentences: a chunk is exactly as long as its target.
+    document = _document([1] * 90)
+    targets = Counter()
+    for seed in range(4000):
+        sizes = [len(pair.first) + len(pair.second) for pair in _pairs([document], _rules(short=1.0), seed=seed)]
+        assert len(set(sizes[:-1])) <= 1
+        targets[sizes[0]] += 1
+    assert sorted(targets) == [*range(2, 21)]
+    for count in targets.values():
+        _near(count / 4000, 1 / 19, 4000)
+
+
+def test_short_targets_come_as_often_as_asked():
+    lengths = Counter(len(_pairs([_document([1] * 60)], _rules(short=0.1), seed=seed)) > 3 for seed in range(TRIALS))
+    # 60 pieces make three chunks unless the target is below 20: 18 of 19 short targets.
+    _near(lengths[True] / TRIALS, 0.1 * 18 / 19, TRIALS)
+
+
+def test_sop_never_takes_another_document_nor_a_chunk_of_one_sentence():
+    documents = [_document([30, 1, 30, 3, 2, 9], source) for source in range(4)]
+    for seed in range(300):
+        for pair in _pairs(documents, _rules(short=0.5), index=2, seed=seed):
+            assert {piece // 10_000 for piece in (*pair.first, *pair.second)} == {2}
+            first, second = ({piece // 100 for piece in segment} for segment in (pair.first, pair.second))
+            assert max(first) < min(second) if pair.label == 0 else min(first) > max(second)
+
+
+def test_a_last_sentence_left_alone_takes_the_one_before_it_again():
+    counts = Counter()
+    pairs = _pairs([_document([10, 10, 10])], _rules(), counts=counts)
+    assert [sorted({piece // 100 for piece in (*pair.first, *pair.second)}) for pair in pairs] == [[0, 1], [1, 2]]
+    assert counts["sentences_used_twice"] == 1
+
+
+def test_a_document_of_one_sentence_has_no_order():
+    counts = Counter()
+    assert _pairs([_document([10]), _document([5, 5], 1)], _rules(), counts=counts) == []
+    assert counts["one_sentence_documents_left_out"] == 1
+
+
+def test_quirks_pair_a_lone_sentence_with_another_document():
+    documents = [_document([10], 0), _document([5, 5, 5, 5], 1)]
+    counts = Counter()
+    (pair,) = _pairs(documents, _rules(quirks=True), counts=counts)
+    assert (list(pair.first), pair.label) == (list(documents[0].ids), 1)
+    assert {piece // 10_000 for piece in pair.second} == {1}
+    assert counts["one_sentence_chunks"] == counts["random_segments"] == 1
+
+
+def test_nsp_takes_random_segments_half_the_time_and_puts_unused_sentences_back():
+    documents = [_document([4] * 30, source) for source in range(3)]
+    labels, sources = Counter(), Counter()
+    for seed in range(1000):
+        expected = 0
+        for pair in _pairs(documents, _rules("nsp"), index=1, seed=seed):
+            assert pair.first[0] // 100 % 100 == expected
+            segment = pair.first if pair.label else [*pair.first, *pair.second]
+            assert [*segment] == sorted(segment)
+            expected = segment[-1] // 100 % 100 + 1
+            labels[pair.label] += 1
+            if pair.label:
+                sources[pair.second[0] // 10_000] += 1
+        assert expected == 30
+    assert sources[1] == 0
+    _near(sources[0] / sources.total(), 0.5, sources.total())
+    # A chunk of several sentences is random half the time; only a last sentence left alone always is.
+    assert 0.5 < labels[1] / labels.total() < 0.56
+
+
+def test_nsp_with_pieces_of_one_document_finds_the_other_document():
+    documents = [_document([4] * 6, 0), _document([4] * 6, 0), _document([4] * 6, 1)]
+    for seed in range(200):
+        for pair in _pairs(documents, _rules("nsp"), index=0, seed=seed):
+            assert pair.label == 0 or pair.second[0] // 10_000 == 1
+
+
+def test_without_a_task_there_is_one_segment_and_one_more_place():
+    pairs = _pairs([_document([7, 7, 9, 3])], _rules("none"))
+    assert [(len(pair.first), len(pair.second), pair.label) for pair in pairs] == [(21, 0, 0), (3, 0, 0)]
+
+
+def test_truncation_takes_from_the_longer_and_from_the_second_if_equal():
+    first, second = truncate(range(10), range(100, 104), 7, random.Random(0))
+    assert (len(first), len(second)) == (4, 3)
+    first, second = truncate(range(5), range(100, 105), 9, random.Random(0))
+    assert (len(first), len(second)) == (5, 4)
+    assert truncate([1, 2], [3], 3, random.Random(0)) == ([1, 2], [3])
+
+
+def test_truncation_takes_from_front_and_back_alike():
+    fronts = sum(truncate(range(12), [99], 3, random.Random(seed))[0][0] for seed in range(TRIALS))
+    _near(fronts / (10 * TRIALS), 0.5, 10 * TRIALS)
+
+
+@pytest.mark.parametrize("task", ["sop", "nsp", "none"])
+@pytest.mark.parametrize("quirks", [False, True])
+def test_no_segment_is_empty_or_too_long(task, quirks):
+    rng = random.Random(1)
+    rules = _rules(task, short=0.3, quirks=quirks)
+    for seed in range(200):
+        documents = [_document([rng.randint(1, 40) for _ in range(rng.randint(1, 8))], source) for source in range(4)]
+        for index in range(4):
+            for pair in _pairs(documents, rules, index, seed):
+                assert len(pair.first) + len(pair.second) <= rules.max_tokens
+                assert pair.first
+                assert bool(pair.second) == (task != "none")
