@@ -199,7 +199,7 @@ def _format_of(path: str) -> str:
 @contextlib.contextmanager
 def _compressed(raw, path: str):
     if path.endswith(".gz"):
-        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as file:
+        with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
             yield file
     elif path.endswith(".xz"):
         with lzma.LZMAFile(raw, "wb", preset=1) as file:
