@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 kind=${DEMO:-full}
 case $kind in
   full) corpus_flags=(); dupe_factor=5; steps=() ;;
-  short) corpus_flags=(--max_megabytes=2); dupe_factor=2; steps=(--num_train_steps=60 --num_warmup_steps=10) ;;
+  short) corpus_flags=(--max_megabytes=2); dupe_factor=2; steps=(--num_train_steps=60) ;;
   *) echo "DEMO must be full or short; received '$kind'" >&2; exit 2 ;;
 esac
 [ -z "${DEMO_STEPS:-}" ] || steps=(--num_train_steps="$DEMO_STEPS")
@@ -34,7 +34,12 @@ stage() {
 # run COMMAND: prints the command as it would be typed, and runs it.
 run() {
   printf '$'
-  printf ' %q' "$@"
+  for word in "$@"; do
+    case $word in
+      *[!A-Za-z0-9_./=:@-]*) printf " '%s'" "$word" ;;
+      *) printf ' %s' "$word" ;;
+    esac
+  done
   printf '\n'
   "$@"
 }
@@ -65,7 +70,7 @@ stage "Evaluation on documents that were not trained on" ""
 run run_evaluation --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json"
 stage "The curves" ""
 constant=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["most_frequent_piece_accuracy"])' "$out/evaluation.json")
-run plot_training --output_dir="$out/model" --output_file="$out/training.png" --title="albert_tiny on this machine's docstrings" \
+run plot_training --output_dir="$out/model" --output_file="$out/training.png" --title="albert_tiny on docstrings" \
   --baseline="a coin, for the order=0.5" --baseline="always the most frequent piece=$constant"
 if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
   run export_saved_model --init_checkpoint="$out/model" --albert_config_file=configs/models/albert_tiny.json \
