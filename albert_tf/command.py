@@ -56,6 +56,7 @@ def run(main: Callable[..., None], positional: str | None = None) -> None:
                 raise
             _fail(message, EXIT_BAD_INPUT)
 
+    _complete_help(main)
     app.run(start, flags_parser=_parse_flags)
 
 
@@ -97,6 +98,18 @@ def import_tensorflow():
 
         tensorflow.config.list_logical_devices()
     return tensorflow
+
+
+def _complete_help(main: Callable[..., None]) -> None:
+    """Makes --help say what the command does and list its flags also when it is started as a console script.
+
+    absl takes both from the main module, which then is the script and not the module of the command.
+    """
+    sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
+    for module, declared in flags.FLAGS.flags_by_module_dict().items():
+        if module.startswith(("albert_tf.", "data_prep.")):
+            for flag in declared:
+                flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
 
 
 class _LineFormatter(python_logging.Formatter):

@@ -108,11 +108,11 @@ def make_dataset(
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
     def read_epoch(epoch):
-        epoch_seed = tf.random.fold_in([seed, 0], epoch, alg="philox")
-        order, shuffle = tf.cast(epoch_seed[0], tf.int64), tf.cast(epoch_seed[1], tf.int64)
-        sources = tf.data.Dataset.from_tensor_slices((list(paths), compression)).shuffle(len(paths), seed=order)
+        # Two numbers of which both depend on seed and epoch.
+        seeds = tf.random.stateless_uniform([2], [seed, epoch], minval=None, maxval=None, dtype=tf.int64, alg="philox")
+        sources = tf.data.Dataset.from_tensor_slices((list(paths), compression)).shuffle(len(paths), seed=seeds[0])
         records = sources.interleave(read_file, cycle_length=min(_FILES_AT_ONCE, len(paths)))
-        return records.shuffle(_SHUFFLE_BUFFER, seed=shuffle)
+        return records.shuffle(_SHUFFLE_BUFFER, seed=seeds[1])
 
     first_epoch, position = divmod(start_example, count)
     epochs = tf.data.Dataset.range(first_epoch, tf.int64.max)

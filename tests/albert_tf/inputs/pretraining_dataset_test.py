@@ -1,0 +1,105 @@
+"""The training stream: every record once an epoch, the same from any position, and what bad records say."""
+
+import os
+
+import numpy as np
+import pytest
+
+from albert_tf.errors import InputError
+from albert_tf.inputs.pretraining_dataset import (
+    EXAMPLE_WEIGHTS,
+    explain_record_errors,
+    make_dataset,
+    make_evaluation_dataset,
+    most_frequent_piece,
+    open_records,
+)
+
+S, P, V = 16, 4, 60
+
+
+def _take(paths, count, **kwargs):
+    return list(make_dataset(paths, 4, S, P, **kwargs).take(count).as_numpy_iterator())
+
+
+def _keys(batches):
+    return [row.tobytes() for batch in batches for row in batch["input_ids"]]
+
+
+def test_an_epoch_holds_every_record_once(write_records):
+    paths = [write_records(f"part-{part}", 6, seed=part) for part in range(4)]
+    everything = set(_keys(_take(paths, 6)))
+    assert len(everything) == 24
+    two_epochs = _keys(_take(paths, 12, seed=5))
+    assert set(two_epochs[:24]) == set(two_epochs[24:]) == everything
+    assert two_epochs[:24] != two_epochs[24:]
+
+
+@pytest.mark.parametrize("start", [0, 4, 12, 20, 24, 44, 52])
+def test_a_stream_taken_up_again_goes_on_where_it_was(write_records, start):
+    # 22 records and batches of 4: batches span the epochs' borders.
+    paths = [write_records(f"part-{part}", 11, seed=part) for part in range(2)]
+    whole = _take(paths, 18, seed=7)
+    rest = _take(paths, 18 - start // 4, seed=7, start_example=start)
+    for expected, found in zip(whole[start // 4 :], rest, strict=True):
+        for name, value in expected.items():
+            np.testing.assert_array_equal(value, found[name])
+
+
+def test_seeds_change_the_order(write_records):
+    paths = [write_records("part", 24)]
+    assert _keys(_take(paths, 6, seed=1)) == _keys(_take(paths, 6, seed=1))
+    assert _keys(_take(paths, 6, seed=1)) != _keys(_take(paths, 6, seed=2))
+
+
+def test_evaluation_fills_up_the_last_batch_with_weight_zero(write_records):
+    records = open_records(write_records("part", 10), S, P, V)
+    batches = list(make_evaluation_dataset(records, 4).as_numpy_iterator())
+    assert [batch[EXAMPLE_WEIGHTS].tolist() for batch in batches] == [[1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 0, 0]]
+    assert batches[-1]["masked_lm_weights"][2:].sum() == 0
+    assert len(list(make_evaluation_dataset(records, 4, max_steps=2))) == 2
+
+
+def test_the_most_frequent_piece_by_hand(write_records):
+    records = open_records(write_records("part", 40), S, P, V)
+    answers = np.concatenate(
+        [
+            batch["masked_lm_ids"][batch["masked_lm_weights"] > 0]
+            for batch in make_evaluation_dataset(records, 8).as_numpy_iterator()
+        ]
+    )
+    counts = np.bincount(answers)
+    assert most_frequent_piece(records) == (counts.argmax(), counts.max() / len(answers))
+
+
+def test_official_records_are_read(shared):
+    path = str(shared / "reference/official_records_s512.tfrecord")
+    records = open_records(path, 512, 20, 8000)
+    assert (records.num_examples, records.manifest) == (100, None)
+    batch = next(make_dataset([path], 5, 512, 20).as_numpy_iterator())
+    shapes = {name: (value.shape, str(value.dtype)) for name, value in batch.items()}
+    assert shapes == {
+        "input_ids": ((5, 512), "int32"),
+        "input_mask": ((5, 512), "int32"),
+        "segment_ids": ((5, 512), "int32"),
+        "masked_lm_positions": ((5, 20), "int32"),
+        "masked_lm_ids": ((5, 20), "int32"),
+        "masked_lm_weights": ((5, 20), "float32"),
+        "sentence_order_labels": ((5,), "int32"),
+    }
+
+
+def test_a_corrupt_record_is_named_with_its_offset(write_records):
+    path = write_records("part", 10)
+    size = os.path.getsize(path) // 10
+    with open(path, "r+b") as file:
+        file.seek(3 * size + size // 2)
+        file.write(b"\x00\x01\x02\x03")
+    with pytest.raises(InputError, match=rf"part: offset {3 * size}") as error, explain_record_errors([path]):
+        _take([path], 5)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="--eval_input_file: no file matches"):
+        open_records(str(tmp_path / "none-*"), S, P, V, flag="eval_input_file")

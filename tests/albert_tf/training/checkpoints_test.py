@@ -1,0 +1,126 @@
+"""Checkpoints: what is written is read back, what is incomplete or damaged is not, what is kept and what is not."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+
+from albert_tf.errors import InputError
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.optimization.build import build_optimizer
+from albert_tf.training import checkpoints
+from albert_tf.training.checkpoints import CheckpointFolder, TrainingState
+
+STATE = TrainingState(step=0, examples_seen=0, random_seed=1, input_files=[{"name": "a", "bytes": 5}], optimizer="lamb")
+
+
+def _model_and_optimizer(config, name="lamb"):
+    model = AlbertForPretraining(config)
+    optimizer = build_optimizer(name, 0.1, 10)
+    optimizer.build(list(named_weights(model).values()))
+    return model, optimizer
+
+
+def _values(model, optimizer):
+    variables = [*named_weights(model).values(), *optimizer.moments()[0], *optimizer.moments()[1]]
+    return [variable.numpy() for variable in variables]
+
+
+@pytest.fixture
+def trained(small_config):
+    """A model and an optimizer with state that no initialiser makes."""
+    model, optimizer = _model_and_optimizer(small_config)
+    rng = np.random.default_rng(0)
+    for variable in (*named_weights(model).values(), *optimizer.moments()[0], *optimizer.moments()[1]):
+        variable.assign(rng.normal(size=variable.shape))
+    return model, optimizer
+
+
+def _save(folder: CheckpointFolder, trained, *steps: int) -> list[str]:
+    return [folder.save(*trained, dataclasses.replace(STATE, step=step, examples_seen=8 * step)) for step in steps]
+
+
+def test_what_is_saved_is_restored_bit_by_bit(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    _save(folder, trained, 7)
+    fresh = _model_and_optimizer(small_config)
+    state = folder.restore_latest(*fresh)
+    assert state == dataclasses.replace(STATE, step=7, examples_seen=56)
+    assert int(fresh[1].iterations.numpy()) == 7
+    for before, after in zip(_values(*trained), _values(*fresh), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_an_incomplete_checkpoint_is_never_read_and_is_cleared_away(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    first, second = _save(folder, trained, 1, 2)
+    os.remove(os.path.join(second, "checkpoint.json"))
+    assert folder.all() == [first]
+    assert folder.restore_latest(*_model_and_optimizer(small_config)).step == 1
+    _save(folder, trained, 3)
+    assert not os.path.exists(second)
+
+
+@pytest.mark.parametrize("file", ["model.data-00000-of-00001", "optimizer.data-00000-of-00001", "model.index"])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(trained, small_config, tmp_path, file):
+    folder = CheckpointFolder(str(tmp_path))
+    _, second = _save(folder, trained, 1, 2)
+    path = os.path.join(second, file)
+    with open(path, "r+b") as damaged:
+        damaged.truncate(os.path.getsize(path) // 2)
+    assert folder.restore_latest(*_model_and_optimizer(small_config)).step == 1
+
+
+def test_one_flipped_bit_is_noticed(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    (only,) = _save(folder, trained, 1)
+    with open(os.path.join(only, "model.data-00000-of-00001"), "r+b") as damaged:
+        damaged.seek(100)
+        byte = damaged.read(1)
+        damaged.seek(100)
+        damaged.write(bytes([byte[0] ^ 1]))
+    with pytest.raises(InputError, match="is damaged"):
+        folder.restore_latest(*_model_and_optimizer(small_config))
+
+
+def test_the_newest_and_the_best_are_kept(trained, tmp_path):
+    folder = CheckpointFolder(str(tmp_path), keep_max=2)
+    (best,) = _save(folder, trained, 1)
+    checkpoints.write_evaluation(best, {"masked_lm_accuracy": 0.9})
+    worse = _save(folder, trained, 2)[0]
+    checkpoints.write_evaluation(worse, {"masked_lm_accuracy": 0.1})
+    _save(folder, trained, 3, 4)
+    assert [os.path.basename(path) for path in folder.all()] == [
+        "checkpoint-00000001",
+        "checkpoint-00000003",
+        "checkpoint-00000004",
+    ]
+    assert folder.best() == best
+    assert checkpoints.find_checkpoint(str(tmp_path)) == best
+    assert checkpoints.find_checkpoint(best) == best
+
+
+def test_no_checkpoint_is_none(small_config, tmp_path):
+    assert CheckpointFolder(str(tmp_path)).restore_latest(*_model_and_optimizer(small_config)) is None
+    assert checkpoints.find_checkpoint(str(tmp_path / "nothing")) is None
+
+
+def test_another_optimizer_is_refused(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    _save(folder, trained, 1)
+    with pytest.raises(InputError, match="--optimizer=lamb, this run has adamw"):
+        folder.restore_latest(*_model_and_optimizer(small_config, "adamw"))
+
+
+def test_a_failed_save_leaves_nothing(trained, tmp_path, monkeypatch):
+    folder = CheckpointFolder(str(tmp_path))
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "_write_json", fail)
+    with pytest.raises(OSError, match="No space left"):
+        _save(folder, trained, 1)
+    assert os.listdir(tmp_path) == []
