@@ -13,10 +13,10 @@ cd "$(dirname "$0")/.."
 kind=${DEMO:-full}
 case $kind in
   full) corpus_flags=(); dupe_factor=5; steps=() ;;
-  short) corpus_flags=(--max_megabytes=2); dupe_factor=2; steps=(--num_train_steps=60) ;;
+  short) corpus_flags=(--max_megabytes=2); dupe_factor=2; steps=(--num_train_steps=60 --num_warmup_steps=10) ;;
   *) echo "DEMO must be full or short; received '$kind'" >&2; exit 2 ;;
 esac
-[ -z "${DEMO_STEPS:-}" ] || steps=(--num_train_steps="$DEMO_STEPS")
+[ -z "${DEMO_STEPS:-}" ] || steps=(--num_train_steps="$DEMO_STEPS" --num_warmup_steps=$((DEMO_STEPS / 10)))
 out=${DEMO_OUTPUT:-demo_output/$kind}
 vocab_size=$(python -c 'import json; print(json.load(open("configs/models/albert_tiny.json"))["vocab_size"])')
 mkdir -p "$out"
