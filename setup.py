@@ -53,9 +53,7 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            f"{command} = {package}.{command}:main"
-            for package, names in COMMANDS.items()
-            for command in names
+            f"{command} = {package}.{command}:main" for package, names in COMMANDS.items() for command in names
         ]
     },
 )
