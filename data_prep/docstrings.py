@@ -6,9 +6,9 @@ file: a few sentences in the order in which their author wrote them, which is wh
 """
 
 import ast
-import concurrent.futures
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import sysconfig
@@ -19,7 +19,9 @@ from pathlib import Path
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from data_prep.progress import ByteProgress
 from data_prep.prose import count_sentences, prose_paragraphs
+from data_prep.worker_pool import WorkerPool, count_cores
 
 MIN_DOCUMENT_WORDS = 40
 MIN_DOCUMENT_SENTENCES = 3
@@ -142,6 +144,8 @@ def find_sources(folders: tuple[str, ...]) -> list[tuple[str, str]]:
             for name in names:
                 if name.endswith(_ENDINGS) and not name.lower().startswith(_SKIPPED_NAMES):
                     path = Path(parent, name)
+                    if not path.is_file():
+                        continue
                     found.setdefault(path.relative_to(folder).as_posix(), str(path))
     return sorted(found.items(), key=lambda item: (_digest(item[0]), item[0]))
 
@@ -216,22 +220,27 @@ def _distinct_documents(
     """Yields (name of the source, document) and counts in the report, until the limit is reached."""
     seen: set[int] = set()
     limit = settings.max_megabytes * BYTES_PER_MEGABYTE or float("inf")
-    with concurrent.futures.ProcessPoolExecutor(settings.num_workers or None) as executor:
-        try:
-            results = executor.map(read_documents, sources, chunksize=_FILES_PER_TASK)
-            for (name, _), documents in zip(sources, results, strict=True):
-                report.files += 1
-                for line, paragraphs in documents:
-                    new = [text for text in paragraphs if _is_new(text, seen)]
-                    if not _is_long_enough(new):
-                        continue
-                    report.words += sum(len(text.split()) for text in new)
-                    report.bytes += sum(len(text.encode()) for text in new)
-                    yield name, {"id": f"{name}:{line}", "paragraphs": new}
-                if report.bytes >= limit:
-                    return
-        finally:
-            executor.shutdown(cancel_futures=True)
+    batches = [sources[start : start + _FILES_PER_TASK] for start in range(0, len(sources), _FILES_PER_TASK)]
+    size = sum(os.path.getsize(path) for _, path in sources)
+    workers = settings.num_workers or count_cores()
+    with ByteProgress(size, "collecting") as progress, WorkerPool(workers, None) as pool:
+        results = pool.map(_read_batch, ((batch,) for batch in batches))
+        for (name, path), documents in zip(sources, itertools.chain.from_iterable(results)):
+            report.files += 1
+            for line, paragraphs in documents:
+                new = [text for text in paragraphs if _is_new(text, seen)]
+                if not _is_long_enough(new):
+                    continue
+                report.words += sum(len(text.split()) for text in new)
+                report.bytes += sum(len(text.encode()) for text in new)
+                yield name, {"id": f"{name}:{line}", "paragraphs": new}
+            progress.advance(os.path.getsize(path))
+            if report.bytes >= limit:
+                return
+
+
+def _read_batch(_, sources: list[tuple[str, str]]) -> list[list[tuple[int, list[str]]]]:
+    return [read_documents(source) for source in sources]
 
 
 def _is_new(paragraph: str, seen: set[int]) -> bool:

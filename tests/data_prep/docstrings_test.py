@@ -44,7 +44,9 @@ def read(path):
 
 
 def test_every_kind_of_text_is_found(installation, tmp_path):
-    report = collect(CollectionSettings(str(tmp_path / "out.jsonl"), source_folders=(str(installation),)))
+    report = collect(
+        CollectionSettings(str(tmp_path / "out.jsonl"), source_folders=(str(installation),), num_workers=1)
+    )
     documents = {document["id"]: document["paragraphs"] for document in read(tmp_path / "out.jsonl")}
     assert documents["package/module3.py:1"] == [prose("module3")]
     assert documents["package/constants.py:1"] == [prose("constant")]
@@ -56,7 +58,7 @@ def test_every_kind_of_text_is_found(installation, tmp_path):
 
 @pytest.mark.parametrize("topic", ["tests", "licence", "broken", "other", "Short"])
 def test_tests_licences_broken_and_foreign_files_are_left_out(installation, tmp_path, topic):
-    collect(CollectionSettings(str(tmp_path / "out.jsonl"), source_folders=(str(installation),)))
+    collect(CollectionSettings(str(tmp_path / "out.jsonl"), source_folders=(str(installation),), num_workers=1))
     assert f" {topic} " not in (tmp_path / "out.jsonl").read_text()
 
 
@@ -74,9 +76,9 @@ def test_the_same_bytes_for_any_number_of_workers(installation, tmp_path):
 
 
 def test_held_out_files_and_the_rest_are_a_partition(installation, tmp_path):
-    folders = (str(installation),)
-    collect(CollectionSettings(str(tmp_path / "all"), source_folders=folders))
-    report = collect(CollectionSettings(str(tmp_path / "a"), str(tmp_path / "b"), 4, source_folders=folders))
+    where = {"source_folders": (str(installation),), "num_workers": 1}
+    collect(CollectionSettings(str(tmp_path / "all"), **where))
+    report = collect(CollectionSettings(str(tmp_path / "a"), str(tmp_path / "b"), 4, **where))
     parts = read(tmp_path / "a") + read(tmp_path / "b")
     assert sorted(map(str, parts)) == sorted(map(str, read(tmp_path / "all")))
     assert 0 < report.heldout_documents < report.documents
@@ -85,7 +87,7 @@ def test_held_out_files_and_the_rest_are_a_partition(installation, tmp_path):
 def test_a_repeated_paragraph_is_kept_once(tmp_path):
     for name in ("a.py", "b.py", "c.py"):
         (tmp_path / name).write_text(f'"""{prose("same")}\n\n{prose(name)}\n"""\n')
-    collect(CollectionSettings(str(tmp_path / "out"), source_folders=(str(tmp_path),)))
+    collect(CollectionSettings(str(tmp_path / "out"), source_folders=(str(tmp_path),), num_workers=1))
     text = (tmp_path / "out").read_text()
     assert text.count("sentence about same") == 1
     assert all(text.count(f"sentence about {name}") == 1 for name in ("a.py", "b.py", "c.py"))
@@ -103,7 +105,7 @@ def test_a_limit_stops_early(installation, tmp_path):
 def test_a_folder_without_prose_is_refused_and_nothing_is_written(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match=r"no prose found under .*empty"):
-        collect(CollectionSettings(str(tmp_path / "out"), source_folders=(str(tmp_path / "empty"),)))
+        collect(CollectionSettings(str(tmp_path / "out"), source_folders=(str(tmp_path / "empty"),), num_workers=1))
     assert not (tmp_path / "out").exists()
     with pytest.raises(InputError, match="missing is not a folder"):
         collect(CollectionSettings(str(tmp_path / "out"), source_folders=(str(tmp_path / "missing"),)))
