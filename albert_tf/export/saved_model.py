@@ -1,0 +1,242 @@
+"""Writing a trained model and its vocabulary as a SavedModel, checked before it appears.
+
+OUTPUT_DIR/saved_model.pb, variables/    graph and weights
+OUTPUT_DIR/assets/                       the vocabulary (.model)
+OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: what was exported; nothing needs them
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from absl import logging
+
+import albert_tf
+from albert_tf import command, files
+from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
+from albert_tf.export.signatures import ServingModule
+from albert_tf.export.verification import largest_error
+from albert_tf.tokenization.packing import room_for_text
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.training import checkpoints
+from albert_tf.training.pretrained import load_pretrained
+
+EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
+FORMAT = "albert_tf export"
+
+
+@dataclasses.dataclass(frozen=True)
+class ExportSettings:
+    """What to export, and where to.
+
+    Attributes:
+        init_checkpoint: a run's output_dir, a checkpoint's folder, or the prefix of an official checkpoint.
+        spm_model_file: the sentencepiece model that the checkpoint was trained with.
+        output_dir: the folder to make; empty or absent, or with overwrite an earlier export.
+        albert_config_file: None takes the one beside the checkpoint.
+        cleaning: of texts; the switches that the records were made with.
+        max_seq_length: where texts are cut; None: max_position_embeddings.
+        overwrite: replace an earlier export.
+    """
+
+    init_checkpoint: str
+    spm_model_file: str
+    output_dir: str
+    albert_config_file: str | None = None
+    cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
+    max_seq_length: int | None = None
+    overwrite: bool = False
+
+
+def export_saved_model(settings: ExportSettings) -> float:
+    """Writes the SavedModel, as a whole or not at all, after comparing what it computes with the model itself.
+
+    Returns:
+        the largest absolute difference between the outputs of both.
+
+    Raises:
+        InputError: checkpoint, config, vocabulary and max_seq_length do not fit, or output_dir holds something.
+        OSError: no room, or no right to write.
+    """
+    output_dir = settings.output_dir.rstrip("/")
+    _check_output_dir(output_dir, settings.overwrite)
+    tokenizer = AlbertTokenizer(settings.spm_model_file, **dataclasses.asdict(settings.cleaning))
+    _check_checkpoint(settings.init_checkpoint)
+    model, vocabulary = load_pretrained(settings.init_checkpoint, settings.albert_config_file)
+    _check_vocabulary(tokenizer, model.config, vocabulary)
+    max_seq_length = _checked_length(settings.max_seq_length, model.config)
+    sentence_task = _sentence_task(settings.init_checkpoint)
+
+    module = ServingModule(model, tokenizer, max_seq_length)
+    signatures = module.signatures(sentence_order=sentence_task != "none" and model.config.type_vocab_size > 1)
+    logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
+    with _replace_folder(output_dir) as folder:
+        with command.quiet_stderr(), _warnings_only():
+            try:
+                tf.saved_model.save(module, folder, signatures=signatures)
+            except tf.errors.OpError as error:
+                raise OSError(f"{output_dir}: cannot be written: {str(error).splitlines()[0]}") from None
+            serving = tf.saved_model.load(folder).signatures
+            difference = largest_error(serving, model, tokenizer, max_seq_length)
+        about = {
+            "format": FORMAT,
+            "albert_tf": albert_tf.__version__,
+            "tensorflow": tf.__version__,
+            "vocabulary": {
+                "file": os.path.basename(tokenizer.model_file),
+                "sha256": tokenizer.sha256,
+                "size": tokenizer.vocab_size,
+            },
+            "cleaning": dataclasses.asdict(tokenizer.cleaning),
+            "max_seq_length": max_seq_length,
+            "sentence_task": sentence_task,
+            "signatures": sorted(signatures),
+            "largest_error": difference,
+        }
+        with files.replace_file(os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)) as file:
+            file.write((json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode())
+        model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, checkpoints.CONFIG_NAME))
+    logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
+    return difference
+
+
+def _check_output_dir(output_dir: str, overwrite: bool) -> None:
+    if not output_dir:
+        raise InputError("--output_dir must name a folder other than /")
+    if not tf.io.gfile.exists(output_dir):
+        return
+    if not tf.io.gfile.isdir(output_dir):
+        raise InputError(f"--output_dir: {output_dir} is a file; name a folder")
+    if not tf.io.gfile.listdir(output_dir):
+        return
+    if not _is_export(output_dir):
+        raise InputError(f"--output_dir: {output_dir} is not empty and holds no export; name another folder")
+    if not overwrite:
+        raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")
+
+
+def _is_export(folder: str) -> bool:
+    path = os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
+    if not files.exists(path):
+        return False
+    with files.open_binary(path) as file:
+        try:
+            about = json.loads(file.read())
+        except ValueError:
+            return False
+    return isinstance(about, dict) and about.get("format") == FORMAT
+
+
+def _check_checkpoint(path: str) -> None:
+    prefix = path.removesuffix(".index")
+    if checkpoints.find_checkpoint(path) is None and not files.exists(f"{prefix}.index"):
+        raise InputError(
+            f"--init_checkpoint: no checkpoint at {path!r}; give a run's --output_dir, a checkpoint-NNNNNNNN folder "
+            "in it, or the prefix of an official checkpoint (model.ckpt-best)"
+        )
+
+
+def _check_vocabulary(tokenizer: AlbertTokenizer, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
+    if tokenizer.vocab_size != config.vocab_size:
+        raise InputError(
+            f"--spm_model_file: {tokenizer.model_file} has {tokenizer.vocab_size} pieces, the model's vocab_size is "
+            f"{config.vocab_size}; give the vocabulary that the model was trained with"
+        )
+    if vocabulary is None:
+        logging.warning("the checkpoint does not say which vocabulary it was trained with; only its size was checked")
+    elif vocabulary["sha256"] != tokenizer.sha256:
+        raise InputError(
+            f"--spm_model_file: {tokenizer.model_file} is not the vocabulary the model was trained with "
+            f"({vocabulary['file']}, SHA-256 {vocabulary['sha256'][:12]}...; this one's is {tokenizer.sha256[:12]}...)"
+        )
+
+
+def _checked_length(max_seq_length: int | None, config: AlbertConfig) -> int:
+    longest = config.max_position_embeddings
+    if max_seq_length is None:
+        return longest
+    if max_seq_length > longest:
+        raise InputError(
+            f"--max_seq_length={max_seq_length} is more than the model's max_position_embeddings={longest}"
+        )
+    room_for_text(max_seq_length, pair=True)
+    return max_seq_length
+
+
+def _sentence_task(init_checkpoint: str) -> str:
+    """What the sentence-order head was trained on; official checkpoints do not say, and mean "sop"."""
+    folder = checkpoints.find_checkpoint(init_checkpoint)
+    task = checkpoints.read_state(folder).sentence_task if folder is not None else "sop"
+    if task == "none":
+        logging.warning(
+            "the model was trained without a sentence task: the signatures sop and sop_from_text are left out"
+        )
+    if task == "nsp":
+        logging.warning('the model was trained with --sentence_task=nsp: "swapped" means of another document')
+    return task
+
+
+@contextlib.contextmanager
+def _warnings_only() -> Iterator[None]:
+    """Leaves out TensorFlow's account of how it saves."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+
+
+@contextlib.contextmanager
+def _replace_folder(path: str) -> Iterator[str]:
+    """Makes a folder as a whole or not at all, like files.replace_file.
+
+    Args:
+        path: where it is to appear. Something that is there already is replaced.
+
+    Yields:
+        A temporary folder beside it. An exception inside the block removes it, and leaves `path` as it was.
+    """
+    parent, name = os.path.split(path)
+    temporary, old = (os.path.join(parent, f".{name}.{os.getpid()}.{suffix}") for suffix in ("tmp", "old"))
+    gfile = tf.io.gfile
+    files.make_folder(parent or ".")
+    try:
+        yield temporary
+        if not files.is_remote(path):
+            _flush(temporary)
+        had_old = gfile.exists(path)
+        if had_old:
+            gfile.rename(path, old)
+        try:
+            gfile.rename(temporary, path)
+        except BaseException:
+            if had_old:
+                gfile.rename(old, path)
+            raise
+        if had_old:
+            gfile.rmtree(old)
+    except BaseException:
+        if files.is_remote(path) and gfile.exists(temporary):
+            gfile.rmtree(temporary)
+        elif not files.is_remote(path):
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _flush(folder: str) -> None:
+    """Waits until all files of a local folder are on the disk."""
+    for root, _, names in os.walk(folder):
+        for name in names:
+            descriptor = os.open(os.path.join(root, name), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

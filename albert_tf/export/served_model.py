@@ -1,0 +1,187 @@
+"""An exported SavedModel, loaded to fill in masks and to judge orders. Only its signatures are used."""
+
+import dataclasses
+import os
+import re
+import textwrap
+
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer)
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import saved_model_pb2
+
+from albert_tf import files
+from albert_tf.errors import InputError
+from albert_tf.export import signatures
+from albert_tf.tokenization.tokenizer import MASK, SPACE
+
+
+@dataclasses.dataclass(frozen=True)
+class Candidate:
+    """A piece for a mask.
+
+    Attributes:
+        piece: as the vocabulary has it; SPACE at its start is the space before a word.
+        probability: of the piece at this mask, over the whole vocabulary.
+        text: the text with the piece in place of this mask.
+    """
+
+    piece: str
+    probability: float
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FilledText:
+    """A text and what the model would put where [MASK] stands.
+
+    Attributes:
+        text: as received.
+        masks: for each [MASK] in turn its candidates, likeliest first.
+        best: the text with each mask's likeliest piece, each chosen for itself.
+    """
+
+    text: str
+    masks: list[list[Candidate]]
+    best: str
+
+
+class ServedModel:
+    """A SavedModel that export_saved_model wrote.
+
+    Args:
+        saved_model: its folder.
+
+    Raises:
+        InputError: no such folder, no SavedModel in it, a damaged one, or one of another make.
+    """
+
+    def __init__(self, saved_model: str):
+        self.saved_model = saved_model
+        names = _signature_names(saved_model)
+        if signatures.FILL_MASK not in names:
+            raise InputError(
+                f"--saved_model: {saved_model} is no export of albert_tf: it has no signature {signatures.FILL_MASK}, "
+                f"only {', '.join(sorted(names)) or 'none'}; make one with export_saved_model"
+            )
+        try:
+            self._loaded = tf.saved_model.load(saved_model)
+        except (tf.errors.OpError, OSError, ValueError) as error:
+            raise InputError(f"--saved_model: {saved_model} is damaged: {_first_line(error)}") from None
+        self._signatures = self._loaded.signatures
+        self._lower_case = bool(self._signatures[signatures.TOKENIZATION_INFO]()["do_lower_case"])
+
+    def fill_mask(self, texts: list[str], top_k: int = 5) -> list[FilledText]:
+        """The likeliest pieces for every "[MASK]" of the texts, which are run as one batch.
+
+        Args:
+            texts: each with at least one "[MASK]".
+            top_k: how many pieces for a mask.
+
+        Raises:
+            InputError: a text without "[MASK]" or with one beyond the longest sequence, or top_k below 1.
+        """
+        if top_k < 1:
+            raise InputError(f"--top_k must be at least 1. Received {top_k}")
+        if not texts:
+            return []
+        all_parts = [self._split(text) for text in texts]
+        # int32 holds no more, and no vocabulary has as many pieces.
+        limit = tf.constant(min(top_k, tf.int32.max))
+        outputs = self._signatures[signatures.FILL_MASK](text=_to_tensor(texts), top_k=limit)
+        filled = []
+        for at, (text, parts) in enumerate(zip(texts, all_parts, strict=True)):
+            _check_count(text, parts, int(outputs["mask_count"][at]))
+            pieces = [[piece.decode() for piece in row] for row in outputs["pieces"][at].numpy()]
+            filled.append(_fill(text, parts, pieces, outputs["probabilities"][at].numpy().tolist()))
+        return filled
+
+    def order(self, first: str, second: str) -> tuple[float, float]:
+        """Whether two texts stand in the order they were written in.
+
+        Returns:
+            the probabilities of in order and of swapped.
+
+        Raises:
+            InputError: the model was not trained to judge orders.
+        """
+        if signatures.SOP_FROM_TEXT not in self._signatures:
+            raise InputError(
+                f"--saved_model: {self.saved_model} has no signature {signatures.SOP_FROM_TEXT}; "
+                "its model was trained without a sentence task"
+            )
+        outputs = self._signatures[signatures.SOP_FROM_TEXT](first=_to_tensor([first]), second=_to_tensor([second]))
+        return float(outputs["in_order"][0]), float(outputs["swapped"][0])
+
+    def _split(self, text: str) -> list[str]:
+        """The parts of a text around its masks."""
+        parts = re.split(re.escape(MASK), text, flags=re.IGNORECASE if self._lower_case else 0)
+        if len(parts) == 1:
+            raise InputError(
+                f"no {MASK} in {textwrap.shorten(text, 80)!r}; write {MASK} where a word is to be filled in"
+            )
+        return parts
+
+
+def _check_count(text: str, parts: list[str], count: int) -> None:
+    """Raises InputError if the model saw other masks than the text shows."""
+    if len(parts) - 1 != count:
+        raise InputError(
+            f"{len(parts) - 1} {MASK} in {textwrap.shorten(text, 80)!r}, but the model read {count}: the text is "
+            "longer than the model takes, or a mask is spelt in odd characters; shorten it, and write masks plainly"
+        )
+
+
+def _fill(text: str, parts: list[str], pieces: list[list[str]], probabilities: list[list[float]]) -> FilledText:
+    """Puts the pieces, by mask and likeliest first, into the text; rows beyond its masks are padding."""
+    masks = [
+        [
+            Candidate(piece, probability, _join(parts, [None] * at + [piece]))
+            for piece, probability in zip(pieces[at], probabilities[at], strict=True)
+        ]
+        for at in range(len(parts) - 1)
+    ]
+    return FilledText(text, masks, _join(parts, [candidates[0].piece for candidates in masks]))
+
+
+def _join(parts: list[str], pieces: list[str | None]) -> str:
+    """The text with pieces in place of its masks; a mask whose piece is None, or that has none, stays.
+
+    A space before a mask belongs to the piece that stood there, so a piece without one joins the word before it.
+    """
+    text = parts[0]
+    for at, part in enumerate(parts[1:]):
+        piece = pieces[at] if at < len(pieces) else None
+        if piece is None:
+            text += MASK
+        else:
+            text = (text.rstrip() + piece.replace(SPACE, " ")).lstrip()
+        text += part
+    return text
+
+
+def _signature_names(saved_model: str) -> list[str]:
+    """The names of a SavedModel's signatures, read without loading it: a foreign one may not load here."""
+    path = os.path.join(saved_model, "saved_model.pb")
+    if not files.exists(saved_model):
+        raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
+    if not files.exists(path):
+        raise InputError(f"--saved_model: {saved_model} is no SavedModel (saved_model.pb is missing)")
+    message = saved_model_pb2.SavedModel()
+    try:
+        with files.open_binary(path) as file:
+            message.ParseFromString(file.read())
+    except DecodeError:
+        raise InputError(f"--saved_model: {path} is damaged; export the model again") from None
+    return [name for graph in message.meta_graphs for name in graph.signature_def if not name.startswith("__")]
+
+
+def _to_tensor(texts: list[str]) -> tf.Tensor:
+    try:
+        return tf.constant([text.encode() for text in texts])
+    except UnicodeEncodeError:
+        raise InputError("a text is not UTF-8; convert it first") from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

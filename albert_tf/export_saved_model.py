@@ -1,0 +1,54 @@
+"""Exports a trained model and its vocabulary as a SavedModel that takes text."""
+
+from absl import flags
+
+from albert_tf import command
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string(
+        "init_checkpoint", None, "A run's --output_dir, one checkpoint of it, or an official one.", **fv
+    )
+    flags.DEFINE_string("albert_config_file", None, "The model's JSON file; left out: the checkpoint's own.", **fv)
+    flags.DEFINE_string("spm_model_file", None, "The vocabulary (.model) that the model was trained with.", **fv)
+    flags.DEFINE_string("output_dir", None, "The folder to make.", **fv)
+    flags.DEFINE_bool("overwrite", False, "Whether to replace an earlier export in --output_dir.", **fv)
+    flags.DEFINE_integer("max_seq_length", None, "Where texts are cut; left out: max_position_embeddings.", **fv)
+    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text, as when the records were made.", **fv)
+    flags.DEFINE_bool("keep_accents", False, "Leave accents on their letters, as when the records were made.", **fv)
+    flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \", as when the records were made.", **fv)
+    flags.DEFINE_enum("normalization", "NFKD", ["NFKD", "NFKC"], "Unicode form, as when the records were made.", **fv)
+
+
+def _run() -> None:
+    command.require_flags("init_checkpoint", "spm_model_file", "output_dir")
+    command.import_tensorflow()
+    with command.quiet_stderr():
+        from albert_tf.export.saved_model import ExportSettings, export_saved_model
+    from albert_tf.tokenization.text_cleaning import TextCleaning
+
+    given = flags.FLAGS
+    cleaning = TextCleaning(given.do_lower_case, given.keep_accents, given.normalization, given.replace_quotes)
+    export_saved_model(
+        ExportSettings(
+            init_checkpoint=given.init_checkpoint,
+            spm_model_file=given.spm_model_file,
+            output_dir=given.output_dir,
+            albert_config_file=given.albert_config_file,
+            cleaning=cleaning,
+            max_seq_length=given.max_seq_length,
+            overwrite=given.overwrite,
+        )
+    )
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()

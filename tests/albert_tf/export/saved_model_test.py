@@ -1,0 +1,171 @@
+"""Writing a SavedModel: it stands alone, appears whole or not at all, and refuses what does not fit."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
+from albert_tf.export import saved_model, verification
+from albert_tf.export.saved_model import ExportSettings, export_saved_model
+
+MAX_SEQ_LENGTH = 20
+
+_STAND_ALONE = """
+import json, sys
+import tensorflow as tf
+import tensorflow_text
+loaded = tf.saved_model.load(sys.argv[1])
+outputs = loaded.signatures["mlm_from_text"](text=tf.constant(["babe [MASK] dika", "[MASK]"]))
+info = loaded.signatures["tokenization_info"]()
+print(json.dumps({
+    "logits": outputs["mlm_logits"].numpy().tolist(),
+    "weights": outputs["mlm_weights"].numpy().tolist(),
+    "vocabulary": info["vocab_file"].numpy().decode(),
+    "ours": [name for name in sys.modules if name.startswith("albert_tf")],
+}))
+"""
+
+
+def folder_contents(folder):
+    return sorted(os.listdir(folder))
+
+
+def test_a_moved_export_works_where_only_tensorflow_and_its_text_operations_are_known(exported, serving, tmp_path):
+    expected = serving["mlm_from_text"](text=tf.constant(["babe [MASK] dika", "[MASK]"]))
+    moved = tmp_path / "elsewhere" / "model"
+    shutil.copytree(exported, moved, ignore=shutil.ignore_patterns("assets.extra"))
+    result = subprocess.run(
+        [sys.executable, "-c", _STAND_ALONE, str(moved)], capture_output=True, text=True, cwd=tmp_path, check=True
+    )
+    found = json.loads(result.stdout.splitlines()[-1])
+    assert found["ours"] == []
+    assert found["vocabulary"] == str(moved / "assets" / "small.model")
+    assert found["weights"] == [[1.0], [1.0]]
+    assert np.array_equal(np.array(found["logits"], np.float32), expected["mlm_logits"])
+
+
+def test_the_weights_keep_the_names_of_the_checkpoint(exported, checkpoint):
+    names = [name for name, _ in tf.train.list_variables(str(exported / "variables" / "variables"))]
+    stored = [name for name, _ in tf.train.list_variables(f"{checkpoint}/checkpoint-00000001/model")]
+    suffix = "/.ATTRIBUTES/VARIABLE_VALUE"
+    assert sorted(
+        name.removeprefix("weights/").removesuffix(suffix).replace(".S", "/") for name in names if suffix in name
+    ) == sorted(stored)
+
+
+def test_what_was_exported_is_written_beside_the_assets(exported, model, tokenizer):
+    about = json.loads((exported / "assets.extra" / "export.json").read_text())
+    assert about["vocabulary"] == {"file": "small.model", "sha256": tokenizer.sha256, "size": 120}
+    assert about["cleaning"]["do_lower_case"] is True
+    assert (about["max_seq_length"], about["sentence_task"]) == (20, "sop")
+    assert AlbertConfig.from_json_file(str(exported / "assets.extra" / "albert_config.json")) == model.config
+
+
+def test_a_model_without_a_sentence_task_replaces_an_export_and_has_no_sop(
+    exported, serving, model, export_vocabulary, tmp_path, save_checkpoint, monkeypatch
+):
+    run, output_dir, saved = save_checkpoint(tmp_path / "run", model, None, "none"), tmp_path / "saved_model", []
+    shutil.copytree(exported, output_dir)
+    (output_dir / "old").write_text("of the export that is replaced")
+
+    def save(module, folder, signatures):  # tracing takes seconds, so an earlier result stands in for this one
+        saved.extend(signatures)
+        shutil.copytree(exported, folder, ignore=shutil.ignore_patterns("assets.extra"))
+
+    monkeypatch.setattr(saved_model.tf.saved_model, "save", save)
+    export_saved_model(
+        ExportSettings(run, export_vocabulary, f"{output_dir}/", max_seq_length=MAX_SEQ_LENGTH, overwrite=True)
+    )
+    assert set(saved) == set(serving) - {"sop", "sop_from_text"}
+    assert folder_contents(tmp_path) == ["run", "saved_model"]
+    assert folder_contents(output_dir) == folder_contents(exported)
+
+
+def test_an_export_that_fails_leaves_nothing_and_takes_nothing_away(
+    exported, checkpoint, export_vocabulary, tmp_path, monkeypatch
+):
+    output_dir = tmp_path / "saved_model"
+    shutil.copytree(exported, output_dir)
+    before = (output_dir / "saved_model.pb").read_bytes()
+
+    def fill_the_disk(module, folder, signatures):
+        os.makedirs(folder)
+        raise tf.errors.ResourceExhaustedError(None, None, "no space left\non device")
+
+    monkeypatch.setattr(saved_model.tf.saved_model, "save", fill_the_disk)
+    with pytest.raises(OSError, match=r"saved_model: cannot be written: no space left$"):
+        export_saved_model(ExportSettings(checkpoint, export_vocabulary, str(output_dir), overwrite=True))
+    assert folder_contents(tmp_path) == ["saved_model"]
+    assert (output_dir / "saved_model.pb").read_bytes() == before
+
+
+def test_a_saved_model_of_other_weights_is_found(serving, model, tokenizer):
+    assert verification.largest_error(serving, model, tokenizer, MAX_SEQ_LENGTH) < 1e-5
+    bias = model.masked_lm.output_bias
+    before = bias.numpy()
+    try:
+        bias.assign(before + 0.01)
+        with pytest.raises(RuntimeError, match=r"mlm: mlm_logits differs from the model's by up to 0\.01"):
+            verification.largest_error(serving, model, tokenizer, MAX_SEQ_LENGTH)
+    finally:
+        bias.assign(before)
+
+
+def test_a_saved_model_that_cuts_texts_elsewhere_is_found(serving, model, tokenizer):
+    with pytest.raises(RuntimeError, match=r"tokens_from_text: \w+ has the shape"):
+        verification.largest_error(serving, model, tokenizer, 8)
+
+
+@pytest.fixture
+def refused(checkpoint, export_vocabulary, tmp_path):
+    """Runs an export with changed settings that must be refused; returns the message."""
+
+    def run(**changes):
+        settings = {
+            "init_checkpoint": checkpoint,
+            "spm_model_file": export_vocabulary,
+            "output_dir": str(tmp_path / "new" / "saved_model"),
+            **changes,
+        }
+        with pytest.raises(InputError) as error:
+            export_saved_model(ExportSettings(**settings))
+        assert not (tmp_path / "new").exists()
+        assert "\n" not in str(error.value)
+        return str(error.value)
+
+    return run
+
+
+def test_an_output_dir_that_holds_something_is_refused(refused, exported, tmp_path):
+    assert "--overwrite replaces it" in refused(output_dir=str(exported))
+    assert "holds no export" in refused(output_dir=str(exported / "variables"), overwrite=True)
+    (tmp_path / "file").write_text("")
+    assert "is a file" in refused(output_dir=str(tmp_path / "file"))
+    assert "other than /" in refused(output_dir="/")
+
+
+def test_a_vocabulary_of_another_size_is_refused(refused, train_vocabulary):
+    message = refused(spm_model_file=train_vocabulary(vocab_size=100, seed=0))
+    assert "has 100 pieces, the model's vocab_size is 120" in message
+
+
+def test_another_vocabulary_of_the_same_size_is_refused(refused, train_vocabulary):
+    message = refused(spm_model_file=train_vocabulary(vocab_size=120, seed=1))
+    assert "is not the vocabulary the model was trained with (small.model, SHA-256" in message
+
+
+def test_a_max_seq_length_that_the_model_cannot_take_is_refused(refused):
+    assert "--max_seq_length=25 is more than the model's max_position_embeddings=24" in refused(max_seq_length=25)
+    assert "no room for text" in refused(max_seq_length=3)
+
+
+def test_missing_inputs_are_refused(refused, tmp_path):
+    assert "vocabulary" in refused(spm_model_file=str(tmp_path / "none.model"))
+    assert "no checkpoint at " in refused(init_checkpoint=str(tmp_path / "none"))
