@@ -27,13 +27,13 @@ def small_config() -> AlbertConfig:
 
 
 def _random_instance(rng) -> PretrainingInstance:
-    """A pair whose second half starts with its label, so that there is something to learn."""
+    """A pair whose first piece tells its label, so that there is something to learn."""
     length = int(rng.integers(8, SEQUENCE_LENGTH + 1))
     label = int(rng.integers(2))
     ids = [2, *rng.integers(5, 60, length - 2).tolist(), 3]
-    ids[length // 2] = 50 + label
+    ids[1] = 50 + label
     positions = sorted(
-        rng.choice(np.arange(1, length - 1), int(rng.integers(1, PREDICTIONS + 1)), replace=False).tolist()
+        rng.choice(np.arange(2, length - 1), int(rng.integers(1, PREDICTIONS + 1)), replace=False).tolist()
     )
     return PretrainingInstance(
         input_ids=[4 if position in positions else piece for position, piece in enumerate(ids)],

@@ -1,0 +1,216 @@
+"""Whole runs on a model that trains in milliseconds: what they write, that they go on exactly, what they refuse."""
+
+import dataclasses
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
+from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training import checkpoints
+from albert_tf.training.pretrained import initialise, load_pretrained
+from albert_tf.training.pretraining import PretrainingSettings, run
+from albert_tf.training.tensor_files import load_tensors, save_tensors
+
+STEPS = 12
+
+
+@pytest.fixture
+def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
+    config_file = str(tmp_path / "config.json")
+    small_config.to_json_file(config_file)
+    return PretrainingSettings(
+        albert_config_file=config_file,
+        input_file=write_records("train", 50),
+        output_dir=str(tmp_path / "run"),
+        max_seq_length=16,
+        max_predictions_per_seq=4,
+        train_batch_size=8,
+        eval_batch_size=8,
+        num_train_steps=STEPS,
+        num_warmup_steps=2,
+        learning_rate=0.01,
+        save_checkpoints_steps=4,
+        log_steps=3,
+        random_seed=1,
+        resolved_flags="--seed\n",
+    )
+
+
+def _weights(output_dir: str, step: int) -> dict[str, np.ndarray]:
+    folder = os.path.join(output_dir, f"checkpoint-{step:08d}")
+    return load_tensors(os.path.join(folder, "model")) | load_tensors(os.path.join(folder, "optimizer"))
+
+
+def _log(output_dir: str) -> list[dict]:
+    with open(os.path.join(output_dir, "train_log.jsonl")) as file:
+        return [json.loads(line) for line in file]
+
+
+def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(settings, write_records):
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
+    run(settings)
+    whole = _weights(settings.output_dir, STEPS)
+    whole_log = [line["loss"] for line in _log(settings.output_dir) if line["kind"] == "train"]
+    # The state of a process killed behind step 9: a checkpoint at 8, half of one at 12, a log line cut short.
+    shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    os.makedirs(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    with open(os.path.join(settings.output_dir, "train_log.jsonl"), "a") as file:
+        file.write('{"kind": "tr')
+    run(settings)
+    for name, value in _weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    log = _log(settings.output_dir)
+    assert [line["loss"] for line in log if line["kind"] == "train"] == whole_log
+    # Reports every 3 steps and at every checkpoint.
+    assert [line["step"] for line in log if line["kind"] == "train"] == [3, 4, 6, 8, 9, 12]
+    assert [line["step"] for line in log if line["kind"] == "eval"] == [4, 8, 12]
+
+
+def test_what_a_run_writes(settings):
+    run(settings)
+    assert sorted(os.listdir(settings.output_dir)) == [
+        "albert_config.json",
+        "checkpoint-00000004",
+        "checkpoint-00000008",
+        "checkpoint-00000012",
+        "run_pretraining.flags",
+        "tensorboard",
+        "train_log.jsonl",
+    ]
+    state = checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    assert (state.step, state.examples_seen, state.optimizer) == (12, 96, "lamb")
+    line = _log(settings.output_dir)[0]
+    assert line["examples_seen"] == 24
+    assert line["epochs"] == 24 / 50
+    assert line["learning_rate"] == pytest.approx(0.01 * (1 - 2 / STEPS))
+    assert {"loss", "masked_lm_accuracy", "sentence_order_accuracy", "gradient_norm", "tokens_per_second"} < set(line)
+    # A run that is done trains no further.
+    before = _weights(settings.output_dir, STEPS)
+    run(settings)
+    for name, value in _weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_training_learns_the_labels(settings, small_config):
+    # Wide enough, and with large enough initial weights, to leave the start within seconds.
+    config = {**small_config.to_dict(), "hidden_size": 32, "initializer_range": 0.2}
+    AlbertConfig.from_dict(config).to_json_file(settings.albert_config_file)
+    settings = dataclasses.replace(
+        settings, optimizer="adamw", learning_rate=0.003, num_train_steps=240, save_checkpoints_steps=240, log_steps=60
+    )
+    run(settings)
+    losses = [line["sentence_order_loss"] for line in _log(settings.output_dir)]
+    assert losses[-1] < 0.3 < losses[0]
+    result = evaluate_checkpoint(EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir))
+    assert result["sentence_order_accuracy"] > 0.9
+    assert result["num_examples"] == 50
+    assert result["sentence_order_standard_error"] == pytest.approx(0.5 / 50**0.5)
+    assert 0 < result["most_frequent_piece_accuracy"] < 0.5
+    assert "checkpoint-00000240" in format_evaluation(result)
+
+
+def test_without_a_sentence_task_its_head_is_left_as_it_was(settings):
+    settings = dataclasses.replace(
+        settings, sentence_task="none", optimizer="adamw", num_train_steps=4, input_file=settings.input_file
+    )
+    run(settings)
+    tf.keras.utils.set_random_seed(settings.random_seed)
+    untrained = AlbertForPretraining(AlbertConfig.from_json_file(settings.albert_config_file))
+    trained = _weights(settings.output_dir, 4)
+    np.testing.assert_array_equal(trained["adam_m/sentence_order/classifier/kernel"], 0)
+    assert np.abs(trained["adam_m/masked_lm/transform/kernel"]).max() > 0
+    # Weight decay, the only thing that moves it: 4 steps of at most lr * .01.
+    kernel = named_weights(untrained)["sentence_order/classifier/kernel"].numpy()
+    np.testing.assert_allclose(trained["sentence_order/classifier/kernel"], kernel, rtol=4 * 0.01 * 0.01)
+
+
+def test_a_run_starts_from_the_best_checkpoint_of_another(settings, tmp_path):
+    run(settings)
+    model, vocabulary = load_pretrained(settings.output_dir)
+    assert vocabulary is None
+    for name, value in named_weights(model).items():
+        np.testing.assert_array_equal(value.numpy(), _weights(settings.output_dir, STEPS)[name])
+    second = dataclasses.replace(
+        settings, output_dir=str(tmp_path / "second"), init_checkpoint=settings.output_dir, num_train_steps=1
+    )
+    run(dataclasses.replace(second, num_warmup_steps=1))
+    # The first step of a warm-up has learning rate 0: the weights are still those it started from.
+    for name, value in named_weights(model).items():
+        np.testing.assert_array_equal(value.numpy(), _weights(second.output_dir, 1)[name])
+
+
+def test_groups_start_from_group_0(settings, small_config):
+    run(dataclasses.replace(settings, num_train_steps=1))
+    config = AlbertConfig.from_dict({**small_config.to_dict(), "num_hidden_groups": 3})
+    model = AlbertForPretraining(config)
+    with pytest.raises(InputError, match="missing albert/encoder/block_1_0"):
+        initialise(model, settings.output_dir)
+    initialise(model, settings.output_dir, from_group0=True)
+    weights = named_weights(model)
+    source = _weights(settings.output_dir, 1)
+    for group in range(3):
+        name = "feed_forward/output/kernel"
+        np.testing.assert_array_equal(
+            weights[f"albert/encoder/block_{group}_0/{name}"].numpy(), source[f"albert/encoder/block_0_0/{name}"]
+        )
+
+
+def test_an_official_checkpoint_starts_a_run(shared):
+    prefix = str(shared / "reference/official/groups2/model.ckpt")
+    config = AlbertConfig.from_json_file(str(shared / "reference/official/groups2/albert_config.json"))
+    model = AlbertForPretraining(config)
+    initialise(model, prefix)
+    stored = np.load(shared / "reference/official/groups2/parity.npz")
+    np.testing.assert_array_equal(
+        named_weights(model)["sentence_order/classifier/kernel"].numpy(),
+        stored["var/cls/seq_relationship/output_weights"].T,
+    )
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(settings, tmp_path):
+    run(dataclasses.replace(settings, num_train_steps=1))
+    model, _ = load_pretrained(settings.output_dir)
+    broken = str(tmp_path / "broken")
+    os.makedirs(broken)
+    weights = {name: value.numpy() for name, value in named_weights(model).items()}
+    weights["albert/pooler/bias"][0] = np.nan
+    shutil.copytree(os.path.join(settings.output_dir, "checkpoint-00000001"), broken, dirs_exist_ok=True)
+    save_tensors(os.path.join(broken, "model"), weights)
+    with pytest.raises(InputError, match="the loss is nan between step 0 and 3") as error:
+        run(dataclasses.replace(settings, output_dir=str(tmp_path / "next"), init_checkpoint=broken))
+    assert "--learning_rate" in str(error.value)
+    assert not checkpoints.CheckpointFolder(str(tmp_path / "next")).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"do_train": False}, "at least one of --do_train and --do_eval"),
+        ({"train_batch_size": 0}, "--train_batch_size must be at least 1"),
+        ({"learning_rate": float("nan")}, "--learning_rate must be a positive number"),
+        ({"albert_config_file": "none.json"}, "none.json: no such config file"),
+        ({"input_file": "none-*"}, "--input_file: no file matches 'none-*'"),
+        ({"max_seq_length": 8}, "records hold 16 tokens, --max_seq_length=8"),
+        ({"max_seq_length": 32}, "--max_seq_length=32 exceeds max_position_embeddings=16"),
+        ({"max_predictions_per_seq": 5}, "records hold 4 predictions"),
+        ({"init_checkpoint": ""}, "--init_checkpoint is empty"),
+        ({"init_checkpoint": "nowhere"}, "nowhere: no checkpoint here"),
+        ({"distribution_strategy": "two"}, "--distribution_strategy must be one of"),
+        ({"optimizer": "lamp"}, "--optimizer must be one of"),
+        ({"do_train": False, "do_eval": True}, "holds no checkpoint to evaluate"),
+    ],
+)
+def test_bad_settings_end_in_one_line_and_write_nothing(settings, changes, message):
+    with pytest.raises(InputError) as error:
+        run(dataclasses.replace(settings, **changes))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert not os.path.exists(settings.output_dir)
