@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -82,7 +83,7 @@ def export_saved_model(settings: ExportSettings) -> float:
             try:
                 tf.saved_model.save(module, folder, signatures=signatures)
             except tf.errors.OpError as error:
-                raise OSError(f"{output_dir}: cannot be written: {str(error).splitlines()[0]}") from None
+                raise OSError(f"{output_dir}: cannot be written: {_reason(error)}") from None
             serving = tf.saved_model.load(folder).signatures
             difference = largest_error(serving, model, tokenizer, max_seq_length)
         about = {
@@ -181,6 +182,11 @@ def _sentence_task(init_checkpoint: str) -> str:
     if task == "nsp":
         logging.warning('the model was trained with --sentence_task=nsp: "swapped" means of another document')
     return task
+
+
+def _reason(error: tf.errors.OpError) -> str:
+    """The first line of a message, without the names of functions and operations that surround it."""
+    return re.sub(r"\{\{.*?\}\}\s*|\s*\[Op:\w+\]", "", str(error).splitlines()[0])
 
 
 @contextlib.contextmanager

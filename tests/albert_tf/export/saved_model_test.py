@@ -97,13 +97,30 @@ def test_an_export_that_fails_leaves_nothing_and_takes_nothing_away(
 
     def fill_the_disk(module, folder, signatures):
         os.makedirs(folder)
-        raise tf.errors.ResourceExhaustedError(None, None, "no space left\non device")
+        raise tf.errors.ResourceExhaustedError(None, None, "{{node S}} no space left [Op:S]\non device")
 
     monkeypatch.setattr(saved_model.tf.saved_model, "save", fill_the_disk)
     with pytest.raises(OSError, match=r"saved_model: cannot be written: no space left$"):
         export_saved_model(ExportSettings(checkpoint, export_vocabulary, str(output_dir), overwrite=True))
     assert folder_contents(tmp_path) == ["saved_model"]
     assert (output_dir / "saved_model.pb").read_bytes() == before
+
+
+@pytest.mark.faults
+def test_a_full_disk_is_one_line_and_leaves_nothing(checkpoint, export_vocabulary, tmp_path):
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small tmpfs in a namespace of its own")
+    command = (
+        f"mount -t tmpfs -o size=100k none {tmp_path}; {sys.executable} -m albert_tf.export_saved_model "
+        f"--init_checkpoint={checkpoint} --spm_model_file={export_vocabulary} --output_dir={tmp_path}/saved_model; "
+        f"echo code $?; ls -A {tmp_path}"
+    )
+    result = subprocess.run(["unshare", "-rm", "sh", "-c", command], capture_output=True, text=True)
+    assert result.stdout == "code 1\n"
+    complaint = result.stderr.splitlines()[-1]
+    assert complaint.startswith(f"export_saved_model: {tmp_path}/saved_model: cannot be written: ")
+    assert complaint.endswith("No space left on device")
+    assert len(result.stderr.splitlines()) == 2  # the other one tells what is being saved
 
 
 def test_a_saved_model_of_other_weights_is_found(serving, model, tokenizer):
