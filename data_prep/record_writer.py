@@ -9,6 +9,7 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from absl import logging
 
@@ -130,11 +131,11 @@ def create_records(job: RecordJob) -> Manifest:
     paths = files.list_files(job.input_file)
     if low_budget := settings.describe_low_budget():
         logging.warning("%s", low_budget)
-    with output.workspace() as folder, end_on_terminate():
+    with output.workspace() as folder, end_on_terminate() as check_for_end:
         maker = UnitMaker(tokenizer, settings, len(output.paths), folder)
         shard_paths = [os.path.join(folder, f"shard-{shard:05d}") for shard in range(len(output.paths))]
         with WorkerPool(job.num_workers or count_cores(), maker) as workers:
-            made = _make_units(job, paths, workers, maker)
+            made = _make_units(job, paths, workers, maker, check_for_end)
             _check_enough(made.statistics.counts["examples"], made.counts, job, len(output.paths))
             tasks = (
                 (path, [spill.slice(shard) for spill in made.spills], shard, job.compression)
@@ -143,12 +144,15 @@ def create_records(job: RecordJob) -> Manifest:
             described = [*workers.map(UnitMaker.gather, tasks)]
         _check_no_empty(described, output)
         manifest = _describe(job, output, paths, tokenizer, described, made)
+        check_for_end()
         output.publish(shard_paths, manifest.to_json())
     _log_summary(manifest, output, time.monotonic() - started)
     return manifest
 
 
-def _make_units(job: RecordJob, paths: list[str], workers: WorkerPool, maker: UnitMaker) -> _Made:
+def _make_units(
+    job: RecordJob, paths: list[str], workers: WorkerPool, maker: UnitMaker, check_for_end: Callable[[], None]
+) -> _Made:
     """Makes all parts and adds up what they counted."""
     made = _Made([], Counter(), RecordStatistics(maker.pieces.mask_id, maker.pieces.unk_id))
     with ByteProgress(size_of_files(paths), "creating records") as progress:
@@ -157,6 +161,7 @@ def _make_units(job: RecordJob, paths: list[str], workers: WorkerPool, maker: Un
             made.spills.append(spill)
             made.counts.update(counts)
             made.statistics.merge(statistics)
+            check_for_end()
     return made
 
 

@@ -80,18 +80,30 @@ class WorkerPool:
 
 
 @contextlib.contextmanager
-def end_on_terminate() -> Iterator[None]:
-    """Turns SIGTERM into an exception of the main thread, so that what was begun is cleaned up."""
+def end_on_terminate() -> Iterator[Callable[[], None]]:
+    """Turns SIGTERM into SystemExit in the main thread, so that what was begun is cleaned up.
+
+    Yields:
+        A function to call now and then. Python drops an exception that arises in a finalizer, where a signal may
+        well come; the function raises it again.
+    """
+    received: list[int] = []
+
+    def check() -> None:
+        if received:
+            raise SystemExit(128 + received[0])
+
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield check
         return
 
     def end(number: int, _) -> None:
-        raise SystemExit(128 + number)
+        received.append(number)
+        check()
 
     before = signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield check
     finally:
         signal.signal(signal.SIGTERM, before)
 
