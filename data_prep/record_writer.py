@@ -131,7 +131,7 @@ def create_records(job: RecordJob) -> Manifest:
     paths = files.list_files(job.input_file)
     if low_budget := settings.describe_low_budget():
         logging.warning("%s", low_budget)
-    with output.workspace() as folder, end_on_terminate() as check_for_end:
+    with end_on_terminate() as check_for_end, output.workspace() as folder:
         maker = UnitMaker(tokenizer, settings, len(output.paths), folder)
         shard_paths = [os.path.join(folder, f"shard-{shard:05d}") for shard in range(len(output.paths))]
         with WorkerPool(job.num_workers or count_cores(), maker) as workers:
