@@ -49,7 +49,7 @@ setup(
         "dev": ["pytest>=8,<10", "ruff>=0.17,<0.18", "matplotlib>=3.8,<4"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
-        "parity": ["transformers>=4.57,<5"],
+        "parity": ["jax>=0.6,<1", "transformers>=4.57,<5"],
     },
     entry_points={
         "console_scripts": [

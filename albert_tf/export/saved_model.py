@@ -69,7 +69,6 @@ def export_saved_model(settings: ExportSettings) -> float:
     output_dir = settings.output_dir.rstrip("/")
     _check_output_dir(output_dir, settings.overwrite)
     tokenizer = AlbertTokenizer(settings.spm_model_file, **dataclasses.asdict(settings.cleaning))
-    _check_checkpoint(settings.init_checkpoint)
     model, vocabulary = load_pretrained(settings.init_checkpoint, settings.albert_config_file)
     _check_vocabulary(tokenizer, model.config, vocabulary)
     max_seq_length = _checked_length(settings.max_seq_length, model.config)
@@ -133,15 +132,6 @@ def _is_export(folder: str) -> bool:
         except ValueError:
             return False
     return isinstance(about, dict) and about.get("format") == FORMAT
-
-
-def _check_checkpoint(path: str) -> None:
-    prefix = path.removesuffix(".index")
-    if checkpoints.find_checkpoint(path) is None and not files.exists(f"{prefix}.index"):
-        raise InputError(
-            f"--init_checkpoint: no checkpoint at {path!r}; give a run's --output_dir, a checkpoint-NNNNNNNN folder "
-            "in it, or the prefix of an official checkpoint (model.ckpt-best)"
-        )
 
 
 def _check_vocabulary(tokenizer: AlbertTokenizer, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:

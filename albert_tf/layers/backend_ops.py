@@ -21,7 +21,11 @@ if _BACKEND == "tensorflow":
 
     def keep_mask(x, rate, seed):
         """bool, the shape of x: True with probability 1 - rate."""
-        return tf.random.stateless_uniform(tf.shape(x), tf.cast(seed, tf.int32), alg=_ALGORITHM) >= rate
+        # Whole int32 numbers: XLA makes other floats of the same bits than TensorFlow's own kernels do.
+        draws = tf.random.stateless_uniform(
+            tf.shape(x), tf.cast(seed, tf.int32), minval=None, maxval=None, dtype=tf.int32, alg=_ALGORITHM
+        )
+        return draws >= round(rate * 2**32) - 2**31
 
 elif _BACKEND == "jax":
     import jax

@@ -32,12 +32,9 @@ def load_pretrained(path: str, config_file: str | None = None) -> tuple[AlbertFo
     Raises:
         InputError: no checkpoint there, a damaged one, or one that does not fit the config.
     """
-    folder = checkpoints.find_checkpoint(path)
-    if config_file is None:
-        beside = folder if folder is not None else os.path.dirname(path)
-        config = AlbertConfig.from_json_file(os.path.join(beside, checkpoints.CONFIG_NAME))
-    else:
-        config = AlbertConfig.from_json_file(config_file)
+    folder, prefix = _locate(path)
+    beside = os.path.join(folder or os.path.dirname(prefix), checkpoints.CONFIG_NAME)
+    config = AlbertConfig.from_json_file(config_file or beside)
     arrays, vocabulary = read_pretrained(path, config)
     model = AlbertForPretraining(config)
     assign_weights(model, arrays, source=path)
@@ -54,18 +51,24 @@ def read_pretrained(path: str, config: AlbertConfig) -> tuple[dict[str, np.ndarr
     Raises:
         InputError: an empty path, no checkpoint there, or a damaged one.
     """
+    folder, prefix = _locate(path)
+    if folder is not None:
+        return load_tensors(os.path.join(folder, "model")), checkpoints.read_state(folder).vocabulary
+    return to_ours(config, read_official(prefix)), None
+
+
+def _locate(path: str) -> tuple[str | None, str]:
+    """The checkpoint's folder, if it is one of ours, and else None and the official checkpoint's prefix."""
     if not path:
         raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
     folder = checkpoints.find_checkpoint(path)
-    if folder is not None:
-        return load_tensors(os.path.join(folder, "model")), checkpoints.read_state(folder).vocabulary
     prefix = path.removesuffix(".index")
-    if files.exists(f"{prefix}.index"):
-        return to_ours(config, read_official(prefix)), None
-    raise InputError(
-        f"{path}: no checkpoint here; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, or the prefix of "
-        "an official checkpoint (model.ckpt-best)"
-    )
+    if folder is None and not files.exists(f"{prefix}.index"):
+        raise InputError(
+            f"{path}: no checkpoint here; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, or the "
+            "prefix of an official checkpoint (model.ckpt-best)"
+        )
+    return folder, prefix
 
 
 def initialise(model, path: str, from_group0: bool = False) -> dict[str, Any] | None:

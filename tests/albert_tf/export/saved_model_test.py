@@ -185,4 +185,4 @@ def test_a_max_seq_length_that_the_model_cannot_take_is_refused(refused):
 
 def test_missing_inputs_are_refused(refused, tmp_path):
     assert "vocabulary" in refused(spm_model_file=str(tmp_path / "none.model"))
-    assert "no checkpoint at " in refused(init_checkpoint=str(tmp_path / "none"))
+    assert "no checkpoint here" in refused(init_checkpoint=str(tmp_path / "none"))

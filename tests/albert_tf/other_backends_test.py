@@ -1,0 +1,75 @@
+"""The model and LAMB on Keras's JAX backend: the same numbers, and no tensorflow in the process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+
+SCRIPT = """
+import json, sys
+import numpy as np
+import keras
+from albert_tf.config import AlbertConfig
+from albert_tf import losses
+from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.optimization.lamb import LAMB
+
+given = np.load(sys.argv[1])
+model = AlbertForPretraining(AlbertConfig.from_dict(json.loads(sys.argv[2])))
+assign_weights(model, {name.removeprefix("w:"): given[name] for name in given if name.startswith("w:")}, "test")
+inputs = {"input_ids": given["ids"], "masked_lm_positions": given["positions"]}
+outputs = model(inputs)
+seed = np.array([1, 2], "uint32")
+dropped = model(inputs, training=True, dropout_seed=seed)
+again = model(inputs, training=True, dropout_seed=seed)
+optimizer = LAMB(learning_rate=0.1)
+variables = list(named_weights(model).values())
+optimizer.build(variables)
+optimizer.apply([keras.ops.ones(variable.shape) for variable in variables])
+assert keras.backend.backend() == "jax"
+print(json.dumps({
+    "tensorflow": [name for name in sys.modules if name.partition(".")[0] == "tensorflow"],
+    "logits": np.asarray(outputs["masked_lm_logits"]).tolist(),
+    "same_dropout": bool((np.asarray(dropped["pooled_output"]) == np.asarray(again["pooled_output"])).all()),
+    "dropout_differs": float(np.abs(np.asarray(dropped["pooled_output"]) - np.asarray(outputs["pooled_output"])).max()),
+    "pooler": np.asarray(named_weights(model)["albert/pooler/kernel"]).tolist(),
+}))
+"""
+
+
+@pytest.mark.parity
+def test_jax_gives_the_same_numbers_and_loads_no_tensorflow(small_config, tmp_path):
+    pytest.importorskip("jax")
+    import keras
+
+    from albert_tf.optimization.lamb import LAMB
+
+    model = AlbertForPretraining(small_config)
+    inputs = {"input_ids": np.arange(12).reshape(2, 6), "masked_lm_positions": np.array([[1, 2], [3, 4]])}
+    weights = {f"w:{name}": value.numpy() for name, value in named_weights(model).items()}
+    np.savez(tmp_path / "given.npz", ids=inputs["input_ids"], positions=inputs["masked_lm_positions"], **weights)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "given.npz"), json.dumps(small_config.to_dict())],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["tensorflow"] == []
+    np.testing.assert_allclose(found["logits"], model(inputs)["masked_lm_logits"], atol=1e-5)
+    assert found["same_dropout"]
+    assert found["dropout_differs"] > 1e-4
+    optimizer = LAMB(learning_rate=0.1)
+    variables = list(named_weights(model).values())
+    optimizer.build(variables)
+    optimizer.apply([keras.ops.ones(variable.shape) for variable in variables])
+    np.testing.assert_allclose(found["pooler"], named_weights(model)["albert/pooler/kernel"].numpy(), atol=1e-5)
