@@ -89,12 +89,11 @@ def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None)
 def _compare(signature: str, served: dict, expected: dict[str, np.ndarray]) -> list[float]:
     """The largest absolute difference of each output; raises RuntimeError if one is too large."""
     errors = []
-    for name, value in served.items():
-        if name not in expected:
-            continue
-        value, wanted = value.numpy(), expected[name]
+    pairs = {name: (served[name].numpy(), expected[name]) for name in sorted(served) if name in expected}
+    for name, (value, wanted) in pairs.items():
         if value.shape != wanted.shape:
             raise RuntimeError(f"{signature}: {name} has the shape {value.shape}, the model's is {wanted.shape}")
+    for name, (value, wanted) in pairs.items():
         error = float(np.max(np.abs(value - wanted), initial=0.0))
         # Written so that a value that is no number fails.
         if not error <= TOLERANCE * max(1.0, float(np.max(np.abs(wanted), initial=0.0))):
