@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults parity lint format clean
+.PHONY: help demo test test-slow faults parity bench lint format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
 	@echo "make parity     compare with Hugging Face transformers"
+	@echo "make bench      time training steps and the input pipeline, a JSON line each"
 	@echo "make lint       ruff; format: let ruff mend what it can"
 	@echo "make clean      remove .venv, caches and demo_output"
 
@@ -41,6 +42,11 @@ faults: $(VENV)/.dev
 
 parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m albert_tf.benchmarks.input_pipeline
+	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
+	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

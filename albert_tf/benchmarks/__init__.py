@@ -1,0 +1,1 @@
+"""Benchmarks: each prints one JSON line. `make bench` runs them all."""
