@@ -101,9 +101,12 @@ class ServingModule(tf.Module):
         """
         length, longest = tf.shape(input_ids)[1], self._config.max_position_embeddings
         # A lookup beyond a table's end would be an obscure error, or on some devices none at all.
-        tf.debugging.assert_less_equal(length, longest, message=f"Sequences are at most {longest} pieces long.")
-        _assert_range("input_ids", input_ids, self._config.vocab_size)
-        _assert_range("segment_ids", segment_ids, self._config.type_vocab_size)
+        too_long = tf.debugging.assert_less_equal(
+            length, longest, message=f"Sequences are at most {longest} pieces long."
+        )
+        with tf.control_dependencies([too_long]):
+            input_ids = _in_range("input_ids", input_ids, self._config.vocab_size)
+            segment_ids = _in_range("segment_ids", segment_ids, self._config.type_vocab_size)
         outputs = self._albert({"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids})
         return {name: outputs[name] for name in ("sequence_output", "pooled_output")}
 
@@ -118,7 +121,7 @@ class ServingModule(tf.Module):
         Returns:
             what `tokens` returns, and "mlm_logits" float32 [B, P, V], before softmax.
         """
-        _assert_range("mlm_positions", mlm_positions, tf.shape(input_ids)[1])
+        mlm_positions = _in_range("mlm_positions", mlm_positions, tf.shape(input_ids)[1])
         outputs = self.tokens(input_ids, input_mask, segment_ids)
         return {**outputs, "mlm_logits": self._masked_lm(outputs["sequence_output"], mlm_positions)}
 
@@ -227,6 +230,11 @@ class ServingModule(tf.Module):
         return {name: tf.pad(ids, [[0, 0], [0, missing]]) for name, ids in packed.items()}
 
 
-def _assert_range(name: str, values: tf.Tensor, end) -> None:
-    tf.debugging.assert_non_negative(values, message=f"{name} must not be negative.")
-    tf.debugging.assert_less(values, end, message=f"{name} must be less than {'S' if tf.is_tensor(end) else end}.")
+def _in_range(name: str, values: tf.Tensor, end) -> tf.Tensor:
+    """The values, once they are known to lie in [0, end): what is computed of them waits for the check."""
+    checks = [
+        tf.debugging.assert_non_negative(values, message=f"{name} must not be negative."),
+        tf.debugging.assert_less(values, end, message=f"{name} must be less than {'S' if tf.is_tensor(end) else end}."),
+    ]
+    with tf.control_dependencies(checks):
+        return tf.identity(values)

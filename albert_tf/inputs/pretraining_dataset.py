@@ -25,6 +25,7 @@ from albert_tf.inputs.pretraining_records import (
 # they are made; the buffer is for sets that are not.
 _FILES_AT_ONCE = 4
 _SHUFFLE_BUFFER = 10_000
+_GRAPH_SEED = 12345
 # Weight of an example in evaluation: 0 where it only fills the last batch.
 EXAMPLE_WEIGHTS = "example_weights"
 
@@ -108,6 +109,9 @@ def make_dataset(
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
     def read_epoch(epoch):
+        # Of this function's graph alone. tf.data mixes it into the seeds below, and fails where it is 0; without it
+        # the program's global seed would be taken.
+        tf.random.set_seed(_GRAPH_SEED)
         # Two numbers of which both depend on seed and epoch.
         seeds = tf.random.stateless_uniform([2], [seed, epoch], minval=None, maxval=None, dtype=tf.int64, alg="philox")
         sources = tf.data.Dataset.from_tensor_slices((list(paths), compression)).shuffle(len(paths), seed=seeds[0])

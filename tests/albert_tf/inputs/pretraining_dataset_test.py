@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_dataset import (
@@ -50,6 +51,14 @@ def test_seeds_change_the_order(write_records):
     paths = [write_records("part", 24)]
     assert _keys(_take(paths, 6, seed=1)) == _keys(_take(paths, 6, seed=1))
     assert _keys(_take(paths, 6, seed=1)) != _keys(_take(paths, 6, seed=2))
+
+
+@pytest.mark.parametrize("global_seed", [0, 99])
+def test_the_program_s_global_seed_has_no_say(write_records, global_seed):
+    paths = [write_records("part", 24)]
+    expected = _keys(_take(paths, 6, seed=0))
+    tf.random.set_seed(global_seed)
+    assert _keys(_take(paths, 6, seed=0)) == expected
 
 
 def test_evaluation_fills_up_the_last_batch_with_weight_zero(write_records):
