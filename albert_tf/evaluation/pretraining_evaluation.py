@@ -13,9 +13,9 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import check_vocabulary
 from albert_tf.inputs.pretraining_dataset import (
     RecordSet,
+    constant_accuracies,
     explain_record_errors,
     make_evaluation_dataset,
-    most_frequent_piece,
     open_records,
 )
 from albert_tf.inputs.pretraining_records import record_lengths
@@ -77,8 +77,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
     """Measures a trained model on records, beside what a constant answer and a coin would reach.
 
     Returns:
-        what `evaluate` returns, and checkpoint; most_frequent_piece_accuracy, the best masked-LM accuracy of any
-        constant answer; sentence_order_standard_error of a coin's accuracy on as many pairs.
+        what `evaluate` returns, and checkpoint; most_frequent_piece_accuracy and most_frequent_label_accuracy, the
+        best accuracies of any constant answer; sentence_order_standard_error of a coin's accuracy on as many pairs.
     """
     path = settings.output_dir if settings.init_checkpoint is None else settings.init_checkpoint
     model, vocabulary = load_pretrained(path, settings.albert_config_file)
@@ -93,11 +93,12 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
     steps = PretrainingSteps(tf.distribute.get_strategy(), model)
     max_steps = settings.max_eval_steps or None
     metrics = evaluate(steps, records, settings.eval_batch_size, max_steps)
-    _, constant = most_frequent_piece(records, max_steps, settings.eval_batch_size)
+    constant_piece, constant_label = constant_accuracies(records, max_steps, settings.eval_batch_size)
     result = {
         "checkpoint": checkpoints.find_checkpoint(path) or path,
         **metrics,
-        "most_frequent_piece_accuracy": constant,
+        "most_frequent_piece_accuracy": constant_piece,
+        "most_frequent_label_accuracy": constant_label,
         "sentence_order_standard_error": 0.5 / math.sqrt(max(metrics["num_examples"], 1)),
     }
     if settings.output_file is not None:
@@ -108,8 +109,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
 
 def format_evaluation(result: dict[str, Any]) -> str:
     """The result as lines for a person."""
-    chance = result["sentence_order_standard_error"]
-    distance = (result["sentence_order_accuracy"] - 0.5) / chance
+    label = result["most_frequent_label_accuracy"]
+    distance = (result["sentence_order_accuracy"] - label) / result["sentence_order_standard_error"]
     return "\n".join(
         [
             f"checkpoint               {result['checkpoint']}",
@@ -117,7 +118,7 @@ def format_evaluation(result: dict[str, Any]) -> str:
             f"always the most frequent piece: {result['most_frequent_piece_accuracy']:.4f}",
             f"masked LM loss           {result['masked_lm_loss']:.4f}  nats a piece",
             f"sentence order accuracy  {result['sentence_order_accuracy']:.4f}  of {result['num_examples']:,} pairs; "
-            f"{distance:+.1f} standard errors from chance",
+            f"always the more frequent label: {label:.4f}, {distance:+.1f} standard errors from it",
             f"sentence order loss      {result['sentence_order_loss']:.4f}  nats a pair; chance: {math.log(2):.4f}",
         ]
     )

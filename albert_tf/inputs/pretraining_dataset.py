@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.inputs.manifest import MANIFEST_SUFFIX
 from albert_tf.inputs.pretraining_records import (
+    LABEL,
     WEIGHTS_FEATURE,
     Manifest,
     check_records,
@@ -64,7 +66,10 @@ def open_records(
     Raises:
         InputError: no such file, other lengths, another vocabulary size, a damaged or empty file.
     """
-    paths = files.list_files(patterns, flag)
+    # "train.tfrecord*" matches the manifest too.
+    paths = [path for path in files.list_files(patterns, flag) if not path.endswith(MANIFEST_SUFFIX)]
+    if not paths:
+        raise InputError(f"--{flag}: {patterns!r} names only a manifest; name the record files beside it")
     manifest = read_manifest(paths)
     if manifest is not None and manifest.vocabulary["size"] != vocab_size:
         raise InputError(
@@ -162,22 +167,26 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
     return serialized.batch(batch_size).map(parse_and_fill).prefetch(tf.data.AUTOTUNE)
 
 
-def most_frequent_piece(records: RecordSet, max_steps: int | None = None, batch_size: int = 256) -> tuple[int, float]:
-    """The baseline of masked LM: always answer the piece that was masked most often.
+def constant_accuracies(records: RecordSet, max_steps: int | None = None, batch_size: int = 256) -> tuple[float, float]:
+    """The baselines: always the piece that was masked most often, always the more frequent sentence label.
+
+    Args:
+        records, max_steps: what to read, as in make_evaluation_dataset.
+        batch_size: likewise.
 
     Returns:
-        (id, share of the predictions that this answer gets right). Taken from the very records, it is the best
-        that any constant answer can do on them.
+        (masked-LM accuracy, sentence-order accuracy) of the two constant answers. Both are taken from the very
+        records, so they are the best that any constant answer can do on them.
     """
     import numpy as np
 
-    counts = np.zeros(1, np.int64)
+    pieces, labels = np.zeros(1, np.int64), np.zeros(2, np.int64)
     for batch in make_evaluation_dataset(records, batch_size, max_steps).as_numpy_iterator():
         found = np.bincount(batch["masked_lm_ids"][batch[WEIGHTS_FEATURE] > 0])
-        counts = np.pad(counts, (0, max(0, len(found) - len(counts))))
-        counts[: len(found)] += found
-    best = int(counts.argmax())
-    return best, float(counts[best] / max(1, counts.sum()))
+        pieces = np.pad(pieces, (0, max(0, len(found) - len(pieces))))
+        pieces[: len(found)] += found
+        labels += np.bincount(batch[LABEL][batch[EXAMPLE_WEIGHTS] > 0], minlength=2)
+    return tuple(float(counts.max() / max(1, counts.sum())) for counts in (pieces, labels))
 
 
 @contextlib.contextmanager

@@ -9,10 +9,10 @@ import tensorflow as tf
 from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_dataset import (
     EXAMPLE_WEIGHTS,
+    constant_accuracies,
     explain_record_errors,
     make_dataset,
     make_evaluation_dataset,
-    most_frequent_piece,
     open_records,
 )
 
@@ -69,16 +69,22 @@ def test_evaluation_fills_up_the_last_batch_with_weight_zero(write_records):
     assert len(list(make_evaluation_dataset(records, 4, max_steps=2))) == 2
 
 
-def test_the_most_frequent_piece_by_hand(write_records):
-    records = open_records(write_records("part", 40), S, P, V)
-    answers = np.concatenate(
-        [
-            batch["masked_lm_ids"][batch["masked_lm_weights"] > 0]
-            for batch in make_evaluation_dataset(records, 8).as_numpy_iterator()
-        ]
-    )
-    counts = np.bincount(answers)
-    assert most_frequent_piece(records) == (counts.argmax(), counts.max() / len(answers))
+def test_constant_answers_by_hand(write_records):
+    records = open_records(write_records("part", 41), S, P, V)
+    batches = list(make_evaluation_dataset(records, 41).as_numpy_iterator())
+    answers = batches[0]["masked_lm_ids"][batches[0]["masked_lm_weights"] > 0]
+    labels = batches[0]["sentence_order_labels"]
+    expected = (np.bincount(answers).max() / len(answers), max(labels.mean(), 1 - labels.mean()))
+    assert constant_accuracies(records, batch_size=8) == pytest.approx(expected)
+
+
+def test_a_glob_may_match_the_manifest(write_records, tmp_path):
+    path = write_records("part", 3)
+    (tmp_path / "part.manifest.json").write_text("{}")
+    with pytest.raises(InputError, match="not a manifest of pre-training records"):
+        open_records(f"{path}*", S, P, V)
+    with pytest.raises(InputError, match="names only a manifest"):
+        open_records(str(tmp_path / "*.manifest.json"), S, P, V)
 
 
 def test_official_records_are_read(shared):
