@@ -65,20 +65,6 @@ def test_a_killed_run_leaves_no_record_and_no_process(long_corpus, small_vocabul
         assert not (tmp_path / "out").exists()
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 8 MB: room for some parts of long_corpus, not for all."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small tmpfs needs root")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
 @pytest.mark.parametrize("dupe_factor", [1, 3])
 def test_a_full_disk_is_one_line_and_leaves_nothing(long_corpus, small_vocabulary, small_disk, dupe_factor):
     command = _command(long_corpus, small_vocabulary, small_disk / "new" / "train@4", f"--dupe_factor={dupe_factor}")
