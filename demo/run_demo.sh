@@ -56,7 +56,7 @@ fi
 if stage "A vocabulary of $vocab_size pieces" "$out/vocabulary.model"; then
   run train_vocabulary --input_file="$out/documents.txt" --model_prefix="$out/vocabulary" --vocab_size="$vocab_size"
 fi
-record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=128 --max_predictions_per_seq=20)
+record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=64 --max_predictions_per_seq=10)
 if stage "Training and held-out records: pairs of segments with masked words" "$out/heldout.tfrecord.manifest.json"; then
   run create_pretraining_data --input_file="$out/documents.txt" --output_file="$out/train.tfrecord@4" \
     "${record_flags[@]}" --dupe_factor="$dupe_factor"
