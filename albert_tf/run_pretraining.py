@@ -57,7 +57,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run() -> None:
     command.require_flags("albert_config_file", "input_file", "output_dir")
     command.import_tensorflow()
-    from albert_tf.training.pretraining import PretrainingSettings, run
+    from albert_tf.training.pretraining import run
+    from albert_tf.training.pretraining_settings import PretrainingSettings
     from albert_tf.training.strategy import TpuAddress
 
     given = flags.FLAGS

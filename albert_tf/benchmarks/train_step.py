@@ -62,7 +62,7 @@ def _run() -> None:
     strategy = make_strategy("auto")
     with strategy.scope():
         model = AlbertForPretraining(config)
-        optimizer = build_optimizer(given.optimizer, 1e-4, 1000)
+        optimizer = build_optimizer(given.optimizer, 1e-4)
         optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(strategy, model, optimizer)
     iterator = iter(strategy.experimental_distribute_dataset(_random_batches(config, *shape)))

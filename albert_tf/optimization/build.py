@@ -1,35 +1,23 @@
-"""An optimizer by its flag's name, with its schedule."""
+"""An optimizer by its flag's name."""
 
 from albert_tf.errors import InputError
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.lamb import LAMB
-from albert_tf.optimization.schedules import WarmupPolynomialDecay
+from albert_tf.optimization.names import OPTIMIZER_NAMES
 
-OPTIMIZERS = {"lamb": LAMB, "adamw": AdamW}
+_OPTIMIZERS = dict(zip(OPTIMIZER_NAMES, (LAMB, AdamW), strict=True))
 
 
-def build_optimizer(
-    name: str,
-    learning_rate: float,
-    num_train_steps: int,
-    num_warmup_steps: int = 0,
-    start_warmup_step: int = 0,
-    power: float = 1.0,
-) -> AdamW:
-    """Makes the optimizer and its learning-rate schedule.
+def build_optimizer(name: str, learning_rate) -> AdamW:
+    """Makes an optimizer with the official settings.
 
     Args:
-        name: a key of OPTIMIZERS.
-        learning_rate: at the end of the warm-up.
-        num_train_steps: the decay's length.
-        num_warmup_steps: the warm-up's length.
-        start_warmup_step: where the warm-up starts.
-        power: of the decay.
+        name: one of OPTIMIZER_NAMES.
+        learning_rate: float or keras LearningRateSchedule.
 
     Raises:
-        InputError: a name that is no key of OPTIMIZERS.
+        InputError: any other name.
     """
-    if name not in OPTIMIZERS:
-        raise InputError(f"--optimizer must be one of {', '.join(OPTIMIZERS)}. Received {name!r}.")
-    schedule = WarmupPolynomialDecay(learning_rate, num_train_steps, num_warmup_steps, start_warmup_step, power)
-    return OPTIMIZERS[name](learning_rate=schedule)
+    if name not in _OPTIMIZERS:
+        raise InputError(f"--optimizer must be one of {', '.join(OPTIMIZER_NAMES)}. Received {name!r}.")
+    return _OPTIMIZERS[name](learning_rate=learning_rate)

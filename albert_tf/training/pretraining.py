@@ -17,58 +17,16 @@ from albert_tf.inputs.record_files import file_size
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
+from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.training import checkpoints
 from albert_tf.training.checkpoints import CheckpointFolder, TrainingState
 from albert_tf.training.pretrained import initialise
+from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.reporting import TrainingReporter
 from albert_tf.training.steps import TRAIN_METRICS, PretrainingSteps
-from albert_tf.training.strategy import TpuAddress, check_batch_size, describe_strategy, make_strategy
+from albert_tf.training.strategy import check_batch_size, describe_strategy, make_strategy
 
 FLAGS_NAME = "run_pretraining.flags"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PretrainingSettings:
-    """The flags of run_pretraining; see there for what each means."""
-
-    albert_config_file: str
-    input_file: str
-    output_dir: str
-    eval_input_file: str | None = None
-    init_checkpoint: str | None = None
-    init_from_group0: bool = False
-    max_seq_length: int = 512
-    max_predictions_per_seq: int = 20
-    do_train: bool = True
-    do_eval: bool = False
-    train_batch_size: int = 4096
-    eval_batch_size: int = 64
-    optimizer: str = "lamb"
-    learning_rate: float = 0.00176
-    poly_power: float = 1.0
-    num_train_steps: int = 125_000
-    num_warmup_steps: int = 3125
-    start_warmup_step: int = 0
-    save_checkpoints_steps: int = 5000
-    keep_checkpoint_max: int = 5
-    iterations_per_loop: int = 1000
-    log_steps: int = 100
-    max_eval_steps: int = 100
-    distribution_strategy: str = "auto"
-    tpu: TpuAddress | None = None
-    random_seed: int = 12345
-    sentence_task: str | None = None
-    resolved_flags: str = ""
-
-    def __post_init__(self):
-        if not self.do_train and not self.do_eval:
-            raise InputError("at least one of --do_train and --do_eval must be true")
-        names = ("train_batch_size", "eval_batch_size", "num_train_steps", "save_checkpoints_steps")
-        for name in (*names, "iterations_per_loop", "log_steps", "max_eval_steps"):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name} must be at least 1. Received {name}={getattr(self, name)}.")
-        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
-            raise InputError(f"--learning_rate must be a positive number. Received {self.learning_rate}.")
 
 
 def run(settings: PretrainingSettings) -> None:
@@ -110,16 +68,16 @@ class PretrainingRun:
         self.sentence_task = _sentence_task(settings.sentence_task, records)
         self.checkpoints = CheckpointFolder(settings.output_dir, settings.keep_checkpoint_max)
         tf.keras.utils.set_random_seed(settings.random_seed)
+        self.schedule = WarmupPolynomialDecay(
+            settings.learning_rate,
+            settings.num_train_steps,
+            settings.num_warmup_steps,
+            settings.start_warmup_step,
+            settings.poly_power,
+        )
         with strategy.scope():
             self.model = AlbertForPretraining(config)
-            self.optimizer = build_optimizer(
-                settings.optimizer,
-                settings.learning_rate,
-                settings.num_train_steps,
-                settings.num_warmup_steps,
-                settings.start_warmup_step,
-                settings.poly_power,
-            )
+            self.optimizer = build_optimizer(settings.optimizer, self.schedule)
             self.optimizer.build(list(named_weights(self.model).values()))
         self.steps = PretrainingSteps(
             strategy,
@@ -191,7 +149,7 @@ class PretrainingRun:
         return min(to_report, to_save, settings.num_train_steps - step, settings.iterations_per_loop)
 
     def _learning_rate(self, step: int) -> float:
-        return float(self.optimizer._learning_rate(step))
+        return float(self.schedule(step))
 
     def _make_dataset(self, start_example: int):
         settings = self.settings

@@ -78,4 +78,4 @@ def test_exclusions_given_as_one_string_are_refused():
 
 def test_a_misspelt_optimizer_is_refused():
     with pytest.raises(InputError, match="lamb, adamw. Received 'lamp'"):
-        build_optimizer("lamp", 0.001, 10)
+        build_optimizer("lamp", 0.001)

@@ -18,7 +18,7 @@ STATE = TrainingState(step=0, examples_seen=0, random_seed=1, input_files=[{"nam
 
 def _model_and_optimizer(config, name="lamb"):
     model = AlbertForPretraining(config)
-    optimizer = build_optimizer(name, 0.1, 10)
+    optimizer = build_optimizer(name, 0.1)
     optimizer.build(list(named_weights(model).values()))
     return model, optimizer
 

@@ -16,7 +16,8 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
 from albert_tf.training.pretrained import initialise, load_pretrained
-from albert_tf.training.pretraining import PretrainingSettings, run
+from albert_tf.training.pretraining import run
+from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.tensor_files import load_tensors, save_tensors
 
 STEPS = 12
@@ -100,13 +101,11 @@ def test_what_a_run_writes(settings):
 
 
 def test_training_learns_the_labels(settings, small_config):
-    # Wide enough, and with large enough initial weights, to leave the start within seconds.
-    config = {**small_config.to_dict(), "hidden_size": 32, "initializer_range": 0.2}
+    # With large enough initial weights to leave the start within seconds.
+    config = {**small_config.to_dict(), "initializer_range": 0.2}
     AlbertConfig.from_dict(config).to_json_file(settings.albert_config_file)
-    settings = dataclasses.replace(
-        settings, optimizer="adamw", learning_rate=0.003, num_train_steps=240, save_checkpoints_steps=240, log_steps=60
-    )
-    run(settings)
+    settings = dataclasses.replace(settings, optimizer="adamw", learning_rate=0.003, num_train_steps=200)
+    run(dataclasses.replace(settings, num_warmup_steps=50, save_checkpoints_steps=200, log_steps=50))
     losses = [line["sentence_order_loss"] for line in _log(settings.output_dir)]
     assert losses[-1] < 0.3 < losses[0]
     result = evaluate_checkpoint(EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir))
@@ -114,7 +113,7 @@ def test_training_learns_the_labels(settings, small_config):
     assert result["num_examples"] == 50
     assert result["sentence_order_standard_error"] == pytest.approx(0.5 / 50**0.5)
     assert 0 < result["most_frequent_piece_accuracy"] < 0.5
-    assert "checkpoint-00000240" in format_evaluation(result)
+    assert "checkpoint-00000200" in format_evaluation(result)
 
 
 def test_without_a_sentence_task_its_head_is_left_as_it_was(settings):

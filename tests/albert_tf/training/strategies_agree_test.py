@@ -18,6 +18,7 @@ from albert_tf.inputs.pretraining_dataset import make_dataset
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
+from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.training.steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
@@ -31,7 +32,7 @@ for name in ("one_device", "mirrored"):
     tf.keras.utils.set_random_seed(1)
     with strategy.scope():
         model = AlbertForPretraining(config)
-        optimizer = build_optimizer("lamb", 0.01, 40, 4)
+        optimizer = build_optimizer("lamb", WarmupPolynomialDecay(0.01, 40, 4))
         optimizer.build(list(named_weights(model).values()))
     runner = PretrainingSteps(strategy, model, optimizer, seed=1)
     iterator = iter(strategy.experimental_distribute_dataset(make_dataset([path], 8, 16, 4, seed=3)))
