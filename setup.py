@@ -46,7 +46,8 @@ setup(
         "tqdm>=4.66",
     ],
     extras_require={
-        "dev": ["pytest>=8,<10", "ruff>=0.17,<0.18", "matplotlib>=3.8,<4"],
+        "dask": ["distributed>=2025.1"],
+        "dev": ["distributed>=2025.1", "pytest>=8,<10", "ruff>=0.17,<0.18", "matplotlib>=3.8,<4"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
         "parity": ["jax>=0.6,<1", "transformers>=4.57,<5"],

@@ -28,6 +28,7 @@ _JOB = {
     "keep_accents": (False, "Leave accents on their letters."),
     "replace_quotes": (False, "Turn `` and '' into \"."),
     "num_workers": (0, "Processes; 0 for one a core. Any number writes the same bytes."),
+    "dask_scheduler": (None, "Address of a Dask cluster (tcp://host:port) that works instead; needs the extra dask."),
 }
 _CHOICES = {
     "sentence_task": (["sop", "nsp", "none"], "In order or swapped (sop), of another document (nsp), one segment."),

@@ -47,6 +47,7 @@ class RecordJob:
         do_lower_case, keep_accents, normalization, replace_quotes: text cleaning, as AlbertTokenizer takes them.
         compression: none or gzip.
         num_workers: processes; 0 for one a core. Changes no byte of the output.
+        dask_scheduler: address of a Dask cluster that works instead; it must see the same files. Changes no byte.
         part_characters: size of a work unit; another size gives other examples.
     """
 
@@ -60,6 +61,7 @@ class RecordJob:
     replace_quotes: bool = False
     compression: str = "none"
     num_workers: int = 0
+    dask_scheduler: str | None = None
     part_characters: int = PART_CHARACTERS
 
     def __post_init__(self):
@@ -132,9 +134,11 @@ def create_records(job: RecordJob) -> Manifest:
     if low_budget := settings.describe_low_budget():
         logging.warning("%s", low_budget)
     with end_on_terminate() as check_for_end, output.workspace() as folder:
+        # Workers of a cluster have other working folders.
+        folder = folder if files.is_remote(folder) else os.path.abspath(folder)
         maker = UnitMaker(tokenizer, settings, len(output.paths), folder)
         shard_paths = [os.path.join(folder, f"shard-{shard:05d}") for shard in range(len(output.paths))]
-        with WorkerPool(job.num_workers or count_cores(), maker) as workers:
+        with WorkerPool(job.num_workers or count_cores(), maker, job.dask_scheduler) as workers:
             made = _make_units(job, paths, workers, maker, check_for_end)
             _check_enough(made.statistics.counts["examples"], made.counts, job, len(output.paths))
             tasks = (

@@ -1,4 +1,4 @@
-"""Processes that work through a stream of tasks, and end with the main process, however that ends."""
+"""Workers for a stream of tasks: processes that end with the main process, however that ends, or a Dask cluster."""
 
 import contextlib
 import multiprocessing
@@ -13,6 +13,7 @@ from albert_tf.errors import InputError
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
 _TASKS_AHEAD = 2
+_SECONDS_TO_CONNECT = 10
 
 _shared: Any = None
 
@@ -23,21 +24,29 @@ def count_cores() -> int:
 
 
 class WorkerPool:
-    """Runs functions on tasks, in processes or, if there is to be one worker, right here; a context manager."""
+    """Runs functions on tasks: in processes, on a Dask cluster, or right here; a context manager."""
 
-    def __init__(self, count: int, shared: Any):
+    def __init__(self, count: int, shared: Any, dask_scheduler: str | None = None):
         """Nothing starts before the first task.
 
         Args:
-            count: how many workers.
-            shared: first argument of every function; sent to each process once.
+            count: how many processes; with one, and on a cluster, none is started.
+            shared: first argument of every function; sent to each worker once.
+            dask_scheduler: address of a Dask scheduler, as in "tcp://host:8786"; its workers work instead.
         """
-        self._count, self._shared = count, shared
+        self._count, self._shared, self._dask_scheduler = count, shared, dask_scheduler
         self._executor: futures.ProcessPoolExecutor | None = None
+        self._client = None
+        self._submit: Callable[[Callable, tuple], Any] | None = None
         self._others = set(multiprocessing.active_children())
 
     def __enter__(self) -> "WorkerPool":
-        if self._count > 1:
+        if self._dask_scheduler is not None:
+            self._client = _connect_to_dask(self._dask_scheduler)
+            self._count = sum(self._client.nthreads().values())
+            shared = self._client.scatter(self._shared, broadcast=True)
+            self._submit = lambda function, task: self._client.submit(_apply, function, shared, task, pure=False)
+        elif self._count > 1:
             # A fresh interpreter: no thread, lock or flag of this process is copied.
             self._executor = futures.ProcessPoolExecutor(
                 self._count,
@@ -45,9 +54,12 @@ class WorkerPool:
                 initializer=_start_worker,
                 initargs=(self._shared,),
             )
+            self._submit = lambda function, task: self._executor.submit(_call, function, task)
         return self
 
     def __exit__(self, kind, *_) -> None:
+        if self._client is not None:
+            self._client.close()
         if self._executor is None:
             return
         if kind is not None:
@@ -59,9 +71,9 @@ class WorkerPool:
         """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
 
         Raises:
-            InputError: a process was killed.
+            InputError: a worker was killed.
         """
-        if self._executor is None:
+        if self._submit is None:
             for task in tasks:
                 yield function(self._shared, *task)
             return
@@ -69,7 +81,7 @@ class WorkerPool:
         try:
             while True:
                 while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
-                    waiting.append(self._executor.submit(_call, function, task))
+                    waiting.append(self._submit(function, task))
                 if not waiting:
                     return
                 yield waiting.pop(0).result()
@@ -77,6 +89,22 @@ class WorkerPool:
             raise InputError(
                 "a worker process was killed, most likely for want of memory; run it again with fewer --num_workers"
             ) from None
+
+
+def _connect_to_dask(address: str):
+    """A client of the scheduler at an address."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--dask_scheduler needs the extra dask: pip install 'albert_tf[dask]'") from None
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--dask_scheduler: no Dask scheduler answers at {address}: {error}") from None
+    if not client.nthreads():
+        client.close()
+        raise InputError(f"--dask_scheduler: the scheduler at {address} has no workers; start some with `dask worker`")
+    return client
 
 
 @contextlib.contextmanager
@@ -110,6 +138,10 @@ def end_on_terminate() -> Iterator[Callable[[], None]]:
 
 def _call(function: Callable, task: tuple) -> Any:
     return function(_shared, *task)
+
+
+def _apply(function: Callable, shared: Any, task: tuple) -> Any:
+    return function(shared, *task)
 
 
 def _start_worker(shared: Any) -> None:

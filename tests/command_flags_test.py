@@ -42,6 +42,7 @@ FLAGS_OF = {
         "keep_accents": False,
         "replace_quotes": False,
         "num_workers": 0,
+        "dask_scheduler": None,
         "sentence_task": "sop",
         "normalization": "NFKD",
         "compression": "none",
