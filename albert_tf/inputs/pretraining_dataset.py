@@ -28,6 +28,8 @@ from albert_tf.inputs.pretraining_records import (
 _FILES_AT_ONCE = 4
 _SHUFFLE_BUFFER = 10_000
 _GRAPH_SEED = 12345
+_BATCHES_PARSED_AT_ONCE = 4
+_BATCHES_READY = 8
 # Weight of an example in evaluation: 0 where it only fills the last batch.
 EXAMPLE_WEIGHTS = "example_weights"
 
@@ -126,12 +128,12 @@ def make_dataset(
     first_epoch, position = divmod(start_example, count)
     epochs = tf.data.Dataset.range(first_epoch, tf.int64.max)
     records = epochs.flat_map(read_epoch).skip(position)
-    batches = records.batch(batch_size, drop_remainder=True)
-    return batches.map(
+    batches = records.batch(batch_size, drop_remainder=True).map(
         lambda serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq),
-        num_parallel_calls=tf.data.AUTOTUNE,
+        num_parallel_calls=_BATCHES_PARSED_AT_ONCE,
         deterministic=True,
-    ).prefetch(tf.data.AUTOTUNE)
+    )
+    return _ready_ahead(batches)
 
 
 def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int | None = None):
@@ -164,7 +166,16 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
             filled[name] = tf.ensure_shape(tf.pad(value, padding), [batch_size, *value.shape[1:]])
         return filled
 
-    return serialized.batch(batch_size).map(parse_and_fill).prefetch(tf.data.AUTOTUNE)
+    return _ready_ahead(serialized.batch(batch_size).map(parse_and_fill))
+
+
+def _ready_ahead(batches):
+    """Keeps some batches ready, by fixed numbers: the thread that tunes them holds up a run's end by up to a minute."""
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return batches.prefetch(_BATCHES_READY).with_options(options)
 
 
 def constant_accuracies(records: RecordSet, max_steps: int | None = None, batch_size: int = 256) -> tuple[float, float]:
