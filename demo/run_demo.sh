@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From text to a trained, evaluated, exported ALBERT, with the public commands as a user types them.
 #
-# Usage: make demo              everything: about 12 minutes on two cores, into demo_output/full
+# Usage: make demo              everything: about 10 minutes on two cores, into demo_output/full
 #        make demo DEMO=short   the same stages on a little text, to see that they work: 2 minutes, demo_output/short
 #        DEMO_STEPS=N trains for N steps instead.
 #
