@@ -44,7 +44,13 @@ def _wait_until(condition, seconds=120.0):
 def test_a_killed_run_leaves_no_record_and_no_process(long_corpus, small_vocabulary, tmp_path, number, spills):
     output = tmp_path / "out" / "train@4"
     partial = tmp_path / "out" / ".train.partial"
-    run = subprocess.Popen(_command(long_corpus, small_vocabulary, output), stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        _command(long_corpus, small_vocabulary, output),
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts background jobs with SIGINT ignored, and the tests may run in one.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     try:
         _wait_until(lambda: partial.exists() and len(os.listdir(partial)) >= spills)
         workers = _descendants(run.pid)
