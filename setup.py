@@ -16,6 +16,7 @@ COMMANDS = {
         "train_vocabulary",
     ],
     "albert_tf": [
+        "convert_checkpoint",
         "export_saved_model",
         "fill_mask",
         "plot_training",

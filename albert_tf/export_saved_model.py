@@ -9,10 +9,15 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string(
-        "init_checkpoint", None, "A run's --output_dir, one checkpoint of it, or an official one.", **fv
+        "init_checkpoint", None, "A run's --output_dir, one checkpoint of it, or another format's checkpoint.", **fv
     )
     flags.DEFINE_string("albert_config_file", None, "The model's JSON file; left out: the checkpoint's own.", **fv)
-    flags.DEFINE_string("spm_model_file", None, "The vocabulary (.model) that the model was trained with.", **fv)
+    flags.DEFINE_string(
+        "spm_model_file",
+        None,
+        "The vocabulary (.model) that the model was trained with; left out: the one beside the checkpoint.",
+        **fv,
+    )
     flags.DEFINE_string("output_dir", None, "The folder to make.", **fv)
     flags.DEFINE_bool("overwrite", False, "Whether to replace an earlier export in --output_dir.", **fv)
     flags.DEFINE_integer("max_seq_length", None, "Where texts are cut; left out: max_position_embeddings.", **fv)
@@ -23,7 +28,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _run() -> None:
-    command.require_flags("init_checkpoint", "spm_model_file", "output_dir")
+    command.require_flags("init_checkpoint", "output_dir")
     command.import_tensorflow()
     with command.quiet_stderr():
         from albert_tf.export.saved_model import ExportSettings, export_saved_model

@@ -7,6 +7,7 @@ tf.io.gfile, which is imported only then.
 import contextlib
 import glob
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,14 @@ def exists(path: str) -> bool:
     return _gfile().exists(path) if is_remote(path) else Path(path).exists()
 
 
+def list_folder(path: str) -> list[str]:
+    """The names in a folder; none if there is no such folder."""
+    if is_remote(path):
+        gfile = _gfile()
+        return [name.rstrip("/") for name in gfile.listdir(path)] if gfile.isdir(path) else []
+    return sorted(os.listdir(path or ".")) if Path(path or ".").is_dir() else []
+
+
 def make_folder(path: str) -> None:
     """Makes the folder and its parents; one that is there already is left alone."""
     if is_remote(path):
@@ -113,3 +122,50 @@ def replace_file(path: str) -> Iterator:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def replace_folder(path: str) -> Iterator[str]:
+    """Makes a folder as a whole or not at all, like replace_file.
+
+    Args:
+        path: where it is to appear. A folder that is there already is replaced.
+
+    Yields:
+        A temporary folder beside it. An exception inside the block removes it, and leaves `path` as it was.
+    """
+    path = path.rstrip("/")
+    parent, name = os.path.split(path)
+    temporary, old = (os.path.join(parent, f".{name}.{os.getpid()}.{suffix}") for suffix in ("tmp", "old"))
+    rename, remove = (_gfile().rename, _gfile().rmtree) if is_remote(path) else (os.rename, shutil.rmtree)
+    make_folder(temporary)
+    try:
+        yield temporary
+        if not is_remote(path):
+            _flush(temporary)
+        had_old = exists(path)
+        if had_old:
+            rename(path, old)
+        try:
+            rename(temporary, path)
+        except BaseException:
+            if had_old:
+                rename(old, path)
+            raise
+        if had_old:
+            remove(old)
+    except BaseException:
+        if exists(temporary):
+            remove(temporary)
+        raise
+
+
+def _flush(folder: str) -> None:
+    """Waits until all files of a local folder are on the disk."""
+    for root, _, names in os.walk(folder):
+        for name in names:
+            descriptor = os.open(os.path.join(root, name), os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

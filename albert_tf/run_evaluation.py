@@ -13,7 +13,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("input_file", None, "Records to evaluate on: comma-separated paths and globs.", **fv)
     flags.DEFINE_string("output_dir", None, "A run's folder: its best checkpoint, else its newest.", **fv)
-    flags.DEFINE_string("init_checkpoint", None, "A checkpoint, ours or an official one, instead.", **fv)
+    flags.DEFINE_string("init_checkpoint", None, "A checkpoint, ours or another format's, instead.", **fv)
     flags.DEFINE_string("albert_config_file", None, "The model's shape; left out: the file beside the weights.", **fv)
     flags.DEFINE_integer("eval_batch_size", 64, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_eval_steps", 0, "Most batches; 0 reads all records.", **fv)

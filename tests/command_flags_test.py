@@ -112,6 +112,7 @@ FLAGS_OF = {
         "eval_input_file": None,
         "init_checkpoint": None,
         "init_from_group0": False,
+        "allow_missing_heads": False,
         "max_seq_length": 512,
         "max_predictions_per_seq": 20,
         "do_train": True,

@@ -1,42 +1,72 @@
-"""Checkpoints of google-research/ALBERT (TF1), read without TF1: one table of names.
+"""Checkpoints of google-research/ALBERT (TF1), read and written without TF1.
 
-Every kernel keeps its orientation but the sentence-order weights, which the official code stores as [2, H].
+Every kernel keeps its orientation but the sentence-order weights, which the official code stores as [2, H]. Understood
+are model.ckpt files, and hub modules: their names begin with "module/", their files lie under variables/ and assets/.
 """
 
 import os
 import re
 
-import keras
-import numpy as np
-
+from albert_tf import files
 from albert_tf.config import AlbertConfig
+from albert_tf.conversion.checkpoint_format import (
+    CONFIG_NAME,
+    CheckpointFormat,
+    StoredCheckpoint,
+    block_rows,
+    copy_file,
+    describe_vocabulary,
+    find_vocabulary,
+    set_aside,
+    stored_groups,
+)
+from albert_tf.conversion.rows import Row, TransposedRow
 from albert_tf.errors import InputError
-from albert_tf.models.named_weights import assign_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training.tensor_files import load_tensors
+from albert_tf.training.tensor_files import load_tensors, save_tensors
 
-# Ours -> official. {block} stands for a block_G_I of ours and for group_G/inner_group_I of theirs.
+_HUB_PREFIX = "module/"
+_CHECKPOINT_NAME = "model.ckpt-best"
+_DATA_SUFFIX = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
+_SKIPPED = {
+    "optimizer state and step": r"(/adam_[mv]|/lamb_[mv]|_power|^global_step)$",
+    "a fine-tuning head": r"^(output_weights|output_bias)$|^(cls/squad|start_logits|end_logits|answer_class)/",
+}
+# Only these have a meaning to the official code, "gelu" being the tanh form.
+_ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu", "relu": "relu", "tanh": "tanh", "linear": "linear"}
+
 _DENSE = (("kernel", "kernel"), ("bias", "bias"))
 _NORM = (("layer_norm/gamma", "LayerNorm/gamma"), ("layer_norm/beta", "LayerNorm/beta"))
 
 
-def _rows(ours: str, official: str, leaves) -> list[tuple[str, str]]:
-    return [(ours + leaf, official + official_leaf) for leaf, official_leaf in leaves]
+def _rows(ours: str, theirs: str, leaves) -> list[Row]:
+    return [Row(ours + leaf, theirs + their_leaf) for leaf, their_leaf in leaves]
 
 
 _TABLE = [
-    ("albert/embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
-    ("albert/embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
-    ("albert/embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
-    *_rows("albert/embeddings/", "bert/embeddings/", _NORM),
-    *_rows("albert/encoder/embedding_hidden_mapping_in/", "bert/encoder/embedding_hidden_mapping_in/", _DENSE),
+    Row("albert/embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
+    Row("albert/embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
+    Row("albert/embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
+    # Some forks made this one with Keras, which names it otherwise.
+    *(
+        Row(
+            f"albert/embeddings/layer_norm/{leaf}",
+            f"bert/embeddings/LayerNorm/{leaf}",
+            aliases=(f"bert/embeddings/layer_normalization/{leaf}",),
+        )
+        for leaf in ("gamma", "beta")
+    ),
     *_rows("albert/pooler/", "bert/pooler/dense/", _DENSE),
     *_rows("masked_lm/transform/", "cls/predictions/transform/dense/", _DENSE),
     *_rows("masked_lm/", "cls/predictions/transform/", _NORM),
-    ("masked_lm/output_bias", "cls/predictions/output_bias"),
-    ("sentence_order/classifier/kernel", "cls/seq_relationship/output_weights"),
-    ("sentence_order/classifier/bias", "cls/seq_relationship/output_bias"),
+    Row("masked_lm/output_bias", "cls/predictions/output_bias"),
+    TransposedRow("sentence_order/classifier/kernel", "cls/seq_relationship/output_weights"),
+    Row("sentence_order/classifier/bias", "cls/seq_relationship/output_bias"),
 ]
+
+_PROJECTION_TABLE = _rows(
+    "albert/encoder/embedding_hidden_mapping_in/", "bert/encoder/embedding_hidden_mapping_in/", _DENSE
+)
 
 _BLOCK_TABLE = [
     *(
@@ -44,77 +74,132 @@ _BLOCK_TABLE = [
         for part in ("query", "key", "value")
         for leaf in ("kernel", "bias")
     ),
-    *_rows("attention/output/", "attention_1/output/dense/", _DENSE),
-    *_rows("attention/", "", _NORM),
-    *_rows("feed_forward/intermediate/", "ffn_1/intermediate/dense/", _DENSE),
-    *_rows("feed_forward/output/", "ffn_1/intermediate/output/dense/", _DENSE),
-    ("feed_forward/layer_norm/gamma", "LayerNorm_1/gamma"),
-    ("feed_forward/layer_norm/beta", "LayerNorm_1/beta"),
+    *((f"attention/output/{leaf}", f"attention_1/output/dense/{leaf}") for leaf, _ in _DENSE),
+    *((f"attention/{leaf}", their_leaf) for leaf, their_leaf in _NORM),
+    *((f"feed_forward/intermediate/{leaf}", f"ffn_1/intermediate/dense/{leaf}") for leaf, _ in _DENSE),
+    *((f"feed_forward/output/{leaf}", f"ffn_1/intermediate/output/dense/{leaf}") for leaf, _ in _DENSE),
+    *((f"feed_forward/layer_norm/{leaf}", f"LayerNorm_1/{leaf}") for leaf in ("gamma", "beta")),
 ]
 
-_TRANSPOSED = {"cls/seq_relationship/output_weights"}
-# Optimizer state and the step: not weights.
-_SKIPPED = re.compile(r"(/adam_[mv]|^global_step)$")
+
+def _block(ours: str, group: int, inner: int) -> list[Row]:
+    return _rows(ours, f"bert/encoder/transformer/group_{group}/inner_group_{inner}/", _BLOCK_TABLE)
 
 
-def official_names(config: AlbertConfig) -> dict[str, str]:
-    """The official variable name of every weight of ours.
+class OfficialFormat(CheckpointFormat):
+    """TF1 checkpoints and hub modules."""
 
-    Args:
-        config: of the model; parameter_sharing "none" is the official num_hidden_groups = num_hidden_layers.
+    name = "official"
+    title = "an official checkpoint"
 
-    Raises:
-        InputError: the official code cannot share only attention or only feed-forward parameters.
-    """
-    if config.parameter_sharing not in ("all", "none"):
-        raise InputError(
-            "the official checkpoint format has no names for `parameter_sharing` "
-            f"{config.parameter_sharing!r}; only 'all' and 'none' cross over"
+    def recognise(self, path):
+        """Whether the path is a checkpoint's prefix, one of its files, or a folder with one."""
+        return _find_prefix(path) is not None
+
+    def open(self, path, config_file=None):
+        """Reads the variables, without the optimizer's."""
+        prefix = _find_prefix(path)
+        arrays = load_tensors(prefix)
+        folder = os.path.dirname(prefix)
+        if arrays and all(name.startswith(_HUB_PREFIX) for name in arrays if name != "global_step"):
+            arrays = {name.removeprefix(_HUB_PREFIX): array for name, array in arrays.items()}
+        if os.path.basename(prefix) == "variables":
+            folder = os.path.join(os.path.dirname(folder), "assets")
+        arrays, skipped = set_aside(arrays, _SKIPPED)
+        config_file = config_file or os.path.join(folder, CONFIG_NAME)
+        config = AlbertConfig.from_json_file(config_file) if files.exists(config_file) else None
+        vocabulary_file = find_vocabulary(folder)
+        return StoredCheckpoint(
+            source=path,
+            config=config,
+            arrays=arrays,
+            skipped=skipped,
+            vocabulary_file=vocabulary_file,
+            vocabulary=describe_vocabulary(vocabulary_file) if vocabulary_file else None,
         )
-    groups = config.num_hidden_groups if config.parameter_sharing == "all" else config.num_hidden_layers
-    names = dict(_TABLE)
-    if config.embedding_size == config.hidden_size:
-        names = {ours: official for ours, official in names.items() if "embedding_hidden_mapping_in" not in ours}
-    for group in range(groups):
-        for inner in range(config.inner_group_num):
-            for ours, official in _BLOCK_TABLE:
-                names[f"albert/encoder/block_{group}_{inner}/{ours}"] = (
-                    f"bert/encoder/transformer/group_{group}/inner_group_{inner}/{official}"
-                )
-    return names
+
+    def rows(self, config, names=()):
+        """The official variable names; parameter_sharing "none" is num_hidden_groups = num_hidden_layers."""
+        _check_grouping(config)
+        projection = [] if config.embedding_size == config.hidden_size else _PROJECTION_TABLE
+        return [*_TABLE, *projection, *block_rows(config, self.title, _block)]
+
+    def write(self, folder, config, arrays, vocabulary_file):
+        """Writes model.ckpt-best, albert_config.json and the vocabulary."""
+        if config.hidden_act not in _ACTIVATIONS:
+            raise InputError(
+                f"{self.title} cannot have hidden_act={config.hidden_act!r}; the official code knows "
+                f"{', '.join(sorted(set(_ACTIVATIONS.values())))}"
+            )
+        values = config.to_dict() | {
+            "hidden_act": _ACTIVATIONS[config.hidden_act],
+            "num_hidden_groups": stored_groups(config, self.title),
+            "parameter_sharing": "all",
+        }
+        save_tensors(os.path.join(folder, _CHECKPOINT_NAME), arrays)
+        AlbertConfig.from_dict(values).to_json_file(os.path.join(folder, CONFIG_NAME))
+        if vocabulary_file is not None:
+            copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
 
 
-def to_ours(config: AlbertConfig, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Renames official variables, and transposes those that are stored the other way round."""
-    by_official = {official: ours for ours, official in official_names(config).items()}
-    return {by_official.get(name, name): array.T if name in _TRANSPOSED else array for name, array in arrays.items()}
+OFFICIAL = OfficialFormat()
 
 
-def load_official(path: str, config: AlbertConfig | None = None) -> AlbertForPretraining:
-    """Reads an official checkpoint into a new model.
+def load_official(
+    path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False
+) -> AlbertForPretraining:
+    """Reads an official checkpoint into a new model, and prints what was found.
 
     Args:
-        path: a checkpoint's prefix ("…/model.ckpt-best"; its ".index" file is understood too).
+        path: a checkpoint's prefix ("…/model.ckpt-best"), one of its files, its folder, or a hub module's folder.
         config: of the model; None reads albert_config.json beside the checkpoint.
+        allow_missing_heads: whether pooler and heads that are missing start afresh.
+
+    Returns:
+        the model; its `load_report` says what was matched, missing and left out.
 
     Raises:
         InputError: no such checkpoint, a damaged one, or variables missing, left over or of another shape.
     """
-    prefix = path.removesuffix(".index")
-    arrays = read_official(prefix)
-    if config is None:
-        config = AlbertConfig.from_json_file(os.path.join(os.path.dirname(prefix), "albert_config.json"))
-    # On the CPU: the weights are about to be overwritten.
-    with keras.device("cpu"):
-        model = AlbertForPretraining(config)
-    assign_weights(model, to_ours(config, arrays), source=path)
-    return model
+    return OFFICIAL.load(path, config, allow_missing_heads)
 
 
-def read_official(prefix: str) -> dict[str, np.ndarray]:
-    """The variables of a TF1 checkpoint by their official names, without optimizer state and global_step.
+def save_official(model: AlbertForPretraining, folder: str, vocabulary_file: str | None = None) -> None:
+    """Writes a model as the official code would: FOLDER/model.ckpt-best and FOLDER/albert_config.json.
+
+    Args:
+        model: any AlbertForPretraining whose config the official code can express.
+        folder: to make; absent or empty.
+        vocabulary_file: the sentencepiece model, to go along.
 
     Raises:
-        InputError: no such checkpoint, or a damaged one.
+        InputError: the official format has no place for the model, or the folder holds something.
     """
-    return load_tensors(prefix, wanted=lambda name: not _SKIPPED.search(name))
+    OFFICIAL.save(model, folder, vocabulary_file)
+
+
+def _find_prefix(path: str) -> str | None:
+    """The prefix of the checkpoint that a path means: a prefix, a file of one, or a folder."""
+    prefix = _DATA_SUFFIX.sub("", path)
+    if files.exists(f"{prefix}.index"):
+        return prefix
+    folder = path.rstrip("/")
+    if files.exists(os.path.join(folder, "variables", "variables.index")):
+        return os.path.join(folder, "variables", "variables")
+    prefixes = [name.removesuffix(".index") for name in files.list_folder(folder) if name.endswith(".index")]
+    best = [name for name in prefixes if name.endswith("-best")]
+    if len(best or prefixes) > 1:
+        raise InputError(f"{path}: holds {len(prefixes)} checkpoints, {prefixes[0]} and others; name the one you mean")
+    return os.path.join(folder, (best or prefixes)[0]) if prefixes else None
+
+
+def _check_grouping(config: AlbertConfig) -> None:
+    """Raises InputError where the official code's rounding puts a layer into another group than intended."""
+    layers, groups = config.num_hidden_layers, config.num_hidden_groups
+    for layer in range(layers):
+        if int(layer / layers * groups) != layer * groups // layers:
+            raise InputError(
+                f"with {layers} layers in {groups} groups the official code puts layer {layer} into group "
+                f"{int(layer / layers * groups)} by a rounding error, this one into group {layer * groups // layers}: "
+                "such a model does not cross over"
+            )

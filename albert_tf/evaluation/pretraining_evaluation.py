@@ -81,7 +81,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         best accuracies of any constant answer; sentence_order_standard_error of a coin's accuracy on as many pairs.
     """
     path = settings.output_dir if settings.init_checkpoint is None else settings.init_checkpoint
-    model, vocabulary = load_pretrained(path, settings.albert_config_file)
+    pretrained = load_pretrained(path, settings.albert_config_file)
+    model = pretrained.model
     lengths = record_lengths(files.list_files(settings.input_file)[0])
     records = open_records(settings.input_file, *lengths, model.config.vocab_size)
     if lengths[0] > model.config.max_position_embeddings:
@@ -89,7 +90,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
             f"--input_file: records hold {lengths[0]} tokens, the model takes at most "
             f"{model.config.max_position_embeddings}"
         )
-    check_vocabulary(vocabulary, records.manifest and records.manifest.vocabulary, path)
+    check_vocabulary(pretrained.vocabulary, records.manifest and records.manifest.vocabulary, path)
     steps = PretrainingSteps(tf.distribute.get_strategy(), model)
     max_steps = settings.max_eval_steps or None
     metrics = evaluate(steps, records, settings.eval_batch_size, max_steps)

@@ -10,7 +10,6 @@ import dataclasses
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,7 +26,7 @@ from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training import checkpoints
-from albert_tf.training.pretrained import load_pretrained
+from albert_tf.training.pretrained import Pretrained, load_pretrained
 
 EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"
@@ -38,9 +37,9 @@ class ExportSettings:
     """What to export, and where to.
 
     Attributes:
-        init_checkpoint: a run's output_dir, a checkpoint's folder, or the prefix of an official checkpoint.
-        spm_model_file: the sentencepiece model that the checkpoint was trained with.
+        init_checkpoint: a run's output_dir, a checkpoint's folder, or a checkpoint of another format.
         output_dir: the folder to make; empty or absent, or with overwrite an earlier export.
+        spm_model_file: the sentencepiece model that the checkpoint was trained with; None takes the one beside it.
         albert_config_file: None takes the one beside the checkpoint.
         cleaning: of texts; the switches that the records were made with.
         max_seq_length: where texts are cut; None: max_position_embeddings.
@@ -48,8 +47,8 @@ class ExportSettings:
     """
 
     init_checkpoint: str
-    spm_model_file: str
     output_dir: str
+    spm_model_file: str | None = None
     albert_config_file: str | None = None
     cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
     max_seq_length: int | None = None
@@ -68,16 +67,17 @@ def export_saved_model(settings: ExportSettings) -> float:
     """
     output_dir = settings.output_dir.rstrip("/")
     _check_output_dir(output_dir, settings.overwrite)
-    tokenizer = AlbertTokenizer(settings.spm_model_file, **dataclasses.asdict(settings.cleaning))
-    model, vocabulary = load_pretrained(settings.init_checkpoint, settings.albert_config_file)
-    _check_vocabulary(tokenizer, model.config, vocabulary)
+    pretrained = load_pretrained(settings.init_checkpoint, settings.albert_config_file)
+    model = pretrained.model
+    tokenizer = AlbertTokenizer(_vocabulary_file(settings, pretrained), **dataclasses.asdict(settings.cleaning))
+    _check_vocabulary(tokenizer, model.config, pretrained.vocabulary)
     max_seq_length = _checked_length(settings.max_seq_length, model.config)
-    sentence_task = _sentence_task(settings.init_checkpoint)
+    sentence_task = _checked_task(pretrained.sentence_task)
 
     module = ServingModule(model, tokenizer, max_seq_length)
     signatures = module.signatures(sentence_order=sentence_task != "none" and model.config.type_vocab_size > 1)
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
-    with _replace_folder(output_dir) as folder:
+    with files.replace_folder(output_dir) as folder:
         with command.quiet_stderr(), _warnings_only():
             try:
                 tf.saved_model.save(module, folder, signatures=signatures)
@@ -161,10 +161,18 @@ def _checked_length(max_seq_length: int | None, config: AlbertConfig) -> int:
     return max_seq_length
 
 
-def _sentence_task(init_checkpoint: str) -> str:
-    """What the sentence-order head was trained on; official checkpoints do not say, and mean "sop"."""
-    folder = checkpoints.find_checkpoint(init_checkpoint)
-    task = checkpoints.read_state(folder).sentence_task if folder is not None else "sop"
+def _vocabulary_file(settings: ExportSettings, pretrained: Pretrained) -> str:
+    path = settings.spm_model_file or pretrained.vocabulary_file
+    if path is None:
+        raise InputError(
+            f"{settings.init_checkpoint}: no vocabulary (.model) lies with it; name the one that the model was trained "
+            "with by --spm_model_file"
+        )
+    return path
+
+
+def _checked_task(task: str) -> str:
+    """The sentence task, after a word about one that leaves something out or means something else."""
     if task == "none":
         logging.warning(
             "the model was trained without a sentence task: the signatures sop and sop_from_text are left out"
@@ -188,51 +196,3 @@ def _warnings_only() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(before)
-
-
-@contextlib.contextmanager
-def _replace_folder(path: str) -> Iterator[str]:
-    """Makes a folder as a whole or not at all, like files.replace_file.
-
-    Args:
-        path: where it is to appear. Something that is there already is replaced.
-
-    Yields:
-        A temporary folder beside it. An exception inside the block removes it, and leaves `path` as it was.
-    """
-    parent, name = os.path.split(path)
-    temporary, old = (os.path.join(parent, f".{name}.{os.getpid()}.{suffix}") for suffix in ("tmp", "old"))
-    gfile = tf.io.gfile
-    files.make_folder(parent or ".")
-    try:
-        yield temporary
-        if not files.is_remote(path):
-            _flush(temporary)
-        had_old = gfile.exists(path)
-        if had_old:
-            gfile.rename(path, old)
-        try:
-            gfile.rename(temporary, path)
-        except BaseException:
-            if had_old:
-                gfile.rename(old, path)
-            raise
-        if had_old:
-            gfile.rmtree(old)
-    except BaseException:
-        if files.is_remote(path) and gfile.exists(temporary):
-            gfile.rmtree(temporary)
-        elif not files.is_remote(path):
-            shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-def _flush(folder: str) -> None:
-    """Waits until all files of a local folder are on the disk."""
-    for root, _, names in os.walk(folder):
-        for name in names:
-            descriptor = os.open(os.path.join(root, name), os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)

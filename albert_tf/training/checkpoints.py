@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from typing import Any
 
 from absl import logging
@@ -29,6 +30,8 @@ CONFIG_NAME = "albert_config.json"
 _STATE_NAME, _EVALUATION_NAME = "checkpoint.json", "evaluation.json"
 _FOLDER = re.compile(r"checkpoint-(\d{8,})")
 _FORMAT = "albert_tf checkpoint"
+# In place of an optimizer's name, where there is no optimizer state.
+_NO_OPTIMIZER = "none"
 # The best checkpoint is the one with the highest of these.
 BEST_METRIC = "masked_lm_accuracy"
 
@@ -71,7 +74,7 @@ class CheckpointFolder:
     def all(self) -> list[str]:
         """The complete checkpoints' folders, oldest first."""
         found = []
-        for name in _list_folder(self.output_dir):
+        for name in files.list_folder(self.output_dir):
             path = os.path.join(self.output_dir, name)
             if _FOLDER.fullmatch(name) and files.exists(os.path.join(path, _STATE_NAME)):
                 found.append((int(name.rpartition("-")[2]), path))
@@ -127,10 +130,27 @@ class CheckpointFolder:
     def _prune(self) -> None:
         complete = self.all()
         kept = set(complete[-self.keep_max :] if self.keep_max > 0 else complete) | {self.best()}
-        for name in _list_folder(self.output_dir):
+        for name in files.list_folder(self.output_dir):
             path = os.path.join(self.output_dir, name)
             if _FOLDER.fullmatch(name) and path not in kept:
                 _remove_folder(path)
+
+
+def write_weights(folder: str, config: AlbertConfig, weights: Mapping[str, Any], vocabulary: dict | None) -> None:
+    """Writes a checkpoint of weights alone, for a run to start from.
+
+    Args:
+        folder: exists.
+        config: of the model.
+        weights: by the names of models.named_weights.
+        vocabulary: {"file", "sha256", "size"}, or None if unknown.
+    """
+    save_tensors(os.path.join(folder, "model"), weights)
+    config.to_json_file(os.path.join(folder, CONFIG_NAME))
+    state = TrainingState(
+        step=0, examples_seen=0, random_seed=0, input_files=[], optimizer=_NO_OPTIMIZER, vocabulary=vocabulary
+    )
+    _write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
 
 
 def restore(folder: str, model, optimizer) -> TrainingState:
@@ -217,14 +237,6 @@ def _read_json(path: str) -> dict[str, Any]:
             return json.loads(file.read())
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
-
-
-def _list_folder(path: str) -> list[str]:
-    if files.is_remote(path):
-        import tensorflow as tf
-
-        return [name.rstrip("/") for name in tf.io.gfile.listdir(path)] if tf.io.gfile.exists(path) else []
-    return os.listdir(path) if os.path.isdir(path) else []
 
 
 def _remove_folder(path: str) -> None:

@@ -1,100 +1,137 @@
-"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, or an official checkpoint."""
+"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, or one of another format."""
 
-import os
+import dataclasses
 import re
 from typing import Any
 
-import numpy as np
+from absl import logging
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.official import read_official, to_ours
+from albert_tf.conversion.checkpoint_format import (
+    CheckpointFormat,
+    StoredCheckpoint,
+    build_model,
+    load_weights,
+)
+from albert_tf.conversion.formats import recognise
 from albert_tf.errors import InputError
-from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training import checkpoints
-from albert_tf.training.tensor_files import load_tensors
 
 _BLOCK = re.compile(r"/block_\d+_(\d+)/")
+# Names of one function: the tanh form of gelu.
+_SAME_ACTIVATION = {"gelu_new": "gelu"}
 
 
-def load_pretrained(path: str, config_file: str | None = None) -> tuple[AlbertForPretraining, dict[str, Any] | None]:
+@dataclasses.dataclass(frozen=True)
+class Pretrained:
+    """A model with trained weights, and what is known about them.
+
+    Attributes:
+        model: with the weights; its `load_report` says what was found.
+        vocabulary: {"file", "sha256", "size"} of its vocabulary, or None if unknown.
+        vocabulary_file: the sentencepiece model that lies with the checkpoint, or None.
+        sentence_task: what its sentence-order head was trained on.
+    """
+
+    model: AlbertForPretraining
+    vocabulary: dict[str, Any] | None
+    vocabulary_file: str | None
+    sentence_task: str
+
+
+def load_pretrained(
+    path: str, config_file: str | None = None, format_name: str | None = None, allow_missing_heads: bool = False
+) -> Pretrained:
     """Makes the model that a checkpoint holds.
 
     Args:
-        path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or the prefix of an
-            official checkpoint.
-        config_file: albert_config.json; None takes the one beside the weights.
-
-    Returns:
-        the model, and what is known of its vocabulary: {"file", "sha256", "size"} or None.
+        path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or a checkpoint of
+            another format: docs/conversion.md lists them.
+        config_file: albert_config.json; None takes the config that lies with the weights.
+        format_name: one of conversion.format_names; None goes by what is at the path.
+        allow_missing_heads: whether weights above the encoder that are missing start afresh.
 
     Raises:
         InputError: no checkpoint there, a damaged one, or one that does not fit the config.
     """
-    folder, prefix = _locate(path)
-    beside = os.path.join(folder or os.path.dirname(prefix), checkpoints.CONFIG_NAME)
-    config = AlbertConfig.from_json_file(config_file or beside)
-    arrays, vocabulary = read_pretrained(path, config)
-    model = AlbertForPretraining(config)
-    assign_weights(model, arrays, source=path)
-    return model, vocabulary
+    format, stored = _open(path, config_file, format_name)
+    model = build_model(stored.config, path)
+    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads))
+    return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task)
 
 
-def read_pretrained(path: str, config: AlbertConfig) -> tuple[dict[str, np.ndarray], dict[str, Any] | None]:
-    """The weights at a path by our names, and what is known of their vocabulary.
-
-    Args:
-        path: see load_pretrained.
-        config: of the model they are for; tells the names in an official checkpoint.
-
-    Raises:
-        InputError: an empty path, no checkpoint there, or a damaged one.
-    """
-    folder, prefix = _locate(path)
-    if folder is not None:
-        return load_tensors(os.path.join(folder, "model")), checkpoints.read_state(folder).vocabulary
-    return to_ours(config, read_official(prefix)), None
-
-
-def _locate(path: str) -> tuple[str | None, str]:
-    """The checkpoint's folder, if it is one of ours, and else None and the official checkpoint's prefix."""
-    if not path:
-        raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
-    folder = checkpoints.find_checkpoint(path)
-    prefix = path.removesuffix(".index")
-    if folder is None and not files.exists(f"{prefix}.index"):
-        raise InputError(
-            f"{path}: no checkpoint here; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, or the "
-            "prefix of an official checkpoint (model.ckpt-best)"
-        )
-    return folder, prefix
-
-
-def initialise(model, path: str, from_group0: bool = False) -> dict[str, Any] | None:
+def initialise(
+    model: AlbertForPretraining, path: str, from_group0: bool = False, allow_missing_heads: bool = False
+) -> dict[str, Any] | None:
     """Gives a new model the weights at a path.
 
     Args:
-        model: AlbertForPretraining.
+        model: of any config that the weights fit; it may have more layers than theirs.
         path: see load_pretrained.
         from_group0: start every group of blocks from the checkpoint's first one.
+        allow_missing_heads: whether weights above the encoder that are missing keep their first values.
 
     Returns:
         what is known of the weights' vocabulary.
 
     Raises:
-        InputError: what read_pretrained raises, or weights that do not fit the model.
+        InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
     """
-    source = model.config
+    format, stored = _open(path)
+    _compare_configs(model.config, stored)
+    rows = None
     if from_group0:
-        source = AlbertConfig.from_dict({**model.config.to_dict(), "num_hidden_groups": 1, "parameter_sharing": "all"})
-    arrays, vocabulary = read_pretrained(path, source)
-    if from_group0:
-        first = {name: array for name, array in arrays.items() if not _BLOCK.search(name) or "/block_0_" in name}
-        arrays = {name: array for name, array in first.items() if "/block_0_" not in name}
-        for name in named_weights(model):
-            original = _BLOCK.sub(r"/block_0_\1/", name)
-            if original in first:
-                arrays[name] = first[original]
-    assign_weights(model, arrays, source=path)
-    return vocabulary
+        rows, stored = _spread_group0(model, format, stored)
+    _report(load_weights(model, format, stored, rows, allow_missing_heads))
+    return stored.vocabulary
+
+
+def _open(
+    path: str, config_file: str | None = None, format_name: str | None = None
+) -> tuple[CheckpointFormat, StoredCheckpoint]:
+    if not path:
+        raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
+    format = recognise(path, format_name)
+    return format, format.open(path, config_file)
+
+
+def _report(report) -> None:
+    for line in str(report).splitlines():
+        logging.info("%s", line)
+
+
+def _compare_configs(config: AlbertConfig, stored: StoredCheckpoint) -> None:
+    """Refuses what changes the meaning of weights though their shapes fit."""
+    theirs = stored.config
+    if theirs is None:
+        return
+    for key in ("num_attention_heads", "hidden_act"):
+        now, before = (_SAME_ACTIVATION.get(value, value) for value in (getattr(config, key), getattr(theirs, key)))
+        if now != before:
+            raise InputError(
+                f"{stored.source} was trained with {key}={before!r}, --albert_config_file has {now!r}: "
+                "its weights would mean something else"
+            )
+    if config.num_hidden_layers != theirs.num_hidden_layers:
+        logging.warning(
+            "%s was trained with %d layers, this model has %d",
+            *(stored.source, theirs.num_hidden_layers, config.num_hidden_layers),
+        )
+
+
+def _spread_group0(model, format: CheckpointFormat, stored: StoredCheckpoint):
+    """The table for a model every group of which starts from group 0; and the checkpoint without its other groups."""
+    names = list(named_weights(model))
+    origins = {name: _BLOCK.sub(r"/block_0_\1/", name) for name in names}
+    settings = (stored.config or model.config).to_dict() | {"parameter_sharing": "all"}
+    source = AlbertConfig.from_dict(settings if stored.config else settings | {"num_hidden_groups": 1})
+    table = format.rows(source, {*origins.values(), *stored.arrays})
+    by_name = {getattr(row, "ours", None): row for row in table}
+    rows = [row for row in table if not hasattr(row, "ours")]
+    rows += [dataclasses.replace(by_name[origins[name]], ours=name) for name in names if origins[name] in by_name]
+    used = {name for row in rows for name in (row.theirs, *getattr(row, "aliases", ()))}
+    others = tuple(row.theirs for row in table if row.theirs in stored.arrays and row.theirs not in used)
+    arrays = {name: array for name, array in stored.arrays.items() if name not in others}
+    skipped = stored.skipped | ({"of another group than the first": others} if others else {})
+    return rows, dataclasses.replace(stored, arrays=arrays, skipped=skipped)

@@ -185,7 +185,9 @@ class PretrainingRun:
             logging.info("going on from step %d of %s", restored.step, settings.output_dir)
             return dataclasses.replace(fresh, step=restored.step, examples_seen=restored.examples_seen)
         if settings.init_checkpoint is not None:
-            known = initialise(self.model, settings.init_checkpoint, settings.init_from_group0)
+            known = initialise(
+                self.model, settings.init_checkpoint, settings.init_from_group0, settings.allow_missing_heads
+            )
             check_vocabulary(known, vocabulary, settings.init_checkpoint)
             logging.info("weights start from %s", settings.init_checkpoint)
         return fresh

@@ -17,6 +17,7 @@ class PretrainingSettings:
     eval_input_file: str | None = None
     init_checkpoint: str | None = None
     init_from_group0: bool = False
+    allow_missing_heads: bool = False
     max_seq_length: int = 512
     max_predictions_per_seq: int = 20
     do_train: bool = True

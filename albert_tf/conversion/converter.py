@@ -1,0 +1,102 @@
+"""Carrying a checkpoint from one format to another, and reading it back to see that every number arrived."""
+
+import dataclasses
+
+import numpy as np
+from absl import logging
+
+from albert_tf import files
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output, describe_vocabulary
+from albert_tf.conversion.formats import FORMATS
+from albert_tf.conversion.load_report import LoadReport, match
+from albert_tf.errors import InputError
+from albert_tf.models.named_weights import named_weights
+from albert_tf.training.pretrained import Pretrained, load_pretrained
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConversionSettings:
+    """What to convert.
+
+    Attributes:
+        input: the checkpoint: a file, a prefix or a folder.
+        output: the folder to make; absent or empty.
+        to_format: one of conversion.format_names.
+        from_format: the same; None goes by what is at `input`.
+        albert_config_file: None takes the config that lies with the checkpoint.
+        spm_model_file: the vocabulary to go along; None takes the one that lies with the checkpoint.
+        allow_missing_heads: whether weights above the encoder that `input` lacks start afresh.
+    """
+
+    input: str
+    output: str
+    to_format: str
+    from_format: str | None = None
+    albert_config_file: str | None = None
+    spm_model_file: str | None = None
+    allow_missing_heads: bool = False
+
+
+def convert(settings: ConversionSettings) -> LoadReport:
+    """Writes a checkpoint in another format, whole or not at all.
+
+    Returns:
+        the report of reading the input.
+
+    Raises:
+        InputError: the input is missing, damaged or does not fit its config; the format cannot express the model; or
+            the output is there already.
+        OSError: no room, or no right to write.
+    """
+    check_output(settings.output)
+    target = FORMATS[settings.to_format]
+    pretrained = load_pretrained(
+        settings.input, settings.albert_config_file, settings.from_format, settings.allow_missing_heads
+    )
+    model, config = pretrained.model, pretrained.model.config
+    vocabulary_file = _vocabulary_file(settings, pretrained)
+    if pretrained.sentence_task != "sop":
+        logging.warning(
+            "the model was trained with --sentence_task=%s; no other format says so", pretrained.sentence_task
+        )
+    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    arrays = target.encode(config, weights)
+    with files.replace_folder(settings.output) as folder:
+        target.write(folder, config, arrays, vocabulary_file)
+        left_out = _compare(target, folder, config, weights)
+    if left_out:
+        logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
+    logging.info("wrote %s, %s; read back, every number is the same", settings.output, target.title)
+    return model.load_report
+
+
+def _vocabulary_file(settings: ConversionSettings, pretrained: Pretrained) -> str | None:
+    """The sentencepiece model that goes along, checked against the model's."""
+    path = settings.spm_model_file or pretrained.vocabulary_file
+    if path is None:
+        logging.warning("no vocabulary goes along: none lies with the checkpoint, and --spm_model_file names none")
+        return None
+    vocabulary = describe_vocabulary(path)
+    size = pretrained.model.config.vocab_size
+    if vocabulary["size"] != size:
+        raise InputError(f"{path} has {vocabulary['size']} pieces, the model's vocab_size is {size}")
+    known = pretrained.vocabulary
+    if known is not None and known["sha256"] != vocabulary["sha256"]:
+        raise InputError(f"{path} is not the vocabulary the model was trained with ({known['file']}); name that one")
+    return path
+
+
+def _compare(target: CheckpointFormat, folder: str, config: AlbertConfig, weights) -> list[str]:
+    """Reads a new checkpoint back; returns the weights that it does not hold.
+
+    Raises:
+        RuntimeError: a weight it does hold is not what was written.
+    """
+    stored = target.open(folder)
+    shapes = {name: value.shape for name, value in weights.items()}
+    values, report = match(target.rows(config, weights), stored.arrays, shapes, folder, target.title)
+    changed = [name for name, value in values.items() if not np.array_equal(value, weights[name], equal_nan=True)]
+    if changed or report.unexpected or report.mismatched:
+        raise RuntimeError(f"the new checkpoint does not hold what was written: {changed} {report}")
+    return list(report.missing)

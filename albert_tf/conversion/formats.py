@@ -1,0 +1,34 @@
+"""The formats by name, and recognising one by what lies at a path."""
+
+from albert_tf.conversion.checkpoint_format import CheckpointFormat
+from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.conversion.native import NATIVE
+from albert_tf.conversion.official import OFFICIAL
+from albert_tf.errors import InputError
+
+# In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.
+FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL)}
+assert set(FORMATS) == set(FORMAT_NAMES)
+
+
+def recognise(path: str, name: str | None = None) -> CheckpointFormat:
+    """The format of the checkpoint at a path.
+
+    Args:
+        path: a file, a prefix or a folder.
+        name: one of FORMAT_NAMES to insist on; None goes by what is there.
+
+    Raises:
+        InputError: nothing there that is understood.
+    """
+    candidates = list(FORMATS.values()) if name is None else [FORMATS[name]]
+    for format in candidates:
+        if format.recognise(path):
+            return format
+    if name is not None:
+        raise InputError(f"{path}: no checkpoint here: {FORMATS[name].title} was expected")
+    raise InputError(
+        f"{path}: no checkpoint here; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, the prefix of an "
+        "official checkpoint (model.ckpt-best), or a folder that Hugging Face's save_pretrained or KerasHub's "
+        "save_to_preset wrote"
+    )

@@ -1,0 +1,54 @@
+"""Our own checkpoints as one of the formats: a folder with weights by our names, with or without optimizer state."""
+
+import os
+
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.checkpoint_format import (
+    CheckpointFormat,
+    StoredCheckpoint,
+    copy_file,
+    describe_vocabulary,
+    find_vocabulary,
+)
+from albert_tf.conversion.rows import Row
+from albert_tf.training import checkpoints
+from albert_tf.training.tensor_files import load_tensors
+
+
+class NativeFormat(CheckpointFormat):
+    """Checkpoints that a run left, or that a conversion wrote."""
+
+    name = "albert_tf"
+    title = "a checkpoint of albert_tf"
+
+    def recognise(self, path):
+        """Whether the path is a checkpoint's folder, or a run's output_dir that has one."""
+        return checkpoints.find_checkpoint(path) is not None
+
+    def open(self, path, config_file=None):
+        """Reads the weights of the checkpoint, of a run's best or else its newest one."""
+        folder = checkpoints.find_checkpoint(path)
+        state = checkpoints.read_state(folder)
+        return StoredCheckpoint(
+            source=folder,
+            config=AlbertConfig.from_json_file(config_file) if config_file else checkpoints.read_config(folder),
+            arrays=load_tensors(os.path.join(folder, "model")),
+            vocabulary_file=find_vocabulary(folder),
+            vocabulary=state.vocabulary,
+            sentence_task=state.sentence_task,
+        )
+
+    def rows(self, config, names):
+        """Every weight under its own name."""
+        return [Row(name, name) for name in names]
+
+    def write(self, folder, config, arrays, vocabulary_file):
+        """Writes weights, config and vocabulary; the checkpoint has no optimizer state, and stands at step 0."""
+        vocabulary = None
+        if vocabulary_file is not None:
+            copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
+            vocabulary = describe_vocabulary(vocabulary_file)
+        checkpoints.write_weights(folder, config, arrays, vocabulary)
+
+
+NATIVE = NativeFormat()

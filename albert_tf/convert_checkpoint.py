@@ -1,0 +1,49 @@
+"""Carries trained weights between albert_tf, the official TF1 code, Hugging Face and KerasHub."""
+
+from absl import flags
+
+from albert_tf import command
+from albert_tf.conversion.format_names import FORMAT_NAMES
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string("input", None, "The checkpoint: a file, a prefix, or a folder.", **fv)
+    flags.DEFINE_string("output", None, "The folder to make.", **fv)
+    flags.DEFINE_enum("from", None, FORMAT_NAMES, "Format of --input; left out: what it looks like.", **fv)
+    flags.DEFINE_enum("to", None, FORMAT_NAMES, "Format of --output.", **fv)
+    flags.DEFINE_string("albert_config_file", None, "The model's JSON file; left out: the checkpoint's own.", **fv)
+    flags.DEFINE_string(
+        "spm_model_file", None, "The vocabulary (.model) to go along; left out: the one beside the checkpoint.", **fv
+    )
+    flags.DEFINE_bool("allow_missing_heads", False, "Start pooler and heads afresh that --input lacks.", **fv)
+
+
+def _run() -> None:
+    command.require_flags("input", "output", "to")
+    command.import_tensorflow()
+    from albert_tf.conversion.converter import ConversionSettings, convert
+
+    given = flags.FLAGS
+    convert(
+        ConversionSettings(
+            input=given.input,
+            output=given.output,
+            to_format=given.to,
+            from_format=given["from"].value,
+            albert_config_file=given.albert_config_file,
+            spm_model_file=given.spm_model_file,
+            allow_missing_heads=given.allow_missing_heads,
+        )
+    )
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()
