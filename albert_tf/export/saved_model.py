@@ -32,7 +32,7 @@ EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportSettings:
     """What to export, and where to.
 

@@ -160,6 +160,8 @@ def restore(folder: str, model, optimizer) -> TrainingState:
         InputError: it is damaged, or belongs to another model or optimizer.
     """
     state = read_state(folder)
+    if state.optimizer == _NO_OPTIMIZER:
+        raise InputError(f"{folder} holds weights alone; start a new --output_dir with --init_checkpoint={folder}")
     if state.optimizer != optimizer.name:
         raise InputError(
             f"{folder} was trained with --optimizer={state.optimizer}, this run has {optimizer.name}; go on with the "

@@ -1,158 +1,216 @@
-"""The model against the official code's own numbers: forward pass, losses, gradients, ten LAMB steps."""
+"""Official checkpoints read and written: names and shapes, hub modules, forks, leftovers, damage."""
 
+import json
 import shutil
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf import losses
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.official import load_official, official_names, to_ours
+from albert_tf.conversion.official import OFFICIAL, load_official, save_official
 from albert_tf.errors import InputError
-from albert_tf.models.named_weights import named_weights
-from albert_tf.optimization.lamb import LAMB
+from albert_tf.training.tensor_files import load_tensors, save_tensors
 
-TOLERANCE = 1e-5
-
-
-@pytest.fixture(params=["tiny", "groups2"])
-def official(request, shared):
-    folder = shared / "reference/official" / request.param
-    return load_official(str(folder / "model.ckpt")), np.load(folder / "parity.npz")
+LAYER_NORM = "bert/embeddings/LayerNorm/gamma"
 
 
-def _inputs(stored):
-    return {name.removeprefix("in/"): tf.constant(stored[name]) for name in stored.files if name.startswith("in/")}
+@pytest.fixture
+def model(random_model):
+    return random_model()
 
 
-def _total_loss(outputs, inputs):
-    loss, weight = losses.masked_lm_loss(
-        outputs["masked_lm_logits"], inputs["masked_lm_ids"], inputs["masked_lm_weights"]
-    )
-    order_loss, pairs = losses.sentence_order_loss(
-        outputs["sentence_order_logits"], inputs["next_sentence_labels"][:, 0]
-    )
-    return loss / (weight + losses.MASKED_LM_DENOMINATOR_EPSILON), order_loss / pairs
+@pytest.fixture
+def checkpoint(model, tmp_path):
+    folder = tmp_path / "official"
+    save_official(model, str(folder))
+    return folder
 
 
-def test_every_stored_tensor_of_the_forward_pass_is_met(official):
-    model, stored = official
-    inputs = _inputs(stored)
-    outputs = model(inputs)
-    ours = {
-        "embedding_output": outputs["embedding_output"],
-        "sequence_output": outputs["sequence_output"],
-        "pooled_output": outputs["pooled_output"],
-        "mlm_logits": tf.reshape(outputs["masked_lm_logits"], stored["out/mlm_logits"].shape),
-        "sop_logits": outputs["sentence_order_logits"],
-        "word_embedding_output": tf.gather(model.albert.embeddings.word_embeddings.value, inputs["input_ids"]),
-    }
-    ours["mlm_log_probs"] = tf.nn.log_softmax(ours["mlm_logits"])
-    ours["sop_log_probs"] = tf.nn.log_softmax(ours["sop_logits"])
-    ours |= {f"layer_{number}": state for number, state in enumerate(outputs["hidden_states"][1:])}
-    ours["mlm_loss"], ours["sop_loss"] = _total_loss(outputs, inputs)
-    ours["total_loss"] = ours["mlm_loss"] + ours["sop_loss"]
-    labels = tf.reshape(inputs["masked_lm_ids"], [-1])
-    ours["mlm_example_loss"] = -tf.gather(ours["mlm_log_probs"], labels, batch_dims=1)
-    ours["sop_example_loss"] = -tf.gather(ours["sop_log_probs"], inputs["next_sentence_labels"][:, 0], batch_dims=1)
-    assert set(ours) == {name.removeprefix("out/") for name in stored.files if name.startswith("out/")}
-    errors = {name: np.abs(np.asarray(value) - stored[f"out/{name}"]).max() for name, value in ours.items()}
-    assert max(errors.values()) < TOLERANCE, errors
+def _rewrite(folder, change, name="model.ckpt-best"):
+    """Writes the checkpoint's tensors anew, as `change` returns them."""
+    arrays = load_tensors(str(folder / "model.ckpt-best"))
+    for path in folder.glob("model.ckpt-best.*"):
+        path.unlink()
+    save_tensors(str(folder / name), change(arrays))
 
 
-def _gradients(model, inputs):
-    variables = list(named_weights(model).values())
-    with tf.GradientTape() as tape:
-        loss = sum(_total_loss(model(inputs, training=True), inputs))
-    gradients = tape.gradient(loss, [variable.value for variable in variables])
-    return loss, [tf.convert_to_tensor(gradient) for gradient in gradients], variables
+def _same(first, second, values_of):
+    first, second = values_of(first), values_of(second)
+    assert list(first) == list(second)
+    for name, value in first.items():
+        np.testing.assert_array_equal(value, second[name], err_msg=name)
 
 
-def test_every_gradient_is_met(official):
-    model, stored = official
-    _, gradients, _ = _gradients(model, _inputs(stored))
-    theirs = {name.removeprefix("grad/"): stored[name] for name in stored.files if name.startswith("grad/")}
-    theirs = to_ours(model.config, theirs)
-    ours = dict(zip(named_weights(model), gradients, strict=True))
-    assert set(ours) == set(theirs)
-    errors = {name: np.abs(ours[name].numpy() - theirs[name]).max() for name in ours}
-    assert max(errors.values()) < TOLERANCE, errors
+def test_there_and_back_is_the_same_bits(any_model, values_of, tmp_path):
+    save_official(any_model, str(tmp_path / "official"))
+    back = load_official(str(tmp_path / "official"))
+    groups = any_model.config.num_hidden_layers if any_model.config.parameter_sharing == "none" else None
+    assert back.config.num_hidden_groups == (groups or any_model.config.num_hidden_groups)
+    _same(any_model, back, values_of)
 
 
-def test_ten_clipped_lamb_steps_are_met(official):
-    # The official code takes the global norm over the gradients of the embedding lookup and of the tied projection
-    # before they are added up, on CPU and GPU; the stored norms are used here so that the steps can be compared.
-    model, stored = official
-    inputs = _inputs(stored)
-    optimizer = LAMB(learning_rate=0.0)
-    optimizer.build(list(named_weights(model).values()))
-    for step, (rate, norm) in enumerate(zip(stored["lamb/lrs"], stored["lamb/global_norms"], strict=True), 1):
-        loss, gradients, variables = _gradients(model, inputs)
-        assert float(loss) == pytest.approx(stored["lamb/losses"][step - 1], abs=5e-5)
-        optimizer.learning_rate = float(rate)
-        optimizer.apply([gradient / max(norm, 1.0) for gradient in gradients], variables)
-        prefix = f"lamb/after{step}/"
-        theirs = {name.removeprefix(prefix): stored[name] for name in stored.files if name.startswith(prefix)}
-        for name, value in to_ours(model.config, theirs).items():
-            np.testing.assert_allclose(named_weights(model)[name].numpy(), value, atol=5e-5, err_msg=name)
+def test_a_written_checkpoint_has_the_official_names_and_shapes(shared, tmp_path):
+    for name in ("tiny", "groups2"):
+        folder = shared / "reference/official" / name
+        save_official(load_official(str(folder)), str(tmp_path / name))
+        with np.load(folder / "parity.npz") as stored:
+            theirs = {key[4:]: stored[key] for key in stored.files if key.startswith("var/")}
+        written = load_tensors(str(tmp_path / name / "model.ckpt-best"))
+        assert set(written) == set(theirs)
+        for key, value in theirs.items():
+            np.testing.assert_array_equal(written[key], value, err_msg=key)
+        config = json.loads((tmp_path / name / "albert_config.json").read_text())
+        assert config["hidden_act"] == "gelu"
 
 
-def test_every_weight_has_an_official_name():
-    shape = {
-        "vocab_size": 50,
-        "embedding_size": 8,
-        "hidden_size": 16,
-        "num_attention_heads": 2,
-        "intermediate_size": 24,
-    }
-    for extra in (
-        {"num_hidden_layers": 3, "num_hidden_groups": 3, "inner_group_num": 2},
-        {"parameter_sharing": "none"},
-    ):
-        config = AlbertConfig(**{"num_hidden_layers": 2, **shape, **extra})
-        from albert_tf.models.pretraining import AlbertForPretraining
-
-        assert set(official_names(config)) == set(named_weights(AlbertForPretraining(config)))
+def test_a_tf1_saver_restores_what_was_written(checkpoint):
+    names = {"bert/pooler/dense/kernel": (24, 24), "cls/seq_relationship/output_weights": (2, 24)}
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        variables = [tf.compat.v1.get_variable(name, shape, use_resource=False) for name, shape in names.items()]
+        tf.compat.v1.train.Saver(variables).restore(session, str(checkpoint / "model.ckpt-best"))
+        arrays = load_tensors(str(checkpoint / "model.ckpt-best"))
+        for name, value in zip(names, session.run(variables), strict=True):
+            np.testing.assert_array_equal(value, arrays[name])
 
 
-def test_half_shared_parameters_have_no_official_names():
-    config = AlbertConfig(vocab_size=50, parameter_sharing="ffn")
-    with pytest.raises(InputError, match="'ffn'; only 'all' and 'none' cross over"):
-        official_names(config)
+@pytest.mark.parametrize("suffix", ["", ".index", ".data-00000-of-00001"])
+def test_prefix_and_files_all_mean_the_checkpoint(checkpoint, model, values_of, suffix):
+    _same(model, load_official(str(checkpoint / f"model.ckpt-best{suffix}")), values_of)
 
 
-def test_a_missing_checkpoint_is_named(tmp_path):
-    with pytest.raises(InputError, match="model.ckpt: no such checkpoint"):
-        load_official(str(tmp_path / "model.ckpt"))
+def test_the_best_of_several_checkpoints_is_taken(checkpoint, model, values_of):
+    for step in (100, 200):
+        save_tensors(str(checkpoint / f"model.ckpt-{step}"), {"x": np.zeros(1, np.float32)})
+    _same(model, load_official(str(checkpoint)), values_of)
+    for path in checkpoint.glob("model.ckpt-best.*"):
+        path.unlink()
+    with pytest.raises(InputError, match="holds 2 checkpoints, model.ckpt-100 and others; name the one you mean"):
+        load_official(str(checkpoint))
 
 
-def test_a_truncated_checkpoint_is_named(shared, tmp_path):
-    folder = shared / "reference/official/tiny"
-    for file in folder.iterdir():
-        shutil.copy(file, tmp_path / file.name)
-    data = tmp_path / "model.ckpt.data-00000-of-00001"
-    data.chmod(0o644)
-    data.write_bytes(data.read_bytes()[:1000])
-    with pytest.raises(InputError, match="the checkpoint is damaged"):
-        load_official(str(tmp_path / "model.ckpt"))
+def test_a_hub_module_is_understood(checkpoint, model, values_of, tmp_path):
+    hub = tmp_path / "hub"
+    (hub / "variables").mkdir(parents=True)
+    (hub / "assets").mkdir()
+    arrays = load_tensors(str(checkpoint / "model.ckpt-best"))
+    save_tensors(str(hub / "variables/variables"), {f"module/{name}": value for name, value in arrays.items()})
+    shutil.copy(checkpoint / "albert_config.json", hub / "assets")
+    _same(model, load_official(str(hub)), values_of)
 
 
-def test_a_checkpoint_of_another_shape_lists_what_differs(shared):
-    config = AlbertConfig.from_json_file(str(shared / "reference/official/tiny/albert_config.json"))
-    other = AlbertConfig.from_dict({**config.to_dict(), "num_hidden_groups": 2, "intermediate_size": 96})
+def test_the_forks_layer_norm_is_understood(checkpoint, model, values_of):
+    def rename(arrays):
+        return {name.replace("embeddings/LayerNorm", "embeddings/layer_normalization"): a for name, a in arrays.items()}
+
+    _rewrite(checkpoint, rename)
+    _same(model, load_official(str(checkpoint)), values_of)
+
+
+def test_two_names_of_one_weight_must_agree(checkpoint):
+    alias = LAYER_NORM.replace("LayerNorm", "layer_normalization")
+    _rewrite(checkpoint, lambda arrays: {**arrays, alias: arrays[LAYER_NORM] + 1})
+    with pytest.raises(InputError, match=f"{alias} differs from {LAYER_NORM}"):
+        load_official(str(checkpoint))
+
+
+def test_optimizer_state_is_left_out_with_a_word(checkpoint, model, values_of, capsys):
+    def add_slots(arrays):
+        slots = {f"{name}/{slot}": value * 0 for name, value in arrays.items() for slot in ("adam_m", "adam_v")}
+        return {**arrays, **slots, "global_step": np.array(7, np.int64)}
+
+    _rewrite(checkpoint, add_slots)
+    loaded = load_official(str(checkpoint))
+    _same(model, loaded, values_of)
+    names = loaded.load_report.skipped["optimizer state and step"]
+    assert len(names) == 2 * len(loaded.load_report.matched) + 1
+    assert f"and {len(names) - 3} more: optimizer state and step" in capsys.readouterr().err
+
+
+def test_missing_heads_are_an_error_unless_allowed(checkpoint, model, capsys):
+    _rewrite(checkpoint, lambda arrays: {name: a for name, a in arrays.items() if not name.startswith("cls/pred")})
+    with pytest.raises(InputError, match=r"missing masked_lm/.* and 2 more \(--allow_missing_heads starts them afresh"):
+        load_official(str(checkpoint))
+    loaded = load_official(str(checkpoint), allow_missing_heads=True)
+    assert len(loaded.load_report.missing) == 5
+    assert all(name.startswith("masked_lm/") for name in loaded.load_report.missing)
+    assert "missing, started afresh: masked_lm/" in capsys.readouterr().err
+
+
+def test_a_missing_encoder_is_an_error_always(checkpoint):
+    _rewrite(checkpoint, lambda arrays: {name: a for name, a in arrays.items() if "ffn_1/intermediate/d" not in name})
+    with pytest.raises(InputError, match="missing albert/encoder/block_0_0/feed_forward/intermediate/kernel"):
+        load_official(str(checkpoint), allow_missing_heads=True)
+
+
+def test_a_fine_tuned_checkpoint_leaves_its_head_out(checkpoint):
+    def fine_tune(arrays):
+        encoder = {name: value for name, value in arrays.items() if name.startswith("bert/")}
+        return {**encoder, "output_weights": np.ones((3, 24), np.float32), "output_bias": np.ones(3, np.float32)}
+
+    _rewrite(checkpoint, fine_tune)
+    report = load_official(str(checkpoint), allow_missing_heads=True).load_report
+    assert set(report.skipped["a fine-tuning head"]) == {"output_weights", "output_bias"}
+    assert report.missing and not report.unexpected
+
+
+def test_what_does_not_fit_is_one_line(checkpoint, random_model):
+    other = random_model(num_hidden_groups=2, intermediate_size=44).config
     with pytest.raises(InputError) as error:
-        load_official(str(shared / "reference/official/tiny/model.ckpt"), other)
+        load_official(str(checkpoint), other)
     message = str(error.value)
     assert "missing albert/encoder/block_1_0/attention/query_kernel" in message
-    assert "intermediate/kernel is [64, 128], the model's is [64, 96]" in message
+    assert "ffn_1/intermediate/dense/kernel is [24, 40], the model needs [24, 44]" in message
     assert "\n" not in message
+    _rewrite(checkpoint, lambda arrays: {**arrays, "bert/extra": np.zeros(1, np.float32)})
+    with pytest.raises(InputError, match="unexpected bert/extra"):
+        load_official(str(checkpoint))
 
 
-def test_hidden_act_gelu_is_the_tanh_form():
-    from albert_tf.layers.activations import get_activation
+def test_damage_and_absence_are_named(checkpoint, tmp_path):
+    with pytest.raises(InputError, match="nowhere: no such checkpoint"):
+        load_official(str(tmp_path / "nowhere"))
+    data = checkpoint / "model.ckpt-best.data-00000-of-00001"
+    whole = data.read_bytes()
+    data.write_bytes(whole[:1000])
+    with pytest.raises(InputError, match="the checkpoint is damaged"):
+        load_official(str(checkpoint))
+    data.write_bytes(whole)
+    (checkpoint / "albert_config.json").unlink()
+    with pytest.raises(InputError, match="no albert_config.json lies beside it"):
+        load_official(str(checkpoint))
 
-    x = keras.ops.convert_to_tensor([1.0])
-    assert float(get_activation("gelu")(x)[0]) == pytest.approx(0.841192, abs=1e-6)
-    assert float(get_activation("gelu_erf")(x)[0]) == pytest.approx(0.841345, abs=1e-6)
+
+def test_contradicting_values_name_the_config_file(checkpoint):
+    path = checkpoint / "albert_config.json"
+    config = json.loads(path.read_text())
+    path.write_text(json.dumps({**config, "num_attention_heads": 5}))
+    with pytest.raises(InputError, match=r"albert_config.json: .*num_attention_heads"):
+        load_official(str(checkpoint))
+    path.write_text(json.dumps({**config, "hidden_size": 48}))
+    with pytest.raises(InputError, match=r"pooler/dense/kernel is \[24, 24\], the model needs \[48, 48\]"):
+        load_official(str(checkpoint))
+
+
+def test_what_the_official_code_cannot_express_is_refused(random_model, tmp_path):
+    with pytest.raises(InputError, match="no names for `parameter_sharing` 'ffn'; only 'all' and 'none'"):
+        save_official(random_model(parameter_sharing="ffn"), str(tmp_path / "half"))
+    with pytest.raises(InputError, match="cannot have hidden_act='gelu_erf'"):
+        save_official(random_model(hidden_act="gelu_erf"), str(tmp_path / "exact"))
+    # int(15 / 22 * 22) is 14 in floating point.
+    with pytest.raises(InputError, match="22 layers in 22 groups the official code puts layer 15 into group 14"):
+        OFFICIAL.rows(AlbertConfig(vocab_size=9, num_hidden_layers=22, num_hidden_groups=22))
+    assert not list(tmp_path.iterdir())
+
+
+def test_gelu_keeps_its_meaning(random_model, tmp_path):
+    for ours in ("gelu", "gelu_new"):
+        save_official(random_model(hidden_act=ours), str(tmp_path / ours))
+        assert load_official(str(tmp_path / ours)).config.hidden_act == "gelu"
+
+
+def test_an_output_that_is_there_is_left_alone(model, checkpoint):
+    before = sorted(path.name for path in checkpoint.iterdir())
+    with pytest.raises(InputError, match="is there already"):
+        save_official(model, str(checkpoint))
+    assert sorted(path.name for path in checkpoint.iterdir()) == before

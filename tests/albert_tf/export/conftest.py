@@ -108,7 +108,12 @@ def exported(tmp_path_factory, checkpoint, export_vocabulary) -> Path:
     from albert_tf.export.saved_model import ExportSettings, export_saved_model
 
     folder = tmp_path_factory.mktemp("export") / "saved_model"
-    settings = ExportSettings(checkpoint, export_vocabulary, str(folder), max_seq_length=MAX_SEQ_LENGTH)
+    settings = ExportSettings(
+        init_checkpoint=checkpoint,
+        spm_model_file=export_vocabulary,
+        output_dir=str(folder),
+        max_seq_length=MAX_SEQ_LENGTH,
+    )
     assert export_saved_model(settings) < 1e-5
     return folder
 

@@ -81,7 +81,13 @@ def test_a_model_without_a_sentence_task_replaces_an_export_and_has_no_sop(
 
     monkeypatch.setattr(saved_model.tf.saved_model, "save", save)
     export_saved_model(
-        ExportSettings(run, export_vocabulary, f"{output_dir}/", max_seq_length=MAX_SEQ_LENGTH, overwrite=True)
+        ExportSettings(
+            init_checkpoint=run,
+            spm_model_file=export_vocabulary,
+            output_dir=f"{output_dir}/",
+            max_seq_length=MAX_SEQ_LENGTH,
+            overwrite=True,
+        )
     )
     assert set(saved) == set(serving) - {"sop", "sop_from_text"}
     assert folder_contents(tmp_path) == ["run", "saved_model"]
@@ -101,7 +107,14 @@ def test_an_export_that_fails_leaves_nothing_and_takes_nothing_away(
 
     monkeypatch.setattr(saved_model.tf.saved_model, "save", fill_the_disk)
     with pytest.raises(OSError, match=r"saved_model: cannot be written: no space left$"):
-        export_saved_model(ExportSettings(checkpoint, export_vocabulary, str(output_dir), overwrite=True))
+        export_saved_model(
+            ExportSettings(
+                init_checkpoint=checkpoint,
+                spm_model_file=export_vocabulary,
+                output_dir=str(output_dir),
+                overwrite=True,
+            )
+        )
     assert folder_contents(tmp_path) == ["saved_model"]
     assert (output_dir / "saved_model.pb").read_bytes() == before
 

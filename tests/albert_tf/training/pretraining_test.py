@@ -134,8 +134,9 @@ def test_without_a_sentence_task_its_head_is_left_as_it_was(settings):
 
 def test_a_run_starts_from_the_best_checkpoint_of_another(settings, tmp_path):
     run(settings)
-    model, vocabulary = load_pretrained(settings.output_dir)
-    assert vocabulary is None
+    pretrained = load_pretrained(settings.output_dir)
+    model = pretrained.model
+    assert pretrained.vocabulary is None
     for name, value in named_weights(model).items():
         np.testing.assert_array_equal(value.numpy(), _weights(settings.output_dir, STEPS)[name])
     second = dataclasses.replace(
@@ -177,7 +178,7 @@ def test_an_official_checkpoint_starts_a_run(shared):
 
 def test_a_loss_that_is_not_finite_stops_the_run(settings, tmp_path):
     run(dataclasses.replace(settings, num_train_steps=1))
-    model, _ = load_pretrained(settings.output_dir)
+    model = load_pretrained(settings.output_dir).model
     broken = str(tmp_path / "broken")
     os.makedirs(broken)
     weights = {name: value.numpy() for name, value in named_weights(model).items()}
@@ -234,7 +235,7 @@ def _write_manifest(path: str, sha256: str, size: int = 60, sentence_task: str =
 def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_path):
     _write_manifest(settings.input_file, "a" * 64)
     run(dataclasses.replace(settings, num_train_steps=1))
-    assert load_pretrained(settings.output_dir)[1]["sha256"] == "a" * 64
+    assert load_pretrained(settings.output_dir).vocabulary["sha256"] == "a" * 64
     other = write_records("other/train", 50)
     _write_manifest(other, "b" * 64)
     second = dataclasses.replace(settings, output_dir=str(tmp_path / "second"))

@@ -1,0 +1,59 @@
+"""Models with random weights, no two of which are alike."""
+
+import keras
+import numpy as np
+import pytest
+
+from albert_tf.config import AlbertConfig
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+
+# Sizes that no two axes share, so that a wrong transposition cannot hide.
+_SHAPE = {
+    "vocab_size": 101,
+    "embedding_size": 10,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 3,
+    "intermediate_size": 40,
+    "max_position_embeddings": 17,
+}
+
+CONFIGS = {
+    "plain": {},
+    "groups of unequal size": {"num_hidden_groups": 2},
+    "a group for every layer": {"num_hidden_groups": 3, "inner_group_num": 2},
+    "inner groups": {"inner_group_num": 2},
+    "no projection": {"embedding_size": 24},
+    "nothing shared": {"parameter_sharing": "none"},
+    "relu": {"hidden_act": "relu", "num_hidden_layers": 2},
+    "gelu_new": {"hidden_act": "gelu_new", "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1},
+}
+
+
+@pytest.fixture(scope="session")
+def random_model():
+    """A function that makes a model of a small config with random weights, biases and LayerNorms too."""
+
+    def make(**changes) -> AlbertForPretraining:
+        with keras.device("cpu"):
+            model = AlbertForPretraining(AlbertConfig(**{**_SHAPE, **changes}))
+        rng = np.random.default_rng(1)
+        for name, variable in named_weights(model).items():
+            centre = 1.0 if name.endswith("gamma") else 0.0
+            variable.assign(centre + 0.1 * rng.standard_normal(variable.shape).astype(np.float32))
+        return model
+
+    return make
+
+
+@pytest.fixture(params=list(CONFIGS.values()), ids=list(CONFIGS))
+def any_model(request, random_model) -> AlbertForPretraining:
+    """A model of each of CONFIGS."""
+    return random_model(**request.param)
+
+
+@pytest.fixture(scope="session")
+def values_of():
+    """A function that returns a model's weights as arrays by name."""
+    return lambda model: {name: variable.numpy() for name, variable in named_weights(model).items()}

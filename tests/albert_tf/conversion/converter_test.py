@@ -1,0 +1,162 @@
+"""Carrying checkpoints between albert_tf and the official format, and starting runs from foreign ones."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.converter import ConversionSettings, convert
+from albert_tf.conversion.formats import recognise
+from albert_tf.conversion.native import NATIVE
+from albert_tf.conversion.official import OFFICIAL, save_official
+from albert_tf.errors import InputError
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training.pretrained import initialise, load_pretrained
+from data_prep.vocabulary import VocabularyTraining, train
+
+VOCAB_SIZE = 101
+
+
+@pytest.fixture(scope="session")
+def vocabulary_file(tmp_path_factory):
+    """A sentencepiece model of as many pieces as the models of these tests have."""
+    folder = tmp_path_factory.mktemp("conversion_vocabulary")
+    rng = np.random.default_rng(0)
+    syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
+    words = ["".join(rng.choice(syllables, 2)) for _ in range(200)]
+    text = folder / "text.txt"
+    text.write_text("\n".join(" ".join(rng.choice(words, 8)) for _ in range(500)))
+    train(VocabularyTraining(input_file=str(text), model_prefix=str(folder / "pieces"), vocab_size=VOCAB_SIZE))
+    return str(folder / "pieces.model")
+
+
+@pytest.fixture
+def model(random_model):
+    return random_model(num_hidden_groups=2)
+
+
+@pytest.fixture
+def official(model, tmp_path):
+    save_official(model, str(tmp_path / "official"))
+    return str(tmp_path / "official")
+
+
+def test_official_to_ours_and_back_is_the_same_bits(any_model, values_of, vocabulary_file, tmp_path):
+    folders = [str(tmp_path / name) for name in ("official", "ours", "official again")]
+    save_official(any_model, folders[0], vocabulary_file)
+    convert(ConversionSettings(input=folders[0], output=folders[1], to_format="albert_tf"))
+    report = convert(ConversionSettings(input=folders[1], output=folders[2], to_format="official"))
+    assert report.format == NATIVE.title
+    assert not report.missing
+    arrays = [OFFICIAL.open(folder).arrays for folder in (folders[0], folders[2])]
+    assert set(arrays[0]) == set(arrays[1])
+    for name, value in arrays[0].items():
+        np.testing.assert_array_equal(value, arrays[1][name], err_msg=name)
+    with open(vocabulary_file, "rb") as file:
+        original = file.read()
+    assert (tmp_path / "official again/pieces.model").read_bytes() == original
+    assert OFFICIAL.open(folders[2]).vocabulary["size"] == VOCAB_SIZE
+
+
+def test_the_format_is_recognised_by_what_is_there(model, official, tmp_path):
+    NATIVE.save(model, str(tmp_path / "ours"))
+    assert recognise(official) is OFFICIAL
+    assert recognise(str(tmp_path / "ours")) is NATIVE
+    with pytest.raises(InputError, match="no checkpoint here: a checkpoint of albert_tf was expected"):
+        recognise(official, "albert_tf")
+    (tmp_path / "empty").mkdir()
+    for name in ("empty", "absent"):
+        with pytest.raises(InputError, match=f"{name}: no checkpoint here; give a run's --output_dir"):
+            recognise(str(tmp_path / name))
+
+
+def test_a_converted_checkpoint_starts_a_model(model, official, values_of, tmp_path):
+    ours = str(tmp_path / "ours")
+    convert(ConversionSettings(input=official, output=ours, to_format="albert_tf"))
+    for path in (official, ours):
+        fresh = AlbertForPretraining(model.config)
+        initialise(fresh, path)
+        for name, value in values_of(model).items():
+            np.testing.assert_array_equal(values_of(fresh)[name], value, err_msg=name)
+        assert load_pretrained(path).model.config == model.config
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"num_attention_heads": 4}, "trained with num_attention_heads=3, --albert_config_file has 4"),
+        ({"hidden_act": "gelu_erf"}, "trained with hidden_act='gelu', --albert_config_file has 'gelu_erf'"),
+    ],
+)
+def test_weights_that_would_mean_something_else_are_refused(model, official, changes, message):
+    other = AlbertForPretraining(dataclasses.replace(model.config, **changes))
+    with pytest.raises(InputError, match=message):
+        initialise(other, official)
+    initialise(AlbertForPretraining(dataclasses.replace(model.config, hidden_act="gelu_new")), official)
+
+
+def test_every_group_can_start_from_a_foreign_checkpoints_first(model, official):
+    other = AlbertForPretraining(dataclasses.replace(model.config, num_hidden_groups=3))
+    initialise(other, official, from_group0=True)
+    values = {name: variable.numpy() for name, variable in named_weights(other).items()}
+    original = named_weights(model)["albert/encoder/block_0_0/feed_forward/output/kernel"].numpy()
+    for group in range(3):
+        np.testing.assert_array_equal(values[f"albert/encoder/block_{group}_0/feed_forward/output/kernel"], original)
+    report = other.load_report
+    assert not report.missing and not report.unexpected
+    assert all("/group_1/" in name for name in report.skipped["of another group than the first"])
+
+
+def test_missing_heads_start_afresh_where_allowed(model, official, tmp_path):
+    with open(f"{official}/albert_config.json") as file:
+        config = AlbertConfig.from_dict(json.load(file))
+    arrays = {name: a for name, a in OFFICIAL.open(official).arrays.items() if name.startswith("bert/")}
+    (tmp_path / "encoder").mkdir()
+    OFFICIAL.write(str(tmp_path / "encoder"), config, arrays, None)
+    settings = ConversionSettings(input=str(tmp_path / "encoder"), output=str(tmp_path / "ours"), to_format="albert_tf")
+    with pytest.raises(InputError, match="missing masked_lm/.*--allow_missing_heads starts them afresh"):
+        convert(settings)
+    assert not (tmp_path / "ours").exists()
+    report = convert(dataclasses.replace(settings, allow_missing_heads=True))
+    assert {name.split("/")[0] for name in report.missing} == {"masked_lm", "sentence_order"}
+    fresh = AlbertForPretraining(config)
+    with pytest.raises(InputError, match="--allow_missing_heads"):
+        initialise(fresh, str(tmp_path / "encoder"))
+    before = named_weights(fresh)["masked_lm/transform/kernel"].numpy()
+    initialise(fresh, str(tmp_path / "encoder"), allow_missing_heads=True)
+    np.testing.assert_array_equal(named_weights(fresh)["masked_lm/transform/kernel"].numpy(), before)
+
+
+def test_a_vocabulary_that_is_not_the_models_is_refused(official, model, vocabulary_file, tmp_path):
+    ours = str(tmp_path / "ours")
+    convert(ConversionSettings(input=official, output=ours, to_format="albert_tf", spm_model_file=vocabulary_file))
+    assert load_pretrained(ours).vocabulary_file == f"{ours}/pieces.model"
+    other = tmp_path / "other.model"
+    other.write_bytes(b"not a vocabulary")
+    settings = ConversionSettings(
+        input=ours, output=str(tmp_path / "next"), to_format="official", spm_model_file=str(other)
+    )
+    with pytest.raises(InputError, match="other.model"):
+        convert(settings)
+    assert not (tmp_path / "next").exists()
+
+
+def test_what_a_format_cannot_hold_leaves_nothing_behind(random_model, tmp_path):
+    NATIVE.save(random_model(parameter_sharing="ffn"), str(tmp_path / "half"))
+    settings = ConversionSettings(input=str(tmp_path / "half"), output=str(tmp_path / "out"), to_format="official")
+    with pytest.raises(InputError, match="parameter_sharing"):
+        convert(settings)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["half"]
+
+
+def test_a_run_cannot_be_resumed_from_weights_alone(model, tmp_path):
+    from albert_tf.optimization.build import build_optimizer
+    from albert_tf.training.checkpoints import restore
+
+    NATIVE.save(model, str(tmp_path / "ours"))
+    optimizer = build_optimizer("lamb", 0.1)
+    with pytest.raises(InputError, match="holds weights alone"):
+        restore(str(tmp_path / "ours"), model, optimizer)
