@@ -39,6 +39,7 @@ setup(
         "google-crc32c>=1.6,<2",
         "keras>=3.13,<4",
         "numpy>=1.26",
+        "safetensors>=0.5,<1",
         "sentencepiece>=0.2.0,<0.3",
         "sentencex>=1.0.30,<2",
         "tensorboard>=2.20,<3",
@@ -51,7 +52,7 @@ setup(
         "dev": ["distributed>=2025.1", "pytest>=8,<10", "ruff>=0.17,<0.18", "matplotlib>=3.8,<4"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
-        "parity": ["jax>=0.6,<1", "transformers>=4.57,<5"],
+        "parity": ["jax>=0.6,<1", "torch==2.13.0", "transformers>=4.57,<5"],
     },
     entry_points={
         "console_scripts": [

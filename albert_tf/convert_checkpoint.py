@@ -3,7 +3,7 @@
 from absl import flags
 
 from albert_tf import command
-from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.conversion.format_names import FORMAT_NAMES, HUGGING_FACE_ARCHITECTURES
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -18,6 +18,13 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
         "spm_model_file", None, "The vocabulary (.model) to go along; left out: the one beside the checkpoint.", **fv
     )
     flags.DEFINE_bool("allow_missing_heads", False, "Start pooler and heads afresh that --input lacks.", **fv)
+    flags.DEFINE_enum(
+        "hugging_face_architecture",
+        None,
+        HUGGING_FACE_ARCHITECTURES,
+        "With --to=hugging_face: the class of transformers; left out: the whole AlbertForPreTraining.",
+        **fv,
+    )
 
 
 def _run() -> None:
@@ -35,6 +42,7 @@ def _run() -> None:
             albert_config_file=given.albert_config_file,
             spm_model_file=given.spm_model_file,
             allow_missing_heads=given.allow_missing_heads,
+            hugging_face_architecture=given.hugging_face_architecture,
         )
     )
 

@@ -72,6 +72,16 @@ FLAGS_OF = {
         "keep_accents": False,
         "normalization": "NFKD",
     },
+    "albert_tf.convert_checkpoint": {
+        "input": None,
+        "output": None,
+        "from": None,
+        "to": None,
+        "albert_config_file": None,
+        "spm_model_file": None,
+        "allow_missing_heads": False,
+        "hugging_face_architecture": None,
+    },
     "albert_tf.export_saved_model": {
         "init_checkpoint": None,
         "albert_config_file": None,

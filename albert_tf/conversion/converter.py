@@ -8,7 +8,7 @@ from absl import logging
 from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output, describe_vocabulary
-from albert_tf.conversion.formats import FORMATS
+from albert_tf.conversion.formats import output_format
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
@@ -27,6 +27,8 @@ class ConversionSettings:
         albert_config_file: None takes the config that lies with the checkpoint.
         spm_model_file: the vocabulary to go along; None takes the one that lies with the checkpoint.
         allow_missing_heads: whether weights above the encoder that `input` lacks start afresh.
+        hugging_face_architecture: one of conversion.format_names, for `to_format` hugging_face; None writes the whole
+            model.
     """
 
     input: str
@@ -36,6 +38,7 @@ class ConversionSettings:
     albert_config_file: str | None = None
     spm_model_file: str | None = None
     allow_missing_heads: bool = False
+    hugging_face_architecture: str | None = None
 
 
 def convert(settings: ConversionSettings) -> LoadReport:
@@ -50,7 +53,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
         OSError: no room, or no right to write.
     """
     check_output(settings.output)
-    target = FORMATS[settings.to_format]
+    target = output_format(settings.to_format, settings.hugging_face_architecture)
     pretrained = load_pretrained(
         settings.input, settings.albert_config_file, settings.from_format, settings.allow_missing_heads
     )

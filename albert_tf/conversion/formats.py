@@ -2,12 +2,13 @@
 
 from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
 from albert_tf.errors import InputError
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.
-FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL)}
+FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL, HUGGING_FACE)}
 assert set(FORMATS) == set(FORMAT_NAMES)
 
 
@@ -32,3 +33,20 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
         "official checkpoint (model.ckpt-best), or a folder that Hugging Face's save_pretrained or KerasHub's "
         "save_to_preset wrote"
     )
+
+
+def output_format(name: str, hugging_face_architecture: str | None = None) -> CheckpointFormat:
+    """The format to write in.
+
+    Args:
+        name: one of FORMAT_NAMES.
+        hugging_face_architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the first.
+
+    Raises:
+        InputError: an architecture with another format than Hugging Face's.
+    """
+    if hugging_face_architecture is None:
+        return FORMATS[name]
+    if name != HUGGING_FACE.name:
+        raise InputError(f"--hugging_face_architecture goes with --to={HUGGING_FACE.name}, not with --to={name}")
+    return HuggingFaceFormat(hugging_face_architecture)

@@ -1,4 +1,4 @@
-"""Models with random weights, no two of which are alike."""
+"""Models with random weights, no two of which are alike, and a vocabulary of their size."""
 
 import keras
 import numpy as np
@@ -7,6 +7,7 @@ import pytest
 from albert_tf.config import AlbertConfig
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from data_prep.vocabulary import VocabularyTraining, train
 
 # Sizes that no two axes share, so that a wrong transposition cannot hide.
 _SHAPE = {
@@ -57,3 +58,18 @@ def any_model(request, random_model) -> AlbertForPretraining:
 def values_of():
     """A function that returns a model's weights as arrays by name."""
     return lambda model: {name: variable.numpy() for name, variable in named_weights(model).items()}
+
+
+@pytest.fixture(scope="session")
+def vocabulary_file(tmp_path_factory):
+    """A sentencepiece model of as many pieces as the models of these tests have."""
+    folder = tmp_path_factory.mktemp("conversion_vocabulary")
+    rng = np.random.default_rng(0)
+    syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
+    words = ["".join(rng.choice(syllables, 2)) for _ in range(200)]
+    text = folder / "text.txt"
+    text.write_text("\n".join(" ".join(rng.choice(words, 8)) for _ in range(500)))
+    train(
+        VocabularyTraining(input_file=str(text), model_prefix=str(folder / "pieces"), vocab_size=_SHAPE["vocab_size"])
+    )
+    return str(folder / "pieces.model")

@@ -15,22 +15,8 @@ from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training.pretrained import initialise, load_pretrained
-from data_prep.vocabulary import VocabularyTraining, train
 
 VOCAB_SIZE = 101
-
-
-@pytest.fixture(scope="session")
-def vocabulary_file(tmp_path_factory):
-    """A sentencepiece model of as many pieces as the models of these tests have."""
-    folder = tmp_path_factory.mktemp("conversion_vocabulary")
-    rng = np.random.default_rng(0)
-    syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
-    words = ["".join(rng.choice(syllables, 2)) for _ in range(200)]
-    text = folder / "text.txt"
-    text.write_text("\n".join(" ".join(rng.choice(words, 8)) for _ in range(500)))
-    train(VocabularyTraining(input_file=str(text), model_prefix=str(folder / "pieces"), vocab_size=VOCAB_SIZE))
-    return str(folder / "pieces.model")
 
 
 @pytest.fixture

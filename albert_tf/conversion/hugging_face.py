@@ -1,0 +1,223 @@
+"""Folders of Hugging Face's save_pretrained: AlbertForPreTraining, AlbertForMaskedLM and AlbertModel, without torch.
+
+torch.nn.Linear stores its matrix as [units, inputs], so every kernel is transposed.
+"""
+
+import os
+import re
+
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion import hugging_face_config, hugging_face_files
+from albert_tf.conversion.checkpoint_format import (
+    CheckpointFormat,
+    StoredCheckpoint,
+    block_rows,
+    copy_file,
+    describe_vocabulary,
+    find_vocabulary,
+    set_aside,
+    stored_groups,
+)
+from albert_tf.conversion.format_names import HUGGING_FACE_ARCHITECTURES
+from albert_tf.conversion.rows import Row, TransposedRow, projection_rows
+from albert_tf.errors import InputError
+from albert_tf.files import exists
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+_VOCABULARY_NAME = "spiece.model"
+_PREFIX = "albert."
+_PARTS_OF_BARE_MODEL = ("embeddings.", "encoder.", "pooler.")
+# What an architecture has of the table.
+_TENSORS_OF = {
+    "AlbertForPreTraining": r"",
+    "AlbertForMaskedLM": r"^(albert\.(?!pooler\.)|predictions\.)",
+    "AlbertModel": r"^albert\.",
+}
+_SKIPPED = {
+    "positions and segments, counted anew": r"(^|\.)embeddings\.(position_ids|token_type_ids)$",
+    "a fine-tuning head": r"^(classifier|qa_outputs)\.",
+}
+_DEFAULT_SPECIAL_IDS = (0, 2, 3)
+
+
+def _dense(ours: str, theirs: str) -> list[Row]:
+    return [TransposedRow(f"{ours}kernel", f"{theirs}.weight"), Row(f"{ours}bias", f"{theirs}.bias")]
+
+
+def _norm(ours: str, theirs: str) -> list[Row]:
+    return [Row(f"{ours}/gamma", f"{theirs}.weight"), Row(f"{ours}/beta", f"{theirs}.bias")]
+
+
+_TABLE = [
+    # transformers stores the matrix before the softmax, which is the embeddings', in some versions once more.
+    Row(
+        "albert/embeddings/word_embeddings",
+        "albert.embeddings.word_embeddings.weight",
+        aliases=("predictions.decoder.weight",),
+    ),
+    Row("albert/embeddings/token_type_embeddings", "albert.embeddings.token_type_embeddings.weight"),
+    Row("albert/embeddings/position_embeddings", "albert.embeddings.position_embeddings.weight"),
+    *_norm("albert/embeddings/layer_norm", "albert.embeddings.LayerNorm"),
+    *_dense("albert/pooler/", "albert.pooler"),
+    *_dense("masked_lm/transform/", "predictions.dense"),
+    *_norm("masked_lm/layer_norm", "predictions.LayerNorm"),
+    Row("masked_lm/output_bias", "predictions.bias", aliases=("predictions.decoder.bias",)),
+    *_dense("sentence_order/classifier/", "sop_classifier.classifier"),
+]
+
+_PROJECTION = "albert.encoder.embedding_hidden_mapping_in"
+_PROJECTION_TABLE = _dense("albert/encoder/embedding_hidden_mapping_in/", _PROJECTION)
+
+
+def _block(ours: str, group: int, inner: int) -> list[Row]:
+    theirs = f"albert.encoder.albert_layer_groups.{group}.albert_layers.{inner}."
+    return [
+        *(
+            row
+            for part in ("query", "key", "value")
+            for row in _dense(f"{ours}attention/{part}_", f"{theirs}attention.{part}")
+        ),
+        *_dense(f"{ours}attention/output/", f"{theirs}attention.dense"),
+        *_norm(f"{ours}attention/layer_norm", f"{theirs}attention.LayerNorm"),
+        *_dense(f"{ours}feed_forward/intermediate/", f"{theirs}ffn"),
+        *_dense(f"{ours}feed_forward/output/", f"{theirs}ffn_output"),
+        *_norm(f"{ours}feed_forward/layer_norm", f"{theirs}full_layer_layer_norm"),
+    ]
+
+
+class HuggingFaceFormat(CheckpointFormat):
+    """Folders with config.json and model.safetensors, or pytorch_model.bin; either of them whole or in shards."""
+
+    name = "hugging_face"
+    title = "a Hugging Face checkpoint"
+
+    def __init__(self, architecture: str = "AlbertForPreTraining"):
+        """Chooses what is written; every architecture is read.
+
+        Args:
+            architecture: one of HUGGING_FACE_ARCHITECTURES.
+
+        Raises:
+            InputError: it is none of them.
+        """
+        if architecture not in _TENSORS_OF:
+            raise InputError(
+                f"the architecture must be one of {', '.join(HUGGING_FACE_ARCHITECTURES)}. Received {architecture!r}."
+            )
+        self.architecture = architecture
+
+    def recognise(self, path):
+        """Whether the path is a folder with weights, a file of them, or the index of their shards."""
+        return hugging_face_files.find_weights(path) is not None
+
+    def open(self, path, config_file=None):
+        """Reads the tensors; those of a bare AlbertModel get the names they have inside the other models."""
+        weights_file = hugging_face_files.find_weights(path)
+        folder = os.path.dirname(weights_file)
+        config = _find_config(folder, config_file)
+        arrays, skipped = set_aside(hugging_face_files.read_weights(weights_file), _SKIPPED)
+        if not any(name.startswith(_PREFIX) for name in arrays):
+            arrays = {
+                _PREFIX + name if name.startswith(_PARTS_OF_BARE_MODEL) else name: array
+                for name, array in arrays.items()
+            }
+        vocabulary_file = os.path.join(folder, _VOCABULARY_NAME)
+        if not exists(vocabulary_file):
+            vocabulary_file = find_vocabulary(folder)
+        hugging_face_config.warn_of_cleaning(folder)
+        return StoredCheckpoint(
+            source=path,
+            config=config,
+            arrays=arrays,
+            skipped=skipped,
+            vocabulary_file=vocabulary_file,
+            vocabulary=describe_vocabulary(vocabulary_file) if vocabulary_file else None,
+        )
+
+    def rows(self, config, names=()):
+        """The names of AlbertForPreTraining, which has a projection from embeddings to hidden units even if E = H."""
+        _check_grouping(config, stored_groups(config, self.title))
+        if config.embedding_size == config.hidden_size:
+            projection = projection_rows(f"{_PROJECTION}.weight", f"{_PROJECTION}.bias", config.hidden_size)
+        else:
+            projection = _PROJECTION_TABLE
+        return [*_TABLE, *projection, *block_rows(config, self.title, _block)]
+
+    def write(self, folder, config, arrays, vocabulary_file):
+        """Writes model.safetensors, config.json and, with a vocabulary, spiece.model and tokenizer_config.json."""
+        special_ids = _DEFAULT_SPECIAL_IDS
+        if vocabulary_file is not None:
+            tokenizer = AlbertTokenizer(vocabulary_file)
+            special_ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
+            copy_file(vocabulary_file, os.path.join(folder, _VOCABULARY_NAME))
+            hugging_face_config.write_tokenizer_config(folder, config.max_position_embeddings)
+        hugging_face_config.write_config(folder, config, self.architecture, self.title, special_ids)
+        kept = {name: array for name, array in arrays.items() if re.search(_TENSORS_OF[self.architecture], name)}
+        if self.architecture == "AlbertModel":
+            kept = {name.removeprefix(_PREFIX): array for name, array in kept.items()}
+        hugging_face_files.write_safetensors(os.path.join(folder, hugging_face_files.WEIGHTS_NAME), kept)
+
+
+HUGGING_FACE = HuggingFaceFormat()
+
+
+def load_hugging_face(
+    path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False
+) -> AlbertForPretraining:
+    """Reads what transformers' save_pretrained wrote into a new model, and prints what was found.
+
+    Args:
+        path: the folder, or a .safetensors or .bin file in it (.bin needs torch).
+        config: of the model; None reads config.json beside the weights.
+        allow_missing_heads: whether pooler and heads that AlbertModel, AlbertForMaskedLM or a fine-tuned model lack
+            start afresh.
+
+    Returns:
+        the model; its `load_report` says what was matched, missing and left out.
+
+    Raises:
+        InputError: no such checkpoint, a damaged one, a model of another kind, or tensors missing, left over or of
+            another shape.
+    """
+    return HUGGING_FACE.load(path, config, allow_missing_heads)
+
+
+def save_hugging_face(
+    model: AlbertForPretraining,
+    folder: str,
+    vocabulary_file: str | None = None,
+    architecture: str = "AlbertForPreTraining",
+) -> None:
+    """Writes a model as transformers' save_pretrained would, for its from_pretrained to read.
+
+    Args:
+        model: any AlbertForPretraining but one whose layers share attention or feed-forward parameters alone.
+        folder: to make; absent or empty.
+        vocabulary_file: the sentencepiece model, to go along, so that AlbertTokenizer.from_pretrained works as well.
+        architecture: "AlbertForPreTraining", "AlbertForMaskedLM" (no pooler, no sentence-order head) or
+            "AlbertModel" (no heads).
+
+    Raises:
+        InputError: transformers has no place for the model, no such architecture, or the folder holds something.
+    """
+    HuggingFaceFormat(architecture).save(model, folder, vocabulary_file)
+
+
+def _find_config(folder: str, config_file: str | None) -> AlbertConfig | None:
+    if config_file:
+        return AlbertConfig.from_json_file(config_file)
+    path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
+    return hugging_face_config.read_config(path) if exists(path) else None
+
+
+def _check_grouping(config: AlbertConfig, groups: int) -> None:
+    """Raises InputError where transformers' rounding puts a layer into another group than intended."""
+    layers = config.num_hidden_layers
+    for layer in range(layers):
+        theirs, ours = int(layer / (layers / groups)), layer * groups // layers
+        if theirs != ours:
+            raise InputError(
+                f"with {layers} layers in {groups} groups transformers puts layer {layer} into group {theirs} by a "
+                f"rounding error, this one into group {ours}: such a model does not cross over"
+            )
