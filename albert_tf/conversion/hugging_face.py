@@ -6,6 +6,8 @@ torch.nn.Linear stores its matrix as [units, inputs], so every kernel is transpo
 import os
 import re
 
+from absl import logging
+
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion import hugging_face_config, hugging_face_files
 from albert_tf.conversion.checkpoint_format import (
@@ -146,6 +148,12 @@ class HuggingFaceFormat(CheckpointFormat):
 
     def write(self, folder, config, arrays, vocabulary_file):
         """Writes model.safetensors, config.json and, with a vocabulary, spiece.model and tokenizer_config.json."""
+        layers_of_group = config.num_hidden_layers // stored_groups(config, self.title)
+        if config.inner_group_num > layers_of_group:
+            logging.warning(
+                "transformers 4 fails to run inner_group_num=%d in groups of %d layers, transformers 5 runs it",
+                *(config.inner_group_num, layers_of_group),
+            )
         special_ids = _DEFAULT_SPECIAL_IDS
         if vocabulary_file is not None:
             tokenizer = AlbertTokenizer(vocabulary_file)
