@@ -37,6 +37,7 @@ setup(
     install_requires=[
         "absl-py>=2.1",
         "google-crc32c>=1.6,<2",
+        "h5py>=3.11,<4",
         "keras>=3.13,<4",
         "numpy>=1.26",
         "safetensors>=0.5,<1",
@@ -52,7 +53,7 @@ setup(
         "dev": ["distributed>=2025.1", "pytest>=8,<10", "ruff>=0.17,<0.18", "matplotlib>=3.8,<4"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
-        "parity": ["jax>=0.6,<1", "torch==2.13.0", "transformers>=4.57,<5"],
+        "parity": ["jax>=0.6,<1", "keras-hub>=0.32,<0.33", "torch==2.13.0", "transformers>=4.57,<5"],
     },
     entry_points={
         "console_scripts": [

@@ -1,6 +1,6 @@
 """The formats' names, for flags: they are known before anything heavy is imported."""
 
-FORMAT_NAMES = ["albert_tf", "official", "hugging_face"]
+FORMAT_NAMES = ["albert_tf", "official", "hugging_face", "keras_hub"]
 
 # Classes of transformers that a checkpoint can be written for; the first one holds the whole model.
 HUGGING_FACE_ARCHITECTURES = ["AlbertForPreTraining", "AlbertForMaskedLM", "AlbertModel"]

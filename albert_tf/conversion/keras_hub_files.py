@@ -1,0 +1,122 @@
+"""The files of a KerasHub preset, with h5py and json alone: Keras 3 weights in HDF5, objects described in JSON."""
+
+import io
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+import tensorflow as tf
+
+from albert_tf import files
+from albert_tf.errors import InputError
+
+WEIGHTS_NAME = "model.weights.h5"
+SHARD_INDEX_NAME = "model.weights.json"
+WEIGHTS_SUFFIX = ".weights.h5"
+CONFIG_NAME = "config.json"
+
+
+def read_json(path: str) -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        InputError: not JSON, or not an object.
+    """
+    with files.open_binary(path) as file:
+        contents = file.read()
+    try:
+        values = json.loads(contents)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: must be a JSON object; this is a {type(values).__name__}")
+    return values
+
+
+def write_json(path: str, values: Mapping[str, Any]) -> None:
+    """Writes an object as Keras lays it out."""
+    with files.replace_file(path) as file:
+        file.write(json.dumps(values, indent=4).encode())
+
+
+def serialized(class_name: str, **config) -> dict[str, Any]:
+    """What keras.saving.serialize_keras_object makes of an object of keras_hub.models.
+
+    Args:
+        class_name: "AlbertBackbone".
+        config: what its get_config returns but the name; what is left out takes the default of the class.
+    """
+    # AlbertMaskedLMPreprocessor is albert_masked_lm_preprocessor.
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", class_name).lower()
+    return {
+        "module": f"keras_hub.src.models.albert.{name}",
+        "class_name": class_name,
+        "config": {"name": name, **config},
+        "registered_name": f"keras_hub>{class_name}",
+    }
+
+
+def read_weights(path: str) -> dict[str, np.ndarray]:
+    """The datasets of a Keras weights file by path, "layers/dense/vars/0".
+
+    Raises:
+        InputError: damaged, or no HDF5 file.
+        OSError: it cannot be read.
+    """
+    with files.open_binary(path) as file:
+        contents = file.read()
+    found: dict[str, np.ndarray] = {}
+
+    def visit(name, item):
+        if isinstance(item, h5py.Dataset):
+            # Keras 2.13 called the layers of a functional model otherwise.
+            found[name.replace("_layer_checkpoint_dependencies", "layers")] = _read_dataset(item)
+
+    try:
+        with h5py.File(io.BytesIO(contents), "r") as file:
+            file.visititems(visit)
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        reason = str(error).strip("'\"").partition("\n")[0]
+        raise InputError(f"{path}: damaged, or not a Keras weights file: {reason}") from None
+    return found
+
+
+def _read_dataset(dataset: h5py.Dataset) -> np.ndarray:
+    if dataset.external or dataset.is_virtual:
+        raise ValueError(f"{dataset.name} lies in another file")
+    array = np.asarray(dataset)
+    # HDF5 has no bfloat16: Keras stores the bits, and says in an attribute what they are.
+    return array.view(tf.bfloat16.as_numpy_dtype) if dataset.attrs.get("dtype") == "bfloat16" else array
+
+
+def read_sharded_weights(path: str) -> dict[str, np.ndarray]:
+    """The datasets of all the files that a model.weights.json lists.
+
+    Raises:
+        InputError: one of them is missing or damaged, or the list is.
+    """
+    weight_map = read_json(path).get("weight_map")
+    if not isinstance(weight_map, dict):
+        raise InputError(f"{path}: has no `weight_map`, the list of the weights' files")
+    entries = [entry if isinstance(entry, list) else [entry] for entry in weight_map.values()]
+    found: dict[str, np.ndarray] = {}
+    for name in sorted({str(name) for entry in entries for name in entry}):
+        shard = os.path.join(os.path.dirname(path), name)
+        if not files.exists(shard):
+            raise InputError(f"{path}: lists {name}, which is missing")
+        found |= read_weights(shard)
+    return found
+
+
+def write_weights(path: str, arrays: Mapping[str, np.ndarray]) -> None:
+    """Writes a weights file as Keras reads it; the same arrays make the same bytes."""
+    contents = io.BytesIO()
+    with h5py.File(contents, "w") as file:
+        for name, array in arrays.items():
+            file.create_dataset(name, data=array, track_times=False)
+    with files.replace_file(path) as file:
+        file.write(contents.getbuffer())
