@@ -40,6 +40,9 @@ _SKIPPED = {
     "positions and segments, counted anew": r"(^|\.)embeddings\.(position_ids|token_type_ids)$",
     "a fine-tuning head": r"^(classifier|qa_outputs)\.",
 }
+_BIAS, _DECODER_BIAS = "predictions.bias", "predictions.decoder.bias"
+# These versions added both; from 2.4 on they are one, and such a file's zeros take the place of what was trained.
+_UNTIED_BIAS = "zeros of transformers 2.2 or 2.3, which added predictions.bias to them"
 _DEFAULT_SPECIAL_IDS = (0, 2, 3)
 
 
@@ -64,7 +67,7 @@ _TABLE = [
     *_dense("albert/pooler/", "albert.pooler"),
     *_dense("masked_lm/transform/", "predictions.dense"),
     *_norm("masked_lm/layer_norm", "predictions.LayerNorm"),
-    Row("masked_lm/output_bias", "predictions.bias", aliases=("predictions.decoder.bias",)),
+    Row("masked_lm/output_bias", _BIAS, aliases=(_DECODER_BIAS,)),
     *_dense("sentence_order/classifier/", "sop_classifier.classifier"),
 ]
 
@@ -119,6 +122,9 @@ class HuggingFaceFormat(CheckpointFormat):
         folder = os.path.dirname(weights_file)
         config = _find_config(folder, config_file)
         arrays, skipped = set_aside(hugging_face_files.read_weights(weights_file), _SKIPPED)
+        if {_BIAS, _DECODER_BIAS} <= set(arrays) and arrays[_BIAS].any() and not arrays[_DECODER_BIAS].any():
+            del arrays[_DECODER_BIAS]
+            skipped[_UNTIED_BIAS] = (_DECODER_BIAS,)
         if not any(name.startswith(_PREFIX) for name in arrays):
             arrays = {
                 _PREFIX + name if name.startswith(_PARTS_OF_BARE_MODEL) else name: array
