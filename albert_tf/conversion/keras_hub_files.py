@@ -116,6 +116,8 @@ def write_weights(path: str, arrays: Mapping[str, np.ndarray]) -> None:
     """Writes a weights file as Keras reads it; the same arrays make the same bytes."""
     contents = io.BytesIO()
     with h5py.File(contents, "w") as file:
+        # The model's own variables: none, but Keras 3.3 looks for the group.
+        file.require_group("vars")
         for name, array in arrays.items():
             file.create_dataset(name, data=array, track_times=False)
     with files.replace_file(path) as file:

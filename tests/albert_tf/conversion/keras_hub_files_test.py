@@ -45,6 +45,8 @@ def test_arrays_come_back_and_make_the_same_bytes(tmp_path):
         write_weights(str(tmp_path / name), ARRAYS)
     _assert_same(read_weights(str(tmp_path / "first")), ARRAYS)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    with h5py.File(tmp_path / "first") as file:
+        assert list(file["vars"]) == []
 
 
 def test_bfloat16_is_two_bytes_and_an_attribute(tmp_path):
