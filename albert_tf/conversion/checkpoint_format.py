@@ -240,7 +240,7 @@ def describe_vocabulary(path: str) -> dict[str, Any]:
 
 def find_vocabulary(folder: str) -> str | None:
     """The sentencepiece model that lies in a folder, if there is just one."""
-    found = [name for name in files.list_folder(folder) if name.endswith(".model")]
+    found = [name for name in files.list_folder(folder) if name.endswith((".model", ".spm"))]
     return os.path.join(folder, found[0]) if len(found) == 1 else None
 
 
