@@ -11,7 +11,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 2
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
-	@echo "make parity     compare with Hugging Face transformers"
+	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make bench      time training steps and the input pipeline, a JSON line each"
 	@echo "make lint       ruff; format: let ruff mend what it can"
 	@echo "make clean      remove .venv, caches and demo_output"

@@ -6,10 +6,12 @@ tf.io.gfile, which is imported only then.
 
 import contextlib
 import glob
+import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from albert_tf.errors import InputError
 
@@ -83,6 +85,30 @@ def open_binary(path: str):
     return _gfile().GFile(path, "rb") if is_remote(path) else Path(path).open("rb")
 
 
+def read_json(path: str) -> dict[str, Any]:
+    """Reads a JSON object.
+
+    Raises:
+        InputError: not JSON, or not an object.
+        OSError: no such file, or no right to read it.
+    """
+    with open_binary(path) as file:
+        contents = file.read()
+    try:
+        values = json.loads(contents)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: a JSON object was expected; this is a {type(values).__name__}")
+    return values
+
+
+def write_json(path: str, values: Mapping[str, Any], sort_keys: bool = False) -> None:
+    """Writes a JSON object; the file appears whole or not at all."""
+    with replace_file(path) as file:
+        file.write((json.dumps(values, indent=2, sort_keys=sort_keys, ensure_ascii=False) + "\n").encode())
+
+
 @contextlib.contextmanager
 def replace_file(path: str) -> Iterator:
     """Writes a file as a whole or not at all: a temporary name beside it, fsync, rename.
@@ -129,35 +155,55 @@ def replace_folder(path: str) -> Iterator[str]:
     """Makes a folder as a whole or not at all, like replace_file.
 
     Args:
-        path: where it is to appear. A folder that is there already is replaced.
+        path: where it is to appear. A folder that is there already is replaced. On a remote file system the files
+            move one by one, since not every one can rename folders.
 
     Yields:
         A temporary folder beside it. An exception inside the block removes it, and leaves `path` as it was.
     """
-    path = path.rstrip("/")
-    parent, name = os.path.split(path)
-    temporary, old = (os.path.join(parent, f".{name}.{os.getpid()}.{suffix}") for suffix in ("tmp", "old"))
-    rename, remove = (_gfile().rename, _gfile().rmtree) if is_remote(path) else (os.rename, shutil.rmtree)
+    parent, name = os.path.split(path.rstrip("/"))
+    path = os.path.join(parent, name)
+    temporary = os.path.join(parent, f".{name}.{os.getpid()}.tmp")
     make_folder(temporary)
     try:
         yield temporary
-        if not is_remote(path):
+        if is_remote(path):
+            _move_remote_folder(temporary, path)
+        else:
             _flush(temporary)
-        had_old = exists(path)
-        if had_old:
-            rename(path, old)
-        try:
-            rename(temporary, path)
-        except BaseException:
-            if had_old:
-                rename(old, path)
-            raise
-        if had_old:
-            remove(old)
+            _swap_folders(temporary, path)
     except BaseException:
         if exists(temporary):
-            remove(temporary)
+            (_gfile().rmtree if is_remote(path) else shutil.rmtree)(temporary)
         raise
+
+
+def _swap_folders(new: str, path: str) -> None:
+    """Gives the new folder its name; what was there before is back if that fails, and else gone."""
+    old = f"{new}.old"
+    had_old = exists(path)
+    if had_old:
+        os.rename(path, old)
+    try:
+        os.rename(new, path)
+    except BaseException:
+        if had_old:
+            os.rename(old, path)
+        raise
+    if had_old:
+        shutil.rmtree(old)
+
+
+def _move_remote_folder(source: str, target: str) -> None:
+    gfile = _gfile()
+    if gfile.exists(target):
+        gfile.rmtree(target)
+    for root, _, names in list(gfile.walk(source)):
+        for name in names:
+            moved = os.path.join(target, os.path.relpath(os.path.join(root, name), source))
+            gfile.makedirs(os.path.dirname(moved))
+            gfile.rename(os.path.join(root, name), moved, overwrite=True)
+    gfile.rmtree(source)
 
 
 def _flush(folder: str) -> None:

@@ -10,7 +10,6 @@ from absl import logging
 from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import stored_groups
-from albert_tf.conversion.hugging_face_files import read_json
 from albert_tf.errors import InputError
 
 CONFIG_NAME = "config.json"
@@ -57,7 +56,7 @@ def read_config(path: str) -> AlbertConfig:
     Raises:
         InputError: it is of no ALBERT, asks for what our model does not compute, or breaks a rule of AlbertConfig.
     """
-    values = read_json(path)
+    values = files.read_json(path)
     model_type = values.get("model_type", "albert" if "embedding_size" in values else None)
     if model_type != "albert":
         what = "says no `model_type`" if model_type is None else f"is of a model of type {model_type!r}"
@@ -102,7 +101,7 @@ def write_config(
         "num_hidden_groups": stored_groups(config, format_title),
     }
     values |= dict(zip(("pad_token_id", "bos_token_id", "eos_token_id"), special_ids, strict=True))
-    _write_json(os.path.join(folder, CONFIG_NAME), values)
+    files.write_json(os.path.join(folder, CONFIG_NAME), values, sort_keys=True)
 
 
 def write_tokenizer_config(folder: str, max_length: int) -> None:
@@ -112,7 +111,11 @@ def write_tokenizer_config(folder: str, max_length: int) -> None:
         folder: exists.
         max_length: longest sequence the model takes, in pieces.
     """
-    _write_json(os.path.join(folder, _TOKENIZER_CONFIG_NAME), _TOKENIZER_CONFIG | {"model_max_length": max_length})
+    files.write_json(
+        os.path.join(folder, _TOKENIZER_CONFIG_NAME),
+        _TOKENIZER_CONFIG | {"model_max_length": max_length},
+        sort_keys=True,
+    )
 
 
 def warn_of_cleaning(folder: str) -> None:
@@ -124,7 +127,7 @@ def warn_of_cleaning(folder: str) -> None:
     path = os.path.join(folder, _TOKENIZER_CONFIG_NAME)
     if not files.exists(path):
         return
-    values = read_json(path)
+    values = files.read_json(path)
     flags = ["--nodo_lower_case"] if values.get("do_lower_case", True) is False else []
     flags += ["--keep_accents"] if values.get("keep_accents") else []
     if flags:
@@ -138,8 +141,3 @@ def _find_misspelt(path: str, values: dict[str, Any]) -> None:
         close = difflib.get_close_matches(key, missing, n=1, cutoff=0.85) if key not in _SHAPE_KEYS else []
         if close:
             raise InputError(f"{path}: unknown key {key!r}; did you mean {close[0]!r}, which is not there?")
-
-
-def _write_json(path: str, values: dict[str, Any]) -> None:
-    with files.replace_file(path) as file:
-        file.write((json.dumps(values, indent=2, sort_keys=True) + "\n").encode())

@@ -5,11 +5,9 @@ with weights_only, which runs no code from the file.
 """
 
 import io
-import json
 import os
 import pickle
 import re
-from typing import Any
 
 import numpy as np
 import safetensors
@@ -95,25 +93,8 @@ def write_safetensors(path: str, arrays: dict[str, np.ndarray]) -> None:
         file.write(safetensors.numpy.save(contiguous, metadata={"format": "pt"}))
 
 
-def read_json(path: str) -> dict[str, Any]:
-    """Reads a JSON object.
-
-    Raises:
-        InputError: it is none.
-    """
-    with files.open_binary(path) as file:
-        contents = file.read()
-    try:
-        values = json.loads(contents)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON: {error}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: a JSON object was expected; this is a {type(values).__name__}")
-    return values
-
-
 def _read_shards(index_path: str) -> dict[str, np.ndarray]:
-    shard_of = read_json(index_path).get("weight_map")
+    shard_of = files.read_json(index_path).get("weight_map")
     if not isinstance(shard_of, dict) or not all(isinstance(shard, str) for shard in shard_of.values()):
         raise InputError(f"{index_path}: no `weight_map` from names of tensors to files")
     folder, arrays = os.path.dirname(index_path), {}

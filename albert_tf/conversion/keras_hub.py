@@ -30,7 +30,6 @@ from albert_tf.conversion.keras_hub_files import (
     read_sharded_weights,
     read_weights,
     serialized,
-    write_json,
     write_weights,
 )
 from albert_tf.conversion.rows import HeadsRow, Row, projection_rows
@@ -169,11 +168,11 @@ class KerasHubFormat(CheckpointFormat):
                 config_file="preprocessor.json",
                 sequence_length=config.max_position_embeddings,
             )
-            write_json(os.path.join(folder, "tokenizer.json"), tokenizer)
-            write_json(os.path.join(folder, "preprocessor.json"), preprocessor)
-        write_json(os.path.join(folder, CONFIG_NAME), backbone)
-        write_json(os.path.join(folder, "metadata.json"), metadata)
-        write_json(
+            files.write_json(os.path.join(folder, "tokenizer.json"), tokenizer)
+            files.write_json(os.path.join(folder, "preprocessor.json"), preprocessor)
+        files.write_json(os.path.join(folder, CONFIG_NAME), backbone)
+        files.write_json(os.path.join(folder, "metadata.json"), metadata)
+        files.write_json(
             os.path.join(folder, "task.json"),
             serialized("AlbertMaskedLM", backbone=backbone, preprocessor=preprocessor),
         )

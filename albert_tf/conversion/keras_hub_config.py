@@ -4,9 +4,9 @@ from typing import Any
 
 from absl import logging
 
+from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import stored_groups
-from albert_tf.conversion.keras_hub_files import read_json
 from albert_tf.errors import InputError
 
 TITLE = "a KerasHub preset"
@@ -49,7 +49,7 @@ def read_config(path: str) -> AlbertConfig:
     Raises:
         InputError: another backbone's config, keys missing or unknown, or values that a rule forbids.
     """
-    values = read_json(path)
+    values = files.read_json(path)
     name, theirs = values.get("registered_name"), values.get("config")
     if str(name).rpartition(">")[2] != "AlbertBackbone" or not isinstance(theirs, dict):
         raise InputError(f"{path}: describes {name!r}; only KerasHub's AlbertBackbone has a place here")

@@ -1,7 +1,6 @@
 """The files of a KerasHub preset, with h5py and json alone: Keras 3 weights in HDF5, objects described in JSON."""
 
 import io
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -18,29 +17,6 @@ WEIGHTS_NAME = "model.weights.h5"
 SHARD_INDEX_NAME = "model.weights.json"
 WEIGHTS_SUFFIX = ".weights.h5"
 CONFIG_NAME = "config.json"
-
-
-def read_json(path: str) -> dict[str, Any]:
-    """The object in a JSON file.
-
-    Raises:
-        InputError: not JSON, or not an object.
-    """
-    with files.open_binary(path) as file:
-        contents = file.read()
-    try:
-        values = json.loads(contents)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not JSON: {error}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: must be a JSON object; this is a {type(values).__name__}")
-    return values
-
-
-def write_json(path: str, values: Mapping[str, Any]) -> None:
-    """Writes an object as Keras lays it out."""
-    with files.replace_file(path) as file:
-        file.write(json.dumps(values, indent=4).encode())
 
 
 def serialized(class_name: str, **config) -> dict[str, Any]:
@@ -99,7 +75,7 @@ def read_sharded_weights(path: str) -> dict[str, np.ndarray]:
     Raises:
         InputError: one of them is missing or damaged, or the list is.
     """
-    weight_map = read_json(path).get("weight_map")
+    weight_map = files.read_json(path).get("weight_map")
     if not isinstance(weight_map, dict):
         raise InputError(f"{path}: has no `weight_map`, the list of the weights' files")
     entries = [entry if isinstance(entry, list) else [entry] for entry in weight_map.values()]

@@ -2,9 +2,10 @@
 
 import pytest
 
+from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.keras_hub_config import backbone_config, check_activation, read_config
-from albert_tf.conversion.keras_hub_files import serialized, write_json
+from albert_tf.conversion.keras_hub_files import serialized
 from albert_tf.errors import InputError
 
 OURS = AlbertConfig(
@@ -43,7 +44,7 @@ def _changed(**changes) -> AlbertConfig:
 def _read(tmp_path, changes, registered_name="keras_hub>AlbertBackbone"):
     values = {key: value for key, value in (THEIRS | changes).items() if value is not None}
     path = tmp_path / "config.json"
-    write_json(str(path), serialized("AlbertBackbone", **values) | {"registered_name": registered_name})
+    files.write_json(str(path), serialized("AlbertBackbone", **values) | {"registered_name": registered_name})
     return read_config(str(path))
 
 

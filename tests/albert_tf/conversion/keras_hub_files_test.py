@@ -6,12 +6,11 @@ import h5py
 import numpy as np
 import pytest
 
+from albert_tf import files
 from albert_tf.conversion.keras_hub_files import (
-    read_json,
     read_sharded_weights,
     read_weights,
     serialized,
-    write_json,
     write_weights,
 )
 from albert_tf.errors import InputError
@@ -86,12 +85,12 @@ def test_shards_are_put_together(tmp_path):
     # As Keras writes it: the shard of a layer, or a list if they are several.
     weight_map = {"/layers/dense/vars": shards, "/layers/dense_1/vars": shards[0], "/optimizer/vars": shards[1]}
     index = tmp_path / "model.weights.json"
-    write_json(str(index), {"metadata": {"total_size": 36}, "weight_map": weight_map})
+    files.write_json(str(index), {"metadata": {"total_size": 36}, "weight_map": weight_map})
     _assert_same(read_sharded_weights(str(index)), ARRAYS)
 
     (tmp_path / shards[1]).unlink()
     assert _refusal(read_sharded_weights, index) == f"lists {shards[1]}, which is missing"
-    write_json(str(index), {})
+    files.write_json(str(index), {})
     assert _refusal(read_sharded_weights, index).startswith("has no `weight_map`")
 
 
@@ -100,10 +99,10 @@ def test_json_that_is_none_is_named(tmp_path):
     for contents, message in (
         (b"{", "not JSON: "),
         (b"\xff", "not JSON: "),
-        (b"[]", "must be a JSON object; this is a list"),
+        (b"[]", "a JSON object was expected; this is a list"),
     ):
         path.write_bytes(contents)
-        assert _refusal(read_json, path).startswith(message)
+        assert _refusal(files.read_json, path).startswith(message)
 
 
 def test_objects_are_described_as_keras_does():

@@ -40,7 +40,7 @@ def folder_contents(folder):
 def test_a_moved_export_works_where_only_tensorflow_and_its_text_operations_are_known(exported, serving, tmp_path):
     expected = serving["mlm_from_text"](text=tf.constant(["babe [MASK] dika", "[MASK]"]))
     moved = tmp_path / "elsewhere" / "model"
-    shutil.copytree(exported, moved, ignore=shutil.ignore_patterns("assets.extra"))
+    shutil.copytree(exported, moved, ignore=shutil.ignore_patterns("assets.extra"), dirs_exist_ok=True)
     result = subprocess.run(
         [sys.executable, "-c", _STAND_ALONE, str(moved)], capture_output=True, text=True, cwd=tmp_path, check=True
     )
@@ -77,7 +77,7 @@ def test_a_model_without_a_sentence_task_replaces_an_export_and_has_no_sop(
 
     def save(module, folder, signatures):  # tracing takes seconds, so an earlier result stands in for this one
         saved.extend(signatures)
-        shutil.copytree(exported, folder, ignore=shutil.ignore_patterns("assets.extra"))
+        shutil.copytree(exported, folder, ignore=shutil.ignore_patterns("assets.extra"), dirs_exist_ok=True)
 
     monkeypatch.setattr(saved_model.tf.saved_model, "save", save)
     export_saved_model(
@@ -102,7 +102,7 @@ def test_an_export_that_fails_leaves_nothing_and_takes_nothing_away(
     before = (output_dir / "saved_model.pb").read_bytes()
 
     def fill_the_disk(module, folder, signatures):
-        os.makedirs(folder)
+        os.makedirs(folder, exist_ok=True)
         raise tf.errors.ResourceExhaustedError(None, None, "{{node S}} no space left [Op:S]\non device")
 
     monkeypatch.setattr(saved_model.tf.saved_model, "save", fill_the_disk)
