@@ -44,6 +44,27 @@ class StoredCheckpoint:
     vocabulary: dict[str, Any] | None = None
     sentence_task: str = "sop"
 
+    @classmethod
+    def of_elsewhere(
+        cls,
+        source: str,
+        config: AlbertConfig | None,
+        arrays: Mapping[str, np.ndarray],
+        skipped: dict[str, tuple[str, ...]],
+        vocabulary_file: str | None,
+    ) -> "StoredCheckpoint":
+        """A checkpoint of other code, of whose vocabulary is known what the file beside it says.
+
+        Args:
+            source: its path.
+            config: of its model, in our terms, or None.
+            arrays: the stored tensors.
+            skipped: why -> names of tensors that are no weights.
+            vocabulary_file: the sentencepiece model that lies with it, or None.
+        """
+        vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
+        return cls(source, config, arrays, skipped, vocabulary_file, vocabulary)
+
 
 class CheckpointFormat(abc.ABC):
     """One format, read and written by one table.

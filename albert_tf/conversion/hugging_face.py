@@ -15,7 +15,6 @@ from albert_tf.conversion.checkpoint_format import (
     StoredCheckpoint,
     block_rows,
     copy_file,
-    describe_vocabulary,
     find_vocabulary,
     set_aside,
     stored_groups,
@@ -134,14 +133,7 @@ class HuggingFaceFormat(CheckpointFormat):
         if not exists(vocabulary_file):
             vocabulary_file = find_vocabulary(folder)
         hugging_face_config.warn_of_cleaning(folder)
-        return StoredCheckpoint(
-            source=path,
-            config=config,
-            arrays=arrays,
-            skipped=skipped,
-            vocabulary_file=vocabulary_file,
-            vocabulary=describe_vocabulary(vocabulary_file) if vocabulary_file else None,
-        )
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file)
 
     def rows(self, config, names=()):
         """The names of AlbertForPreTraining, which has a projection from embeddings to hidden units even if E = H."""

@@ -18,7 +18,6 @@ from albert_tf.conversion.checkpoint_format import (
     StoredCheckpoint,
     block_rows,
     copy_file,
-    describe_vocabulary,
     set_aside,
 )
 from albert_tf.conversion.keras_hub_config import TITLE, backbone_config, check_activation, read_config
@@ -116,14 +115,7 @@ class KerasHubFormat(CheckpointFormat):
         vocabulary_file = os.path.join(folder, *_VOCABULARY)
         if alone or not files.exists(vocabulary_file):
             vocabulary_file = None
-        return StoredCheckpoint(
-            source=path,
-            config=config,
-            arrays=arrays,
-            skipped=skipped,
-            vocabulary_file=vocabulary_file,
-            vocabulary=describe_vocabulary(vocabulary_file) if vocabulary_file else None,
-        )
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file)
 
     def rows(self, config, names=()):
         """The datasets; parameter_sharing "none" is num_groups = num_layers, and E = H an identity."""

@@ -15,7 +15,6 @@ from albert_tf.conversion.checkpoint_format import (
     StoredCheckpoint,
     block_rows,
     copy_file,
-    describe_vocabulary,
     find_vocabulary,
     set_aside,
     stored_groups,
@@ -109,14 +108,7 @@ class OfficialFormat(CheckpointFormat):
         config_file = config_file or os.path.join(folder, CONFIG_NAME)
         config = AlbertConfig.from_json_file(config_file) if files.exists(config_file) else None
         vocabulary_file = find_vocabulary(folder)
-        return StoredCheckpoint(
-            source=path,
-            config=config,
-            arrays=arrays,
-            skipped=skipped,
-            vocabulary_file=vocabulary_file,
-            vocabulary=describe_vocabulary(vocabulary_file) if vocabulary_file else None,
-        )
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file)
 
     def rows(self, config, names=()):
         """The official variable names; parameter_sharing "none" is num_hidden_groups = num_hidden_layers."""
