@@ -38,7 +38,6 @@ class WorkerPool:
         self._executor: futures.ProcessPoolExecutor | None = None
         self._client = None
         self._submit: Callable[[Callable, tuple], Any] | None = None
-        self._others = set(multiprocessing.active_children())
 
     def __enter__(self) -> "WorkerPool":
         if self._dask_scheduler is not None:
@@ -57,14 +56,13 @@ class WorkerPool:
             self._submit = lambda function, task: self._executor.submit(_call, function, task)
         return self
 
-    def __exit__(self, kind, *_) -> None:
+    def __exit__(self, *_) -> None:
         if self._client is not None:
             self._client.close()
         if self._executor is None:
             return
-        if kind is not None:
-            for child in set(multiprocessing.active_children()) - self._others:
-                child.terminate()
+        # After an error too the workers finish the tasks they hold: to kill one while a task is on its way to it
+        # leaves the thread that sends the task waiting for a reader, and this process waiting for the thread.
         self._executor.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable, tasks: Iterable[tuple]) -> Iterator:
