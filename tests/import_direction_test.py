@@ -127,7 +127,7 @@ def direction_broken(module, imported):
         yield "the package itself imports nothing"
     elif there > here:
         yield f"level {there} from level {here}"
-    elif here == there == COMMAND_LEVEL and module != imported:
+    elif here == there == COMMAND_LEVEL and part_of(module) != part_of(imported):
         yield "a command must not import another"
     if (part_of(module), part_of(imported)) in FORBIDDEN_PAIRS:
         yield FORBIDDEN_PAIRS[part_of(module), part_of(imported)]

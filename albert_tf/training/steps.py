@@ -85,7 +85,7 @@ class PretrainingSteps:
         return loss, correct, count, order_loss, order_correct, order_count
 
     def _evaluate_replica(self, batch):
-        return tf.stack(self._sums(self.model(batch, training=False), batch))
+        return tf.stack(self._sums(self.model(batch, training=False, read_only_predictions=True), batch))
 
     def _train_replica(self, batch):
         replica = tf.distribute.get_replica_context()
@@ -93,7 +93,9 @@ class PretrainingSteps:
         totals = replica.all_reduce(tf.distribute.ReduceOp.SUM, [tf.reduce_sum(batch["masked_lm_weights"]), pairs])
         predictions = totals[0] + losses.MASKED_LM_DENOMINATOR_EPSILON
         with tf.GradientTape() as tape:
-            outputs = self.model(batch, training=True, dropout_seed=self._dropout_seed(replica))
+            outputs = self.model(
+                batch, training=True, dropout_seed=self._dropout_seed(replica), read_only_predictions=True
+            )
             loss, correct, _, order_loss, order_correct, _ = self._sums(outputs, batch)
             loss, order_loss = loss / predictions, order_loss / totals[1]
             total_loss = loss + order_loss if self.train_sentence_order else loss
