@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.steps import TRAIN_METRICS, Progress
+from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement
 
 # A signal waits for the device to come back; it should not have to wait longer than this for steps, in seconds.

@@ -6,7 +6,6 @@ import math
 from albert_tf.errors import InputError
 from albert_tf.training.strategy import TpuAddress
 
-
 # What the flags with a few words to choose from take.
 CHOICES = {
     "nonfinite": ("stop", "skip"),

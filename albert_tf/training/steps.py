@@ -198,7 +198,7 @@ class PretrainingSteps:
             gradients, shares = self._forward_backward(batch, counts, self._dropout_seed(replica), scale)
         else:
             gradients, shares = self._accumulate(batch, counts, self._dropout_seed(replica), scale)
-        self.all_reduce_bytes = sum(4 * (value.shape.num_elements() or 0) for value in (*gradients, shares, *counts))
+        self.all_reduce_bytes = sum(4 * value.shape.num_elements() for value in (*gradients, shares, *counts))
         *gradients, shares = replica.all_reduce(tf.distribute.ReduceOp.SUM, [*gradients, shares])
         if self.scale_loss:
             gradients = [gradient / scale for gradient in gradients]
@@ -234,6 +234,8 @@ class PretrainingSteps:
         # The word embeddings' gradient is that of a lookup and of a product: dense from here on, so that the norm
         # is that of their sum.
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        for gradient, variable in zip(gradients, self._variables, strict=True):
+            gradient.set_shape(variable.shape)
         return gradients, tf.stack([total_loss, loss, correct / counts[0], order_loss, order_correct / counts[1]])
 
     def _accumulate(self, batch, counts, seed, scale):

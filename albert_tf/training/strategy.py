@@ -73,6 +73,8 @@ def make_strategy(name: str = "auto", tpu: TpuAddress | None = None):
 def _make_multi_worker_strategy(cluster: Cluster):
     import tensorflow as tf
 
+    # It tells of every group of tensors that is reduced.
+    tf.get_logger().setLevel("WARNING")
     logging.info("worker %d of %d: waiting for the others", cluster.index, len(cluster.addresses))
     try:
         with quiet_stderr():
@@ -141,7 +143,8 @@ class Agreement:
 
             def reduce(values):
                 context = tf.distribute.get_replica_context()
-                return context.all_reduce(tf.distribute.ReduceOp.MEAN, values)
+                # The copy is on the replica's own device, which the argument is not.
+                return context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.identity(values))
 
             self._mean = tf.function(lambda values: self._strategy.run(reduce, args=(values,)))
         results = self._strategy.experimental_local_results(self._mean(tf.constant(values, tf.float32)))
@@ -168,9 +171,8 @@ def explain_lost_worker(cluster: Cluster) -> Iterator[None]:
     ) as error:
         if len(cluster.addresses) == 1:
             raise
-        reason = " ".join(str(error).split())[:200]
         raise RunStopped(
-            f"another worker was lost ({type(error).__name__}: {reason}); start all workers again with the same command, "
-            "and they go on from the last checkpoint",
+            f"another worker was lost ({type(error).__name__}); start all workers again with the same command, and they "
+            "go on from the last checkpoint",
             EXIT_WORKER_LOST,
         ) from None
