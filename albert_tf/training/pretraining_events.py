@@ -119,7 +119,7 @@ class PretrainingEvents:
             )
         if count > limit:
             raise InputError(
-                f"{told}; it is the {count}th such step, --max_nonfinite_steps={limit}; lower --learning_rate or look "
+                f"{told}; such steps: {count}, --max_nonfinite_steps={limit}; lower --learning_rate or look "
                 "at the records; the run goes on from its last checkpoint"
             )
         logging.warning("%s; weights and moments stay as they were (%d of %d such steps)", told, count, limit)

@@ -172,7 +172,7 @@ def explain_lost_worker(cluster: Cluster) -> Iterator[None]:
         if len(cluster.addresses) == 1:
             raise
         raise RunStopped(
-            f"another worker was lost ({type(error).__name__}); start all workers again with the same command, and they "
-            "go on from the last checkpoint",
+            f"another worker was lost ({type(error).__name__}); start all workers again with the same command, and "
+            "they go on from the last checkpoint",
             EXIT_WORKER_LOST,
         ) from None

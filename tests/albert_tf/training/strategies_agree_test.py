@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from albert_tf.config import AlbertConfig
+from albert_tf.inputs.example_messages import decode_example, encode_example
+from albert_tf.inputs.record_files import frame, read_records
 from albert_tf.models.pretraining import AlbertForPretraining
 
 STEPS = 20
@@ -76,6 +78,23 @@ def test_replicas_and_micro_batches_agree_with_one_device(arguments):
     # What is exchanged: every gradient, five metrics and two counts, of four bytes each.
     parameters = AlbertForPretraining(AlbertConfig.from_dict(json.loads(arguments[1]))).count_params()
     assert results["mirrored"]["all_reduce_bytes"] == 4 * (parameters + 7)
+
+
+@pytest.mark.slow
+def test_a_step_that_is_not_finite_is_left_out_on_every_replica(arguments):
+    path = Path(arguments[0])
+    messages = [message for _, message in read_records(arguments[0])]
+    features = decode_example(messages[30])
+    features["masked_lm_weights"] = np.array([np.nan] * 4, np.float32)
+    messages[30] = encode_example(features)
+    path.write_bytes(b"".join(map(frame, messages)))
+    names = ("one_device", "ten at a time", "mirrored", "mirrored, accumulation 2")
+    results = _result(_start([*arguments, *names]))
+    one = results["one_device"]
+    assert len(one["bad_steps"]) == 3  # three epochs and a bit
+    for name in names[1:]:
+        assert results[name]["bad_steps"] == one["bad_steps"]
+        _compare(one, results[name], name)
 
 
 @pytest.mark.slow

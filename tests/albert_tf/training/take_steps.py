@@ -46,16 +46,21 @@ def take_steps(path, config, number, variant):
     batches = strategy.distribute_datasets_from_function(
         lambda context: make_dataset([path], BATCH_SIZE, SEQUENCE_LENGTH, PREDICTIONS, seed=3, context=context)
     )
-    iterator, progress, last = iter(batches), runner.start(), {}
-    for step in range(at_a_time, number + 1, at_a_time):
-        progress, _, metrics, usable = runner.take(iterator, tf.constant(at_a_time), progress)
-        last[step] = metrics.numpy().tolist()
-        assert usable
+    iterator, progress, last, step, bad_steps = iter(batches), runner.start(), {}, 0, []
+    while step < number:
+        until = at_a_time - step % at_a_time
+        progress, taken, metrics, usable = runner.take(iterator, tf.constant(until), progress)
+        step += int(taken)
+        if usable:
+            last[step] = metrics.numpy().tolist()
+        else:
+            bad_steps.append(step - 1)
     return {
         "replicas": strategy.num_replicas_in_sync,
         "all_reduce_bytes": runner.all_reduce_bytes,
         "totals": progress.totals.numpy().tolist(),
         "metrics": last,
+        "bad_steps": bad_steps,
         "weights": {key: value.numpy().ravel().tolist() for key, value in named_weights(model).items()},
     }
 
