@@ -43,6 +43,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a device's batch, one after another.", **fv)
     flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16", "float16"], "Of the computations.", **fv)
     flags.DEFINE_bool("remat", False, "Compute layers again in the backward pass, to save memory.", **fv)
+    flags.DEFINE_bool("constant_graph", False, "Loop over the layers on the device: quick to trace if deep.", **fv)
     flags.DEFINE_enum("jit_compile", "auto", ["auto", "true", "false"], "Whether XLA compiles a step.", **fv)
     strategies = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]
     flags.DEFINE_enum("distribution_strategy", "auto", strategies, "Devices to train on.", **fv)

@@ -135,6 +135,7 @@ FLAGS_OF = {
         "gradient_accumulation_steps": 1,
         "precision": "float32",
         "remat": False,
+        "constant_graph": False,
         "jit_compile": "auto",
         "distribution_strategy": "auto",
         "use_tpu": False,

@@ -6,18 +6,9 @@ Shapes: B batch, S sequence, P predictions, V vocabulary, E embedding, H hidden.
 import keras
 from keras import ops
 
+from albert_tf.layers import chains
 from albert_tf.layers.activations import get_activation
 from albert_tf.layers.embeddings import make_initializer, make_layer_norm
-
-
-def gather_positions(sequence, positions):
-    """Picks positions out of each sequence: float [B, S, H], int [B, P] -> [B, P, H].
-
-    The sequences are laid end to end and picked by row, which is one lookup (gather_indexes of the official code).
-    """
-    batch, length, hidden_size = ops.shape(sequence)
-    rows = ops.arange(batch, dtype="int32")[:, None] * length + ops.cast(positions, "int32")
-    return ops.take(ops.reshape(sequence, (-1, hidden_size)), rows, axis=0)
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -36,7 +27,7 @@ class MaskedLMHead(keras.layers.Layer):
     """
 
     def __init__(self, vocab_size, embedding_size, hidden_size, hidden_act="gelu", initializer_range=0.02, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.vocab_size = vocab_size
         self.embedding_size = embedding_size
         self.hidden_size = hidden_size
@@ -44,9 +35,12 @@ class MaskedLMHead(keras.layers.Layer):
         self.initializer_range = initializer_range
         self.activation = get_activation(hidden_act)
         self.transform = keras.layers.Dense(
-            embedding_size, kernel_initializer=make_initializer(initializer_range), name="transform"
+            embedding_size,
+            kernel_initializer=make_initializer(initializer_range),
+            dtype=self.dtype_policy,
+            name="transform",
         )
-        self.layer_norm = make_layer_norm()
+        self.layer_norm = make_layer_norm(self.dtype_policy)
 
     def build(self, input_shape=None):
         self.transform.build((None, None, self.hidden_size))
@@ -58,17 +52,22 @@ class MaskedLMHead(keras.layers.Layer):
 
         Args:
             sequence_output: float [B, S, H].
-            masked_lm_positions: int [B, P], below S.
+            masked_lm_positions: int [B, P], below S; None where sequence_output holds those positions alone.
             word_embeddings: float [V, E], the encoder's table.
 
         Returns:
             float32 [B, P, V], before softmax.
         """
-        hidden = self.transform(gather_positions(sequence_output, masked_lm_positions))
-        hidden = self.layer_norm(self.activation(hidden))
+        hidden = ops.cast(sequence_output, self.compute_dtype)
+        if masked_lm_positions is not None:
+            hidden = chains.gather_positions(hidden, masked_lm_positions)
+        hidden = chains.project(hidden, ops.cast(self.transform.kernel, self.compute_dtype))
+        hidden = self.activation(ops.cast(hidden, "float32") + self.transform.bias)
+        norm = self.layer_norm
+        hidden = chains.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
         table = ops.cast(word_embeddings, self.compute_dtype)
-        logits = ops.matmul(hidden, ops.transpose(table))
-        return ops.cast(logits, "float32") + ops.cast(self.output_bias, "float32")
+        logits = chains.project(ops.cast(hidden, self.compute_dtype), ops.transpose(table))
+        return ops.cast(logits, "float32") + self.output_bias
 
     def get_config(self):
         return {

@@ -21,11 +21,14 @@ class SentenceOrderHead(keras.layers.Layer):
     """
 
     def __init__(self, hidden_size, initializer_range=0.02, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.hidden_size = hidden_size
         self.initializer_range = initializer_range
         self.classifier = keras.layers.Dense(
-            2, kernel_initializer=make_initializer(initializer_range), name="classifier"
+            2,
+            kernel_initializer=make_initializer(initializer_range),
+            dtype=self.dtype_policy,
+            name="classifier",
         )
 
     def build(self, input_shape=None):
@@ -33,7 +36,7 @@ class SentenceOrderHead(keras.layers.Layer):
 
     def call(self, pooled_output):
         """float [B, H] -> float32 [B, 2], before softmax: the scores of IN_ORDER and of SWAPPED."""
-        return ops.cast(self.classifier(pooled_output), "float32")
+        return ops.matmul(ops.cast(pooled_output, "float32"), self.classifier.kernel) + self.classifier.bias
 
     def get_config(self):
         return {

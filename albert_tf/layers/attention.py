@@ -1,6 +1,6 @@
 """Multi-head self-attention with its output projection, residual connection and LayerNorm.
 
-Shapes: B batch, S sequence, H hidden, N heads, D = H / N.
+Shapes: B batch, S sequence, P positions, H hidden, N heads, D = H / N.
 """
 
 import math
@@ -8,8 +8,9 @@ import math
 import keras
 from keras import ops
 
+from albert_tf.layers import backend_ops, chains
 from albert_tf.layers.dropout import StatelessDropout
-from albert_tf.layers.embeddings import make_initializer, make_layer_norm
+from albert_tf.layers.embeddings import compute_weights, make_initializer, make_layer_norm
 
 # Added to the scores of padded keys (modeling.attention_layer of the official code).
 MASKED_SCORE = -10000.0
@@ -35,7 +36,7 @@ class SelfAttention(keras.layers.Layer):
 
     Queries, keys and values have kernels of their own, as LAMB's trust ratio is taken of each by itself, and are
     computed by one matrix product with the three side by side. A caller that applies the layer many times may put
-    them side by side once (`fuse_projections`) and hand the result to every call.
+    them side by side and cast them once (`step_weights`), and hand the result to every call.
 
     Args:
         hidden_size: H.
@@ -54,7 +55,7 @@ class SelfAttention(keras.layers.Layer):
         attention_dropout_rate=0.0,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         if hidden_size % num_attention_heads:
             raise ValueError(
                 "`hidden_size` must be a multiple of `num_attention_heads`. "
@@ -66,11 +67,14 @@ class SelfAttention(keras.layers.Layer):
         self.hidden_dropout_rate = hidden_dropout_rate
         self.attention_dropout_rate = attention_dropout_rate
         self.output_projection = keras.layers.Dense(
-            hidden_size, kernel_initializer=make_initializer(initializer_range), name="output"
+            hidden_size,
+            kernel_initializer=make_initializer(initializer_range),
+            dtype=self.dtype_policy,
+            name="output",
         )
         self.attention_dropout = StatelessDropout(attention_dropout_rate, site=0, name="attention_dropout")
         self.hidden_dropout = StatelessDropout(hidden_dropout_rate, site=1, name="hidden_dropout")
-        self.layer_norm = make_layer_norm()
+        self.layer_norm = make_layer_norm(self.dtype_policy)
 
     def build(self, input_shape=None):
         self.kernels, self.biases = [], []
@@ -87,40 +91,53 @@ class SelfAttention(keras.layers.Layer):
         self.output_projection.build(shape)
         self.layer_norm.build(shape)
 
-    def fuse_projections(self):
-        """The three projections side by side, in the compute dtype: kernel [H, 3H] and bias [3H]."""
+    def step_weights(self):
+        """What a caller that applies the layer many times reads once, and hands to every call.
 
-        def join(weights):
-            return ops.concatenate([ops.cast(weight, self.compute_dtype) for weight in weights], axis=-1)
+        Returns:
+            (kernels, vectors): float32 [H, 3 H], the three projections side by side, and [H, H], of the output;
+            float32 biases [3 H] and [H], gamma [H] and beta [H].
+        """
+        kernels = [ops.concatenate(self.kernels, axis=-1), backend_ops.read(self.output_projection.kernel)]
+        vectors = [self.output_projection.bias, self.layer_norm.gamma, self.layer_norm.beta]
+        return kernels, [ops.concatenate(self.biases, axis=-1), *map(backend_ops.read, vectors)]
 
-        return join(self.kernels), join(self.biases)
-
-    def call(self, hidden, attention_bias, projections=None, seed=None, training=False):
+    def call(self, hidden, attention_bias, weights=None, positions=None, seed=None, training=False):
         """Attends.
 
         Args:
             hidden: float [B, S, H].
             attention_bias: float [B, 1, 1, S], see make_attention_bias.
-            projections: what `fuse_projections` returns; None makes it here.
+            weights: what `step_weights` returns, with kernels in the compute dtype; None makes it here.
+            positions: int32 [B, P]: the only positions whose output is wanted; None: all.
             seed: int32 [2] for dropout.
             training: bool.
 
         Returns:
-            float [B, S, H].
+            float [B, S, H], or [B, P, H].
         """
-        kernel, bias = self.fuse_projections() if projections is None else projections
-        length = ops.shape(hidden)[1]
-        head_size = self.hidden_size // self.num_attention_heads
-        fused = ops.reshape(ops.matmul(hidden, kernel) + bias, (-1, length, 3, self.num_attention_heads, head_size))
-        query, key, value = ops.unstack(ops.transpose(fused, (2, 0, 3, 1, 4)), num=3, axis=0)
-        scores = ops.matmul(query * (1.0 / math.sqrt(head_size)), ops.transpose(key, (0, 1, 3, 2)))
-        # In float32 whatever the precision: a sum of many small probabilities.
-        scores = ops.cast(scores, "float32") + ops.cast(attention_bias, "float32")
-        probabilities = ops.cast(ops.softmax(scores, axis=-1), self.compute_dtype)
+        if weights is None:
+            weights = compute_weights(self, self.compute_dtype)
+        (kernel, output_kernel), (bias, output_bias, gamma, beta) = weights
+        hidden = ops.cast(hidden, kernel.dtype)
+        heads, width = self.num_attention_heads, self.hidden_size
+
+        def attend_by(x, part, roles):
+            return chains.split_heads(chains.project(x, kernel[:, part]), bias[part], heads, roles, training)
+
+        if positions is None:
+            residual = hidden
+            query, key, value = attend_by(hidden, slice(None), ("query", "key", "value"))
+        else:
+            residual = chains.gather_positions(hidden, positions)
+            (query,) = attend_by(residual, slice(width), ("query",))
+            key, value = attend_by(hidden, slice(width, None), ("key", "value"))
+        scale = 1.0 / math.sqrt(width // heads)
+        probabilities = chains.masked_softmax(ops.matmul(query, key), attention_bias, scale, training)
         probabilities = self.attention_dropout(probabilities, seed=seed, training=training)
-        context = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
-        output = self.output_projection(ops.reshape(context, (-1, length, self.hidden_size)))
-        return self.layer_norm(hidden + self.hidden_dropout(output, seed=seed, training=training))
+        output = chains.project(chains.merge_heads(ops.matmul(probabilities, value)), output_kernel)
+        norm = (gamma, beta, self.layer_norm.epsilon)
+        return chains.residual_norm(output, output_bias, residual, norm, self.hidden_dropout, seed, training)
 
     def get_config(self):
         return {

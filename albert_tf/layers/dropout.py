@@ -18,7 +18,7 @@ class StatelessDropout(keras.layers.Layer):
     """
 
     def __init__(self, rate, site, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.rate = rate
         self.site = site
         self.built = True
@@ -33,10 +33,20 @@ class StatelessDropout(keras.layers.Layer):
         """
         if not training or self.rate == 0:
             return x
+        (keep,) = self.keep_masks(x, seed, training)
+        return ops.where(keep, x / (1.0 - self.rate), ops.zeros_like(x))
+
+    def keep_masks(self, x, seed, training):
+        """What `call` would keep, for those who drop as part of a chain.
+
+        Returns:
+            list of one bool tensor, the shape of x; empty where nothing is dropped.
+        """
+        if not training or self.rate == 0:
+            return []
         if seed is None:
             raise ValueError("Dropout in training needs `seed`, an int32 tensor of shape [2]. Received None.")
-        keep = backend_ops.keep_mask(x, self.rate, backend_ops.fold_in(seed, self.site))
-        return ops.where(keep, x / (1.0 - self.rate), ops.zeros_like(x))
+        return [backend_ops.keep_mask(x, self.rate, backend_ops.fold_in(seed, self.site))]
 
     def get_config(self):
         return {**super().get_config(), "rate": self.rate, "site": self.site}

@@ -6,6 +6,7 @@ Shapes: B batch, S sequence, V vocabulary, E embedding.
 import keras
 from keras import ops
 
+from albert_tf.layers import chains
 from albert_tf.layers.dropout import StatelessDropout
 
 # tf.contrib.layers.layer_norm, which the official code calls, uses this in float32.
@@ -17,9 +18,15 @@ def make_initializer(initializer_range):
     return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
 
-def make_layer_norm(name="layer_norm"):
-    """LayerNorm over the last axis with the official epsilon; computed in float32 whatever the precision."""
-    return keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, name=name)
+def make_layer_norm(dtype=None, name="layer_norm"):
+    """The weights of a LayerNorm over the last axis, and the official epsilon; chains.py computes it, in float32."""
+    return keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, dtype=dtype, name=name)
+
+
+def compute_weights(part, compute_dtype):
+    """part.step_weights() with the kernels cast, for a part that is applied by itself."""
+    kernels, vectors = part.step_weights()
+    return [ops.cast(kernel, compute_dtype) for kernel in kernels], vectors
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -45,14 +52,14 @@ class AlbertEmbeddings(keras.layers.Layer):
         dropout_rate=0.0,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.vocab_size = vocab_size
         self.embedding_size = embedding_size
         self.type_vocab_size = type_vocab_size
         self.max_position_embeddings = max_position_embeddings
         self.initializer_range = initializer_range
         self.dropout_rate = dropout_rate
-        self.layer_norm = make_layer_norm()
+        self.layer_norm = make_layer_norm(self.dtype_policy)
         self.dropout = StatelessDropout(dropout_rate, site=0, name="dropout")
 
     def build(self, input_shape=None):
@@ -75,7 +82,7 @@ class AlbertEmbeddings(keras.layers.Layer):
             training: bool.
 
         Returns:
-            float [B, S, E].
+            float [B, S, E] in the compute dtype.
         """
         sequence_length = ops.shape(input_ids)[1]
         if isinstance(sequence_length, int) and sequence_length > self.max_position_embeddings:
@@ -86,11 +93,13 @@ class AlbertEmbeddings(keras.layers.Layer):
         words = ops.take(self.word_embeddings, input_ids, axis=0)
         # One-hot times table: its gradient is a small dense matrix product, not a scatter of B * S rows into two.
         segments = ops.matmul(
-            ops.one_hot(segment_ids, self.type_vocab_size, dtype=self.compute_dtype),
+            ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32"),
             self.token_type_embeddings,
         )
         positions = self.position_embeddings[:sequence_length]
-        return self.dropout(self.layer_norm(words + segments + positions), seed=seed, training=training)
+        norm = self.layer_norm
+        normalised = chains.layer_norm(words + segments + positions, norm.gamma, norm.beta, norm.epsilon)
+        return self.dropout(ops.cast(normalised, self.compute_dtype), seed=seed, training=training)
 
     def get_config(self):
         return {

@@ -1,13 +1,17 @@
 """The ALBERT encoder: E -> H, then L applications of a few blocks (paper section 3.1, cross-layer sharing).
 
-Shapes: B batch, S sequence, E embedding, H hidden, L layers, G groups.
+Shapes: B batch, S sequence, E embedding, H hidden, L layers, G groups, P positions.
 """
 
+import itertools
+
 import keras
+from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.layers import backend_ops
+from albert_tf.layers import chains
 from albert_tf.layers.attention import SelfAttention, make_attention_bias
+from albert_tf.layers.block_applications import BlockApplications
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.feed_forward import FeedForward
 from albert_tf.layers.transformer_block import TransformerBlock
@@ -20,16 +24,22 @@ class SharedEncoder(keras.layers.Layer):
     Args:
         config: AlbertConfig, or the dict of one. Where `parameter_sharing` is not "all" every layer has a block
             object of its own, and those of a group have the shared half in common.
+        remat: compute what happens inside a block again for its gradient, rather than keep it.
+        constant_graph: apply the block of a group in a loop of the device, so that the graph, and the time to trace
+            and to compile it, do not grow with L.
     """
 
-    def __init__(self, config, **kwargs):
-        super().__init__(**kwargs)
+    def __init__(self, config, remat=False, constant_graph=False, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.remat = remat
+        self.constant_graph = constant_graph
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
         self.embedding_projection = None
         if self.config.embedding_size != self.config.hidden_size:
             self.embedding_projection = keras.layers.Dense(
                 self.config.hidden_size,
                 kernel_initializer=make_initializer(self.config.initializer_range),
+                dtype=self.dtype_policy,
                 name="embedding_hidden_mapping_in",
             )
         # blocks[row][inner]: a row for each group, or for each layer where layers do not share everything.
@@ -59,6 +69,7 @@ class SharedEncoder(keras.layers.Layer):
                     TransformerBlock(
                         reuse("attention", self._make_part, row, inner),
                         reuse("ffn", self._make_part, row, inner),
+                        dtype=self.dtype_policy,
                         name=f"block_{row}_{inner}",
                     )
                     for inner in range(config.inner_group_num)
@@ -75,6 +86,7 @@ class SharedEncoder(keras.layers.Layer):
                 initializer_range=config.initializer_range,
                 hidden_dropout_rate=config.hidden_dropout_prob,
                 attention_dropout_rate=config.attention_probs_dropout_prob,
+                dtype=self.dtype_policy,
                 name="attention",
             )
         return FeedForward(
@@ -83,6 +95,7 @@ class SharedEncoder(keras.layers.Layer):
             hidden_act=config.hidden_act,
             initializer_range=config.initializer_range,
             dropout_rate=config.hidden_dropout_prob,
+            dtype=self.dtype_policy,
             name="feed_forward",
         )
 
@@ -93,38 +106,51 @@ class SharedEncoder(keras.layers.Layer):
             for block in group:
                 block.build((None, None, self.config.hidden_size))
 
-    def call(self, embedding_output, input_mask, seed=None, training=False):
+    def call(self, embedding_output, input_mask, positions=None, seed=None, training=False):
         """Encodes.
 
         Args:
             embedding_output: float [B, S, E].
             input_mask: int [B, S], 1 for a token, 0 for padding.
+            positions: int32 [B, P]: the only positions whose last hidden state is wanted; None: all.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
 
         Returns:
-            tuple of L + 1 float [B, S, H]: the projected embeddings, then each layer's output.
+            tuple of L + 1 float [B, S, H]: the projected embeddings, then each layer's output; the last is [B, P, H]
+            where `positions` are given. With `constant_graph` the first and the last of them only.
         """
         hidden = embedding_output
         if self.embedding_projection is not None:
-            hidden = self.embedding_projection(hidden)
-        attention_bias = make_attention_bias(input_mask, "float32")
-        # Once a step for each set of kernels, however many layers use it.
-        projections = {id(b.attention): b.attention.fuse_projections() for group in self.blocks for b in group}
-        hidden_states = [hidden]
+            kernel = ops.cast(self.embedding_projection.kernel, self.compute_dtype)
+            hidden = chains.project(hidden, kernel) + ops.cast(self.embedding_projection.bias, self.compute_dtype)
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
-        for layer in range(self.config.num_hidden_layers):
-            for inner, block in enumerate(self.blocks[self._row_of_layer(layer)]):
-                application = layer * self.config.inner_group_num + inner
-                hidden = block(
-                    hidden,
-                    attention_bias,
-                    projections=projections[id(block.attention)],
-                    seed=backend_ops.fold_in(seed, application) if draws else None,
-                    training=training,
-                )
-            hidden_states.append(hidden)
+        applications = BlockApplications(
+            attention_bias=make_attention_bias(input_mask, "float32"),
+            compute_dtype=self.compute_dtype,
+            seed=seed if draws else None,
+            training=training,
+            remat=self.remat,
+        )
+        hidden_states = [hidden]
+        layers = range(self.config.num_hidden_layers)
+        for row, group in itertools.groupby(layers, self._row_of_layer):
+            group = list(group)
+            is_last = group[-1] == layers[-1]
+            unrolled = group
+            if self.constant_graph:
+                repeated, unrolled = (group[:-1], group[-1:]) if is_last else (group, [])
+                hidden = applications.repeat(self.blocks[row], hidden, repeated)
+            for layer in unrolled:
+                read = positions if layer == layers[-1] else None
+                hidden = applications.apply(self.blocks[row], hidden, layer, read)
+                hidden_states.append(hidden)
         return tuple(hidden_states)
 
     def get_config(self):
-        return {**super().get_config(), "config": self.config.to_dict()}
+        return {
+            **super().get_config(),
+            "config": self.config.to_dict(),
+            "remat": self.remat,
+            "constant_graph": self.constant_graph,
+        }

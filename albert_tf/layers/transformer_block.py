@@ -1,6 +1,6 @@
 """One transformer block: self-attention, then feed-forward. ALBERT applies the same block object L times.
 
-Shapes: B batch, S sequence, H hidden.
+Shapes: B batch, S sequence, P positions, H hidden.
 """
 
 import keras
@@ -19,7 +19,7 @@ class TransformerBlock(keras.layers.Layer):
     """
 
     def __init__(self, attention, feed_forward, **kwargs):
-        super().__init__(**kwargs)
+        super().__init__(autocast=False, **kwargs)
         self.attention = attention
         self.feed_forward = feed_forward
 
@@ -28,10 +28,24 @@ class TransformerBlock(keras.layers.Layer):
             if not part.built:
                 part.build(input_shape)
 
-    def call(self, hidden, attention_bias, projections=None, seed=None, training=False):
-        """float [B, S, H] -> [B, S, H]; the arguments are those of SelfAttention.call."""
-        hidden = self.attention(hidden, attention_bias, projections=projections, seed=seed, training=training)
-        return self.feed_forward(hidden, seed=seed, training=training)
+    def call(self, hidden, attention_bias, weights=(None, None), positions=None, seed=None, training=False):
+        """Applies both parts.
+
+        Args:
+            hidden: float [B, S, H].
+            attention_bias: float [B, 1, 1, S], see attention.make_attention_bias.
+            weights: those of the attention and of the feed-forward part, as their `call` takes them.
+            positions: int32 [B, P]: the only positions whose output is wanted; None: all.
+            seed: int32 [2] for dropout.
+            training: bool.
+
+        Returns:
+            float [B, S, H], or [B, P, H].
+        """
+        hidden = self.attention(
+            hidden, attention_bias, weights=weights[0], positions=positions, seed=seed, training=training
+        )
+        return self.feed_forward(hidden, weights=weights[1], seed=seed, training=training)
 
     def get_config(self):
         return {

@@ -1,6 +1,6 @@
 """AlbertModel: embeddings, shared encoder, pooler.
 
-Shapes: B batch, S sequence, E embedding, H hidden, L layers.
+Shapes: B batch, S sequence, P positions, E embedding, H hidden, L layers.
 """
 
 import keras
@@ -23,6 +23,12 @@ class AlbertModel(keras.Model):
 
     Args:
         config: AlbertConfig, or the dict of one.
+        remat: compute what happens inside a block again for its gradient, rather than keep it: the memory of one
+            layer instead of L, for a third more arithmetic.
+        constant_graph: apply the shared block in a loop of the device: the time to trace and to compile the model
+            does not grow with L. The outputs then hold no hidden states of the layers between.
+        dtype: name of a Keras dtype policy, "float32", "mixed_bfloat16" or "mixed_float16": that of the matrix
+            products and of what lies between them. Weights, LayerNorm, softmax and what the heads give are float32.
 
     Example:
         >>> model = AlbertModel(AlbertConfig(
@@ -32,8 +38,8 @@ class AlbertModel(keras.Model):
         TensorShape([1, 16])
     """
 
-    def __init__(self, config, name="albert", **kwargs):
-        super().__init__(name=name, **kwargs)
+    def __init__(self, config, remat=False, constant_graph=False, name="albert", **kwargs):
+        super().__init__(name=name, autocast=False, **kwargs)
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
         self.embeddings = AlbertEmbeddings(
             self.config.vocab_size,
@@ -42,13 +48,17 @@ class AlbertModel(keras.Model):
             max_position_embeddings=self.config.max_position_embeddings,
             initializer_range=self.config.initializer_range,
             dropout_rate=self.config.hidden_dropout_prob,
+            dtype=self.dtype_policy,
             name="embeddings",
         )
-        self.encoder = SharedEncoder(self.config, name="encoder")
+        self.encoder = SharedEncoder(
+            self.config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy, name="encoder"
+        )
         self.pooler = keras.layers.Dense(
             self.config.hidden_size,
             activation="tanh",
             kernel_initializer=make_initializer(self.config.initializer_range),
+            dtype=self.dtype_policy,
             name="pooler",
         )
         self.seed_generator = keras.random.SeedGenerator(seed=0)
@@ -60,7 +70,7 @@ class AlbertModel(keras.Model):
         self.encoder.build()
         self.pooler.build((None, self.config.hidden_size))
 
-    def call(self, inputs, training=False, dropout_seed=None):
+    def call(self, inputs, training=False, dropout_seed=None, positions=None):
         """Encodes a batch.
 
         Args:
@@ -69,10 +79,15 @@ class AlbertModel(keras.Model):
             training: whether dropout is active.
             dropout_seed: int32 [2]: the same seed, the same masks. None draws the next seed of the model's own
                 generator, which is what `fit` wants.
+            positions: int32 [B, P]: the only positions whose output is read, besides [CLS]; [B, 0] for [CLS] alone.
+                The last layer is computed for those alone, with the same results; only its dropout draws other
+                masks, as there is less to draw for. None: all positions.
 
         Returns:
             dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
-            projection), "sequence_output" [B, S, H] (the last of them), "pooled_output" [B, H].
+            projection; with `constant_graph` that and the last), "sequence_output" [B, S, H] (the last of them),
+            "pooled_output" float32 [B, H]. With `positions` "sequence_output" is [B, P, H], and "hidden_states" are
+            those before the last.
         """
         input_ids = inputs["input_ids"]
         input_mask = inputs.get("input_mask")
@@ -83,13 +98,23 @@ class AlbertModel(keras.Model):
             segment_ids = ops.zeros_like(input_ids)
         embeddings_seed, encoder_seed = self._dropout_seeds(training, dropout_seed)
         embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
-        hidden_states = self.encoder(embedding_output, input_mask, seed=encoder_seed, training=training)
+        if positions is not None:
+            positions = ops.cast(positions, "int32")
+            positions = ops.concatenate([ops.zeros_like(input_ids[:, :1], dtype="int32"), positions], axis=1)
+        hidden_states = self.encoder(
+            embedding_output, input_mask, positions=positions, seed=encoder_seed, training=training
+        )
+        last = hidden_states[-1]
         return {
             "embedding_output": embedding_output,
-            "hidden_states": hidden_states,
-            "sequence_output": hidden_states[-1],
-            "pooled_output": self.pooler(hidden_states[-1][:, 0]),
+            "hidden_states": hidden_states if positions is None else hidden_states[:-1],
+            "sequence_output": last if positions is None else last[:, 1:],
+            "pooled_output": self._pool(last[:, 0]),
         }
+
+    def _pool(self, first):
+        pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
+        return ops.tanh(ops.cast(pooled, "float32") + self.pooler.bias)
 
     def _dropout_seeds(self, training, dropout_seed):
         rates = (self.config.hidden_dropout_prob, self.config.attention_probs_dropout_prob)
@@ -103,8 +128,13 @@ class AlbertModel(keras.Model):
         )
 
     def get_config(self):
-        """The name, dtype policy and AlbertConfig the model was made with."""
-        return {**super().get_config(), "config": self.config.to_dict()}
+        """What the model was made with."""
+        return {
+            **super().get_config(),
+            "config": self.config.to_dict(),
+            "remat": self.encoder.remat,
+            "constant_graph": self.encoder.constant_graph,
+        }
 
     @classmethod
     def from_config(cls, config):

@@ -16,11 +16,14 @@ class AlbertForPretraining(keras.Model):
 
     Args:
         config: AlbertConfig, or the dict of one.
+        remat: see AlbertModel.
+        constant_graph: see AlbertModel.
+        dtype: see AlbertModel.
     """
 
-    def __init__(self, config, name="albert_for_pretraining", **kwargs):
-        super().__init__(name=name, **kwargs)
-        self.albert = AlbertModel(config, dtype=self.dtype_policy)
+    def __init__(self, config, remat=False, constant_graph=False, name="albert_for_pretraining", **kwargs):
+        super().__init__(name=name, autocast=False, **kwargs)
+        self.albert = AlbertModel(config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy)
         self.config = self.albert.config
         self.masked_lm = MaskedLMHead(
             self.config.vocab_size,
@@ -28,10 +31,14 @@ class AlbertForPretraining(keras.Model):
             self.config.hidden_size,
             hidden_act=self.config.hidden_act,
             initializer_range=self.config.initializer_range,
+            dtype=self.dtype_policy,
             name="masked_lm",
         )
         self.sentence_order = SentenceOrderHead(
-            self.config.hidden_size, initializer_range=self.config.initializer_range, name="sentence_order"
+            self.config.hidden_size,
+            initializer_range=self.config.initializer_range,
+            dtype=self.dtype_policy,
+            name="sentence_order",
         )
         self.build()
 
@@ -40,32 +47,46 @@ class AlbertForPretraining(keras.Model):
         self.masked_lm.build()
         self.sentence_order.build()
 
-    def call(self, inputs, training=False, dropout_seed=None):
+    def call(self, inputs, training=False, dropout_seed=None, read_only_predictions=False):
         """Encodes a batch and scores both tasks.
 
         Args:
             inputs: dict as AlbertModel takes it, and "masked_lm_positions" int32 [B, P].
             training: whether dropout is active.
             dropout_seed: int32 [2], see AlbertModel.call.
+            read_only_predictions: compute the last layer for [CLS] and the masked positions alone, with the same
+                results: all that the two tasks read.
 
         Returns:
-            what AlbertModel returns, and "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32
+            what AlbertModel returns (for `positions` the masked ones, where only they are read), and "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32
             [B, 2] (heads.sentence_order.IN_ORDER, SWAPPED), both before softmax.
         """
-        outputs = self.albert(inputs, training=training, dropout_seed=dropout_seed)
+        positions = inputs["masked_lm_positions"]
+        outputs = self.albert(
+            inputs,
+            training=training,
+            dropout_seed=dropout_seed,
+            positions=positions if read_only_predictions else None,
+        )
         return {
             **outputs,
             "masked_lm_logits": self.masked_lm(
                 outputs["sequence_output"],
-                inputs["masked_lm_positions"],
+                None if read_only_predictions else positions,
                 self.albert.embeddings.word_embeddings,
             ),
             "sentence_order_logits": self.sentence_order(outputs["pooled_output"]),
         }
 
     def get_config(self):
-        """The name, dtype policy and AlbertConfig the model was made with."""
-        return {**super().get_config(), "config": self.config.to_dict()}
+        """What the model was made with."""
+        encoder = self.albert.encoder
+        return {
+            **super().get_config(),
+            "config": self.config.to_dict(),
+            "remat": encoder.remat,
+            "constant_graph": encoder.constant_graph,
+        }
 
     @classmethod
     def from_config(cls, config):

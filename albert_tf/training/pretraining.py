@@ -39,6 +39,8 @@ from albert_tf.training.strategy import (
 )
 
 FLAGS_NAME = "run_pretraining.flags"
+# Keras's names of what --precision means: weights, losses, softmax and LayerNorm are float32 in all of them.
+DTYPE_POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def run(settings: PretrainingSettings) -> None:
@@ -100,7 +102,12 @@ class PretrainingRun:
             settings.poly_power,
         )
         with strategy.scope():
-            self.model = AlbertForPretraining(config)
+            self.model = AlbertForPretraining(
+                config,
+                remat=settings.remat,
+                constant_graph=settings.constant_graph,
+                dtype=DTYPE_POLICIES[settings.precision],
+            )
             self.optimizer = build_optimizer(settings.optimizer, self.schedule)
             self.optimizer.build(list(named_weights(self.model).values()))
         self.steps = PretrainingSteps(

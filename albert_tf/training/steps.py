@@ -178,7 +178,7 @@ class PretrainingSteps:
         return loss, correct, count, order_loss, order_correct, order_count
 
     def _evaluate_replica(self, batch):
-        return tf.stack(self._sums(self.model(batch, training=False), batch))
+        return tf.stack(self._sums(self.model(batch, training=False, read_only_predictions=True), batch))
 
     def _train_replica(self, batch, scale):
         """One step of one replica.
@@ -220,7 +220,7 @@ class PretrainingSteps:
             (list of gradients, times scale; float32 vector of TRAIN_METRICS without the norm).
         """
         with tf.GradientTape() as tape:
-            outputs = self.model(batch, training=True, dropout_seed=seed)
+            outputs = self.model(batch, training=True, dropout_seed=seed, read_only_predictions=True)
             loss, correct, _, order_loss, order_correct, _ = self._sums(outputs, batch)
             loss, order_loss = loss / counts[0], order_loss / counts[1]
             total_loss = loss + order_loss if self.train_sentence_order else loss

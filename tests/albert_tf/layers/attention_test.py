@@ -38,11 +38,11 @@ def test_attention_equals_a_loop_over_heads():
     np.testing.assert_allclose(layer(x, make_attention_bias(np.ones((1, S)), "float32"))[0], expected, atol=1e-5)
 
 
-def test_projections_fused_beforehand_change_nothing():
+def test_weights_read_beforehand_change_nothing():
     layer = _layer()
     x = np.random.default_rng(1).normal(size=(2, S, H)).astype("float32")
     bias = make_attention_bias(np.ones((2, S)), "float32")
-    np.testing.assert_array_equal(layer(x, bias), layer(x, bias, projections=layer.fuse_projections()))
+    np.testing.assert_array_equal(layer(x, bias), layer(x, bias, weights=layer.step_weights()))
 
 
 def test_the_bias_hides_padding_only():

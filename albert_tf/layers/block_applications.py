@@ -1,0 +1,120 @@
+"""Applying a few blocks many times in one step: kernels read and cast once, gradients added up once a kernel.
+
+Shapes: B batch, S sequence, P positions, H hidden.
+"""
+
+from keras import ops
+
+from albert_tf.layers import backend_ops
+
+
+class BlockApplications:
+    """The applications of one encoder's blocks to one batch.
+
+    Args:
+        attention_bias: float32 [B, 1, 1, S], see attention.make_attention_bias.
+        compute_dtype: of the matrix products.
+        seed: int32 [2] for dropout; every application folds its own number into it. None where nothing is dropped.
+        training: bool.
+        remat: whether the inside of an application is computed again for its gradient, rather than kept.
+    """
+
+    def __init__(self, attention_bias, compute_dtype, seed=None, training=False, remat=False):
+        self._attention_bias = attention_bias
+        self._compute_dtype = compute_dtype
+        self._seed = seed
+        self._training = training
+        self._remat = remat and training
+        # For each part that a block has, shared or not: [kernels as trained, the same cast, vectors].
+        self._weights = {}
+
+    def _prepare(self, blocks):
+        for block in blocks:
+            for part in (block.attention, block.feed_forward):
+                if id(part) not in self._weights:
+                    kernels, vectors = part.step_weights()
+                    copies = [ops.cast(ops.stop_gradient(kernel), self._compute_dtype) for kernel in kernels]
+                    self._weights[id(part)] = [kernels, copies, vectors]
+
+    def _borrow(self, part):
+        masters, copies, vectors = self._weights[id(part)]
+        if not self._training:
+            return copies, vectors
+        self._weights[id(part)][0], kernels = backend_ops.lend_kernels(masters, copies)
+        return kernels, vectors
+
+    def apply(self, blocks, hidden, layer, positions=None):
+        """Applies the blocks of one layer, one after the other.
+
+        Args:
+            blocks: list of TransformerBlock.
+            hidden: float [B, S, H].
+            layer: number of the layer, a Python or a tensor integer.
+            positions: int32 [B, P]: the only positions whose output is wanted; None: all.
+
+        Returns:
+            float [B, S, H], or [B, P, H].
+        """
+        self._prepare(blocks)
+        for inner, block in enumerate(blocks):
+            seed = self._seed
+            if seed is not None:
+                seed = backend_ops.fold_in(seed, layer * len(blocks) + inner)
+            read = positions if inner == len(blocks) - 1 else None
+            weights = self._borrow(block.attention), self._borrow(block.feed_forward)
+            hidden = self._apply_block(block, hidden, weights, read, seed)
+        return hidden
+
+    def _apply_block(self, block, hidden, weights, positions, seed):
+        # All tensors are arguments: what a function merely refers to has no gradient when it is computed again.
+        (kernels, vectors), (more_kernels, more_vectors) = weights
+        counts = len(kernels), len(vectors), len(more_kernels)
+
+        def function(hidden, *tensors):
+            ends = [sum(counts[:at]) for at in range(1, 4)]
+            first = list(tensors[: ends[0]]), list(tensors[ends[0] : ends[1]])
+            second = list(tensors[ends[1] : ends[2]]), list(tensors[ends[2] :])
+            return block(
+                hidden,
+                self._attention_bias,
+                weights=(first, second),
+                positions=positions,
+                seed=seed,
+                training=self._training,
+            )
+
+        if self._remat:
+            function = backend_ops.remat(function)
+        return function(hidden, *kernels, *vectors, *more_kernels, *more_vectors)
+
+    def repeat(self, blocks, hidden, layers):
+        """Applies the blocks of several layers in a loop of the device.
+
+        Args:
+            blocks: list of TransformerBlock.
+            hidden: float [B, S, H].
+            layers: list of consecutive layer numbers; may be empty.
+
+        Returns:
+            float [B, S, H].
+        """
+        if not layers:
+            return hidden
+        self._prepare(blocks)
+        outside = {part: list(weights) for part, weights in self._weights.items()}
+
+        def body(layer, hidden):
+            # What is borrowed inside the loop is the loop's own; its gradients are added up by the loop.
+            self._weights = {part: list(weights) for part, weights in outside.items()}
+            hidden = self.apply(blocks, hidden, layer)
+            return layer + 1, hidden
+
+        begin, end = layers[0], layers[-1] + 1
+        _, hidden = ops.while_loop(
+            lambda layer, _: layer < end,
+            body,
+            (ops.convert_to_tensor(begin, "int32"), hidden),
+            maximum_iterations=len(layers),
+        )
+        self._weights = outside
+        return hidden

@@ -1,0 +1,159 @@
+"""The element-wise chains between the matrix products of a block, each one pass over memory in training.
+
+What a chain computes stands here in keras.ops; layers/backend_ops.py says how it is run. In training the inside of a
+chain is float32 whatever the precision; outside training it is left in the compute dtype, where TensorFlow makes
+bias and activation part of the product before them.
+
+Shapes: B batch, S sequence, H hidden, I intermediate, N heads, D = H / N.
+"""
+
+import functools
+
+from keras import ops
+
+from albert_tf.layers import backend_ops
+
+
+def project(x, kernel):
+    """x @ kernel as one product of two matrices: float [..., n], [n, m] -> [..., m]."""
+    flat = ops.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
+    return ops.reshape(flat, (*ops.shape(x)[:-1], kernel.shape[1]))
+
+
+@functools.cache
+def _activation(activation):
+    def activate(x, bias):
+        return ops.cast(activation(ops.cast(x, "float32") + bias), x.dtype)
+
+    return activate
+
+
+def activated_projection(x, bias, kernel, activation, training=False):
+    """activation(x + bias) @ kernel; in training the activation is computed again for its gradient, not kept.
+
+    Args:
+        x: float [..., I].
+        bias: float32 [I].
+        kernel: [I, H] in x's dtype.
+        activation: a function that layers.activations.get_activation returns.
+        training: bool.
+
+    Returns:
+        float [..., H] in x's dtype.
+    """
+    if not training:
+        return project(activation(x + ops.cast(bias, x.dtype)), kernel)
+    product = backend_ops.compile_product(_activation(activation))
+    flat = product(ops.reshape(x, (-1, kernel.shape[0])), bias, kernel)
+    return ops.reshape(flat, (*ops.shape(x)[:-1], kernel.shape[1]))
+
+
+@functools.cache
+def _residual_norm(epsilon, dropout_rate):
+    def normalise(x, bias, residual, gamma, beta, *keep):
+        update = ops.cast(x, "float32") + bias
+        for mask in keep:
+            update = ops.where(mask, update / (1.0 - dropout_rate), 0.0)
+        return ops.cast(layer_norm(ops.cast(residual, "float32") + update, gamma, beta, epsilon), x.dtype)
+
+    return normalise
+
+
+def layer_norm(x, gamma, beta, epsilon):
+    """LayerNorm over the last axis (Ba et al., 2016, arXiv 1607.06450); x is float32."""
+    centred = x - ops.mean(x, axis=-1, keepdims=True)
+    variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+    return centred * (ops.rsqrt(variance + epsilon) * gamma) + beta
+
+
+def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=False):
+    """LayerNorm(residual + Dropout(x + bias)).
+
+    Args:
+        x: float [B, S, H], a product to which its bias was not added yet.
+        bias: float32 [H].
+        residual: float [B, S, H] in x's dtype.
+        norm: (gamma float32 [H], beta float32 [H], epsilon).
+        dropout: StatelessDropout; None drops nothing.
+        seed: int32 [2] for dropout.
+        training: bool.
+
+    Returns:
+        float [B, S, H] in x's dtype.
+    """
+    gamma, beta, epsilon = norm
+    keep = [] if dropout is None else dropout.keep_masks(x, seed, training)
+    normalise = _residual_norm(epsilon, dropout.rate if keep else 0.0)
+    if training:
+        normalise = backend_ops.compile_chain(normalise)
+    return normalise(x, bias, residual, gamma, beta, *keep)
+
+
+@functools.cache
+def _split(num_heads, roles):
+    def split(x, bias):
+        x = x + ops.cast(bias, x.dtype)
+        batch, length, width = ops.shape(x)
+        x = ops.reshape(x, (-1, length, len(roles), num_heads, width // len(roles) // num_heads))
+        orders = {"key": (0, 2, 3, 1)}
+        return [ops.transpose(x[:, :, at], orders.get(role, (0, 2, 1, 3))) for at, role in enumerate(roles)]
+
+    def join(*parts):
+        orders = {"key": (0, 3, 1, 2)}
+        parts = [ops.transpose(part, orders.get(role, (0, 2, 1, 3))) for role, part in zip(roles, parts, strict=True)]
+        batch, length, heads, size = ops.shape(parts[0])
+        x = ops.reshape(ops.stack(parts, axis=2), (-1, length, len(roles) * heads * size))
+        return [x, ops.sum(ops.cast(x, "float32"), axis=(0, 1))]
+
+    return split, join
+
+
+def split_heads(x, bias, num_heads, roles, training=False):
+    """Adds the bias and gives each head its own matrix.
+
+    Args:
+        x: float [B, S, R H], the products of R roles side by side.
+        bias: float32 [R H].
+        num_heads: N.
+        roles: tuple of R of "query", "key", "value".
+        training: bool.
+
+    Returns:
+        list of R float [B, N, S, D]; for "key" [B, N, D, S], as the product with the queries wants it.
+    """
+    split, join = _split(num_heads, roles)
+    return backend_ops.compile_linear(split, join)(x, bias) if training else split(x, bias)
+
+
+def merge_heads(x):
+    """float [B, N, S, D] -> [B, S, H]."""
+    batch, num_heads, length, size = ops.shape(x)
+    return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, length, num_heads * size))
+
+
+def masked_softmax(scores, attention_bias, scale, training=False):
+    """softmax(scale * scores + attention_bias) over the last axis, in float32.
+
+    Args:
+        scores: float [B, N, S, S].
+        attention_bias: float32 [B, 1, 1, S].
+        scale: Python float.
+        training: bool.
+
+    Returns:
+        [B, N, S, S] in the dtype of scores.
+    """
+    if training:
+        return backend_ops.masked_softmax(scores, attention_bias, scale)
+    probabilities = ops.softmax(ops.cast(scores, "float32") * scale + attention_bias, axis=-1)
+    return ops.cast(probabilities, scores.dtype)
+
+
+def gather_positions(sequence, positions):
+    """Picks positions out of each sequence: float [B, S, H], int [B, P] -> [B, P, H].
+
+    The sequences are laid end to end and picked by row, which is one lookup (gather_indexes of the official code).
+    """
+    batch, length, hidden_size = ops.shape(sequence)
+    rows = ops.arange(batch, dtype="int32")[:, None] * length + ops.cast(positions, "int32")
+    return ops.take(ops.reshape(sequence, (-1, hidden_size)), rows, axis=0)

@@ -1,0 +1,141 @@
+"""Ways to compute a step with less work, memory or graph, against the plain way: losses and gradients are the same."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf import losses
+from albert_tf.config import AlbertConfig
+from albert_tf.models.albert import AlbertModel
+from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+
+B, S, P = 3, 16, 4
+SHAPES = {
+    "one group": {},
+    "two inner blocks": {"inner_group_num": 2},
+    "three groups": {"num_hidden_groups": 3, "num_hidden_layers": 5},
+    "nothing shared": {"parameter_sharing": "none"},
+    "attention shared": {"parameter_sharing": "attention"},
+}
+
+
+def _config(small_config, dropout=0.0, **changes):
+    changes |= {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout, "initializer_range": 0.2}
+    return AlbertConfig.from_dict({**small_config.to_dict(), **changes})
+
+
+@pytest.fixture(scope="module")
+def batch():
+    rng = np.random.default_rng(0)
+    return {
+        "input_ids": tf.constant(rng.integers(60, size=(B, S)), tf.int32),
+        "input_mask": tf.constant(np.arange(S) < np.array([[16], [9], [5]]), tf.int32),
+        "segment_ids": tf.constant(rng.integers(2, size=(B, S)), tf.int32),
+        "masked_lm_positions": tf.constant([[1, 4, 15, 0], [2, 8, 0, 0], [4, 0, 0, 0]], tf.int32),
+    }
+
+
+def _model(config, like=None, **arguments):
+    model = AlbertForPretraining(config, **arguments)
+    if like is not None:
+        assign_weights(model, {name: value.numpy() for name, value in named_weights(like).items()}, "test")
+    return model
+
+
+def _gradients(model, batch, seed=(1, 2), **arguments):
+    """Total loss and gradients, from a traced function as in training."""
+
+    @tf.function
+    def step():
+        with tf.GradientTape() as tape:
+            outputs = model(batch, training=True, dropout_seed=tf.constant(seed), **arguments)
+            weights = tf.cast(batch["masked_lm_positions"] > 0, tf.float32)
+            loss, _ = losses.masked_lm_loss(outputs["masked_lm_logits"], batch["masked_lm_positions"], weights)
+            order_loss, _ = losses.sentence_order_loss(outputs["sentence_order_logits"], tf.constant([0, 1, 1]))
+            total = loss + order_loss
+        variables = [variable.value for variable in named_weights(model).values()]
+        return total, [tf.convert_to_tensor(gradient) for gradient in tape.gradient(total, variables)]
+
+    loss, gradients = step()
+    return float(loss), dict(zip(named_weights(model), (gradient.numpy() for gradient in gradients), strict=True))
+
+
+def _assert_same(found, expected, tolerance=1e-5):
+    assert found[0] == pytest.approx(expected[0], rel=tolerance)
+    for name, gradient in expected[1].items():
+        scale = max(np.abs(gradient).max(), 1.0)
+        np.testing.assert_allclose(found[1][name], gradient, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reading_only_the_predictions_gives_the_same_outputs_and_gradients(shape, small_config, batch):
+    model = _model(_config(small_config, **SHAPES[shape]))
+    whole, part = model(batch), model(batch, read_only_predictions=True)
+    for name in ("masked_lm_logits", "sentence_order_logits", "pooled_output"):
+        np.testing.assert_allclose(part[name], whole[name], atol=1e-5, err_msg=name)
+    assert part["sequence_output"].shape == (B, P, 16)
+    _assert_same(_gradients(model, batch, read_only_predictions=True), _gradients(model, batch))
+
+
+def test_no_positions_leave_the_pooled_output(small_config, batch):
+    model = AlbertModel(_config(small_config))
+    pooled = model(batch, positions=np.zeros((B, 0), "int32"))["pooled_output"]
+    np.testing.assert_allclose(pooled, model(batch)["pooled_output"], atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("way", ["remat", "constant_graph"])
+def test_another_way_gives_the_same_gradients_and_dropout(way, shape, small_config, batch):
+    config = _config(small_config, dropout=0.1, **SHAPES[shape])
+    plain = _model(config)
+    other = _model(config, plain, **{way: True})
+    _assert_same(
+        _gradients(other, batch, read_only_predictions=True), _gradients(plain, batch, read_only_predictions=True)
+    )
+
+
+def test_training_and_evaluation_compute_the_same(small_config, batch):
+    # Without dropout they differ only in how the element-wise chains are run.
+    model = _model(_config(small_config))
+    trained, evaluated = model(batch, training=True), model(batch)
+    np.testing.assert_allclose(trained["masked_lm_logits"], evaluated["masked_lm_logits"], atol=1e-5)
+
+
+def test_the_graph_does_not_grow_with_the_layers(small_config, batch):
+    def nodes(layers, **arguments):
+        model = _model(_config(small_config, num_hidden_layers=layers), **arguments)
+        traced = tf.function(lambda: model(batch, training=True)["pooled_output"]).get_concrete_function()
+        return len(traced.graph.as_graph_def().node)
+
+    assert nodes(12, constant_graph=True) == nodes(4, constant_graph=True)
+    assert nodes(12) > nodes(4)
+
+
+@pytest.mark.parametrize("precision", ["mixed_bfloat16", "mixed_float16"])
+def test_low_precision_keeps_weights_and_outputs_in_float32(precision, small_config, batch):
+    config = _config(small_config, hidden_act="gelu")
+    wide = _model(config)
+    narrow = _model(config, wide, dtype=precision)
+    assert {variable.dtype for variable in named_weights(narrow).values()} == {"float32"}
+    outputs = narrow(batch, training=True)
+    assert outputs["hidden_states"][1].dtype == precision.removeprefix("mixed_")
+    for name in ("masked_lm_logits", "sentence_order_logits", "pooled_output"):
+        assert outputs[name].dtype == "float32"
+    loss, gradients = _gradients(narrow, batch, read_only_predictions=True)
+    wide_loss, wide_gradients = _gradients(wide, batch, read_only_predictions=True)
+    assert loss == pytest.approx(wide_loss, rel=0.02)
+    for name, gradient in wide_gradients.items():
+        error = np.linalg.norm(gradients[name] - gradient) / max(np.linalg.norm(gradient), 1e-2)
+        assert error < 0.1, name
+
+
+def test_the_ways_survive_serialisation(small_config):
+    config = {"config": small_config.to_dict(), "remat": True, "constant_graph": True, "dtype": "mixed_bfloat16"}
+    model = AlbertForPretraining.from_config(AlbertForPretraining(**config).get_config())
+    assert model.dtype_policy.name == "mixed_bfloat16"
+    assert model.albert.encoder.remat
+    assert model.albert.encoder.constant_graph
+    assert model.albert.encoder.blocks[0][0].attention.compute_dtype == "bfloat16"
+    keras.backend.clear_session()
