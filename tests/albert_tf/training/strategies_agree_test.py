@@ -60,7 +60,8 @@ def _compare(one, other, name, tolerance=1e-5):
         assert max(abs(a - b) for a, b in zip(ours, theirs, strict=True)) < tolerance, (name, step)
     np.testing.assert_allclose(other["totals"], one["totals"], atol=STEPS * tolerance, err_msg=name)
     for weight, values in one["weights"].items():
-        assert max(abs(a - b) for a, b in zip(values, other["weights"][weight], strict=True)) < 1e-4, (name, weight)
+        furthest = max(abs(a - b) for a, b in zip(values, other["weights"][weight], strict=True))
+        assert furthest < 10 * tolerance, (name, weight)
 
 
 def test_replicas_and_micro_batches_agree_with_one_device(arguments):
@@ -106,7 +107,7 @@ def test_two_workers_and_the_rest_of_the_table_agree_with_one_device(arguments):
         workers.append(_start([*arguments, "multi_worker"], {"TF_CONFIG": json.dumps(setting)}))
     names = (
         *("one_device", "mirrored, accumulation 2", "compiled", "mirrored, compiled, accumulation 2"),
-        "scaled loss",
+        *("scaled loss", "remat", "constant graph", "bfloat16", "float16", "mirrored, float16, accumulation 2"),
     )
     here = _start([*arguments, *names])
     first, second = (_result(worker)["multi_worker"] for worker in workers)
@@ -116,4 +117,7 @@ def test_two_workers_and_the_rest_of_the_table_agree_with_one_device(arguments):
     assert first["weights"] == second["weights"]
     _compare(results["one_device"], first, "multi_worker")
     for name in names[1:]:
-        _compare(results["one_device"], results[name], name)
+        # Eight and eleven bits of a number's digits: single losses differ by so much, weights by little more.
+        tolerance = 2e-2 if "bfloat16" in name else 2e-3 if "float16" in name else 1e-5
+        _compare(results["one_device"], results[name], name, tolerance)
+        assert (results[name]["metrics"] == results["one_device"]["metrics"]) <= ("float16" not in name)

@@ -29,6 +29,19 @@ VARIANTS = {
     "mirrored, compiled, accumulation 2": ("mirrored", 1, {"gradient_accumulation_steps": 2, "jit_compile": True}),
     "scaled loss": ("one_device", 10, {"scale_loss": True}),
     "multi_worker": ("multi_worker", 10, {}),
+    "remat": ("one_device", 10, {}),
+    "constant graph": ("one_device", 10, {}),
+    "bfloat16": ("one_device", 10, {}),
+    "float16": ("one_device", 10, {"scale_loss": True}),
+    "mirrored, float16, accumulation 2": ("mirrored", 10, {"scale_loss": True, "gradient_accumulation_steps": 2}),
+}
+# What a variant changes in the model.
+MODELS = {
+    "remat": {"remat": True},
+    "constant graph": {"constant_graph": True},
+    "bfloat16": {"dtype": "mixed_bfloat16"},
+    "float16": {"dtype": "mixed_float16"},
+    "mirrored, float16, accumulation 2": {"dtype": "mixed_float16"},
 }
 BATCH_SIZE, SEQUENCE_LENGTH, PREDICTIONS = 8, 16, 4
 
@@ -39,7 +52,7 @@ def take_steps(path, config, number, variant):
     strategy = make_strategy(name)
     tf.keras.utils.set_random_seed(1)
     with strategy.scope():
-        model = AlbertForPretraining(config)
+        model = AlbertForPretraining(config, **MODELS.get(variant, {}))
         optimizer = build_optimizer("lamb", WarmupPolynomialDecay(0.01, 40, 4))
         optimizer.build(list(named_weights(model).values()))
     runner = PretrainingSteps(strategy, model, optimizer, seed=1, **more)
