@@ -149,6 +149,7 @@ def test_a_signal_saves_within_seconds_and_the_run_goes_on_from_there(command, t
         run = subprocess.Popen(command(**plan, output_dir=tmp_path / "cut"), stderr=subprocess.PIPE, text=True)
         before = log.stat().st_size if log.exists() else 0
         while not log.exists() or log.stat().st_size < before + 1500:
+            assert run.poll() is None, run.stderr.read()
             time.sleep(0.01)
         began = time.monotonic()
         run.send_signal(number)
@@ -187,6 +188,7 @@ def test_a_lost_worker_stops_the_other_and_a_restart_brings_the_same_losses(comm
         log = tmp_path / "cut" / "train_log.jsonl"
         before = log.stat().st_size if log.exists() else 0
         while not log.exists() or log.stat().st_size < before + 30_000:
+            assert [worker.poll() for worker in workers] == [None, None]
             time.sleep(0.01)
         workers[lost].kill()
         _, errors = workers[1 - lost].communicate(timeout=120)
