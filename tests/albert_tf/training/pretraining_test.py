@@ -76,6 +76,27 @@ def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(settings, 
     assert [line["step"] for line in log if line["kind"] == "eval"] == [4, 8, 12]
 
 
+def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
+    run(settings)
+    folder = os.path.join(settings.output_dir, "checkpoint-00000004")
+    before = checkpoints.read_evaluation(folder)
+    os.remove(os.path.join(folder, "evaluation.json"))
+    for later in ("checkpoint-00000008", "checkpoint-00000012"):
+        shutil.rmtree(os.path.join(settings.output_dir, later))
+    run(settings)
+    assert checkpoints.read_evaluation(folder) == before
+
+
+def test_changed_records_are_told_of(settings, write_records, caplog):
+    run(dataclasses.replace(settings, num_train_steps=1))
+    more = write_records("more", 20)
+    write_records("train", 40)
+    run(dataclasses.replace(settings, num_train_steps=2, input_file=f"{settings.input_file},{more}"))
+    (told,) = [record.getMessage() for record in caplog.records if "are not those of" in record.getMessage()]
+    assert "the records are not those of the checkpoint of step 1: more is new; train had" in told
+
+
 def test_what_a_run_writes(settings):
     run(settings)
     assert sorted(os.listdir(settings.output_dir)) == [
@@ -207,6 +228,12 @@ def test_a_loss_that_is_not_finite_stops_the_run(settings, tmp_path):
         ({"init_checkpoint": "nowhere"}, "nowhere: no checkpoint here"),
         ({"distribution_strategy": "two"}, "--distribution_strategy must be one of"),
         ({"optimizer": "lamp"}, "--optimizer must be one of"),
+        ({"precision": "float8"}, "--precision must be one of float32, bfloat16, float16"),
+        ({"nonfinite": "ignore"}, "--nonfinite must be one of stop, skip"),
+        ({"max_nonfinite_steps": -1}, "--max_nonfinite_steps must not be negative"),
+        ({"gradient_accumulation_steps": 0}, "--gradient_accumulation_steps must be at least 1"),
+        ({"gradient_accumulation_steps": 3}, "--train_batch_size must be a multiple of 3"),
+        ({"distribution_strategy": "multi_worker"}, "multi_worker needs TF_CONFIG"),
         ({"do_train": False, "do_eval": True}, "holds no checkpoint to evaluate"),
     ],
 )

@@ -6,7 +6,6 @@ the shares of a batch differ.
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -21,17 +20,6 @@ from albert_tf.models.pretraining import AlbertForPretraining
 
 STEPS = 20
 PROGRAM = str(Path(__file__).with_name("take_steps.py"))
-
-
-def free_addresses(number):
-    """Addresses on this machine at which nothing listens."""
-    sockets = [socket.socket() for _ in range(number)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    return addresses
 
 
 def _start(arguments, environment=None):
@@ -99,7 +87,7 @@ def test_a_step_that_is_not_finite_is_left_out_on_every_replica(arguments):
 
 
 @pytest.mark.slow
-def test_two_workers_and_the_rest_of_the_table_agree_with_one_device(arguments):
+def test_two_workers_and_the_rest_of_the_table_agree_with_one_device(arguments, free_addresses):
     addresses = free_addresses(2)
     workers = []
     for index in range(2):

@@ -164,9 +164,7 @@ def test_a_signal_saves_within_seconds_and_the_run_goes_on_from_there(command, t
     _assert_same(str(tmp_path / "cut"), _final(str(tmp_path / "whole"), steps), steps)
 
 
-def test_a_lost_worker_stops_the_other_and_a_restart_brings_the_same_losses(command, tmp_path):
-    from strategies_agree_test import free_addresses
-
+def test_a_lost_worker_stops_the_other_and_a_restart_brings_the_same_losses(command, free_addresses, tmp_path):
     plan = {"num_train_steps": 400, "save_checkpoints_steps": 40, "log_steps": 1}
 
     def begin(output_dir):
