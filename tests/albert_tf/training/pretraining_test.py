@@ -88,6 +88,25 @@ def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
     assert checkpoints.read_evaluation(folder) == before
 
 
+@pytest.mark.slow
+def test_a_scaled_run_in_micro_batches_cut_off_ends_with_the_same_weights(settings):
+    settings = dataclasses.replace(settings, precision="float16", gradient_accumulation_steps=2)
+    run(settings)
+    whole = _weights(settings.output_dir, STEPS)
+    assert all(value.dtype == np.float32 for value in whole.values())
+    last = os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}")
+    scale = checkpoints.read_state(last).loss_scale
+    assert scale["scale"] <= 2**15
+    assert scale["good_steps"] + scale["overflows"] > 0
+    line = [line for line in _log(settings.output_dir) if line["kind"] == "train"][-1]
+    assert (line["loss_scale"], line["overflow_steps"]) == (scale["scale"], scale["overflows"])
+    shutil.rmtree(last)
+    run(settings)
+    assert checkpoints.read_state(last).loss_scale == scale
+    for name, value in _weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+
+
 def test_changed_records_are_told_of(settings, write_records, caplog):
     run(dataclasses.replace(settings, num_train_steps=1))
     more = write_records("more", 20)
