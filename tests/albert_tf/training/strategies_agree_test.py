@@ -20,12 +20,13 @@ from albert_tf.models.pretraining import AlbertForPretraining
 
 STEPS = 20
 PROGRAM = str(Path(__file__).with_name("take_steps.py"))
+ROOT = str(Path(__file__).resolve().parents[3])
 
 
 def _start(arguments, environment=None):
     command = [sys.executable, PROGRAM, *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, env={**os.environ, **(environment or {})}, **pipes)
+    return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": ROOT, **(environment or {})}, **pipes)
 
 
 def _result(process):
