@@ -12,7 +12,7 @@ help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
 	@echo "make parity     compare with Hugging Face transformers"
-	@echo "make bench      time training steps and the input pipeline, a JSON line each"
+	@echo "make bench      time training, inference and the input, alone and beside peers, a JSON line each"
 	@echo "make lint       ruff; format: let ruff mend what it can"
 	@echo "make clean      remove .venv, caches and demo_output"
 
@@ -43,10 +43,15 @@ faults: $(VENV)/.dev
 parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.input_pipeline
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json
+	$(BIN)/python -m albert_tf.benchmarks.inference --albert_config_file=configs/models/albert_base_v2.json
+	for precision in float32 bfloat16; do for sizes in "128 16" "512 4"; do set -- $$sizes; \
+	    $(BIN)/python -m albert_tf.benchmarks.compare_peers --precision=$$precision --max_seq_length=$$1 --batch_size=$$2; \
+	done; done
+	for size in 1 32; do $(BIN)/python -m albert_tf.benchmarks.compare_peers --task=encode --batch_size=$$size; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

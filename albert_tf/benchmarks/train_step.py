@@ -1,14 +1,17 @@
 """Times the training step on random records: sequences and model GFLOP a second, time to the first step, memory."""
 
 import json
-import resource
 import statistics
 import time
 
 from absl import flags
 
 from albert_tf import command
+from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.optimization.names import OPTIMIZER_NAMES
+
+# The Keras dtype policy of a precision.
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -19,21 +22,23 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
+    flags.DEFINE_enum("precision", "float32", tuple(POLICIES), "Of the matrix products.", **fv)
+    flags.DEFINE_bool("remat", False, "Compute the inside of a layer again for its gradient, to save memory.", **fv)
+    flags.DEFINE_bool("constant_graph", False, "Apply the shared block in a loop of the device.", **fv)
     flags.DEFINE_integer("steps", 5, "Steps that are timed together.", **fv)
     flags.DEFINE_integer("repeats", 5, "Times that many steps are timed; the median counts.", **fv)
 
 
-def _random_batches(config, batch_size: int, length: int, predictions: int):
-    """An endless dataset of one random batch."""
+def random_batch(config, batch_size: int, length: int, predictions: int):
+    """A batch of random records without padding, by the names of the model's inputs: dict of numpy arrays."""
     import numpy as np
-    import tensorflow as tf
 
     rng = np.random.default_rng(0)
 
     def integers(below, *shape):
         return rng.integers(below, size=(batch_size, *shape)).astype("int32")
 
-    batch = {
+    return {
         "input_ids": integers(config.vocab_size, length),
         "input_mask": np.ones((batch_size, length), "int32"),
         "segment_ids": integers(2, length),
@@ -42,37 +47,59 @@ def _random_batches(config, batch_size: int, length: int, predictions: int):
         "masked_lm_weights": np.ones((batch_size, predictions), "float32"),
         "sentence_order_labels": integers(2),
     }
-    return tf.data.Dataset.from_tensors(batch).repeat()
 
 
-def _run() -> None:
-    started = time.perf_counter()
-    tf = command.import_tensorflow()
-    from albert_tf.config import AlbertConfig
-    from albert_tf.flops import train_step_flops
+def make_step(config, shape, optimizer_name: str, precision: str = "float32", **ways):
+    """The training step of run_pretraining on one random batch.
+
+    Args:
+        config: AlbertConfig.
+        shape: (batch size, sequence length, predictions a sequence).
+        optimizer_name: one of OPTIMIZER_NAMES.
+        precision: a key of POLICIES.
+        **ways: remat and constant_graph of AlbertForPretraining.
+
+    Returns:
+        function of a number of steps, which takes them and returns when they are done.
+    """
+    import tensorflow as tf
+
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
     from albert_tf.training.steps import PretrainingSteps
     from albert_tf.training.strategy import make_strategy
 
+    strategy = make_strategy("auto")
+    with strategy.scope():
+        model = AlbertForPretraining(config, dtype=POLICIES[precision], **ways)
+        optimizer = build_optimizer(optimizer_name, 1e-4)
+        optimizer.build(list(named_weights(model).values()))
+    steps = PretrainingSteps(strategy, model, optimizer)
+    dataset = tf.data.Dataset.from_tensors(random_batch(config, *shape)).repeat()
+    iterator = iter(strategy.experimental_distribute_dataset(dataset))
+    return lambda count: steps.train(iterator, tf.constant(count)).numpy()
+
+
+def _run() -> None:
+    started = time.perf_counter()
+    command.import_tensorflow()
+    from albert_tf.config import AlbertConfig
+    from albert_tf.flops import train_step_flops
+
     given = flags.FLAGS
     shape = (given.train_batch_size, given.max_seq_length, given.max_predictions_per_seq)
     config = AlbertConfig.from_json_file(given.albert_config_file)
-    strategy = make_strategy("auto")
-    with strategy.scope():
-        model = AlbertForPretraining(config)
-        optimizer = build_optimizer(given.optimizer, 1e-4)
-        optimizer.build(list(named_weights(model).values()))
-    steps = PretrainingSteps(strategy, model, optimizer)
-    iterator = iter(strategy.experimental_distribute_dataset(_random_batches(config, *shape)))
-    steps.train(iterator, tf.constant(1)).numpy()
+    ways = {"remat": given.remat, "constant_graph": given.constant_graph}
+    step = make_step(config, shape, given.optimizer, given.precision, **ways)
+    step(1)
     first_step = time.perf_counter() - started
-    seconds = []
+    seconds, processor_seconds = [], []
     for _ in range(given.repeats):
-        begin = time.perf_counter()
-        steps.train(iterator, tf.constant(given.steps)).numpy()
+        begin, processor_begin = time.perf_counter(), process_seconds()
+        step(given.steps)
         seconds.append((time.perf_counter() - begin) / given.steps)
+        processor_seconds.append((process_seconds() - processor_begin) / given.steps)
     median = statistics.median(seconds)
     result = {
         "benchmark": "train_step",
@@ -80,13 +107,16 @@ def _run() -> None:
         "batch": shape[0],
         "length": shape[1],
         "optimizer": given.optimizer,
+        "precision": given.precision,
+        **ways,
         "sequences_per_second": shape[0] / median,
         "model_gflops_per_second": train_step_flops(config, *shape) / median / 1e9,
         "seconds_per_step": median,
         "fastest": min(seconds),
         "slowest": max(seconds),
+        "processor_seconds_per_step": statistics.median(processor_seconds),
         "seconds_to_first_step": first_step,
-        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_memory_mb": peak_memory_mb(),
     }
     print(json.dumps(result))  # noqa: T201
 

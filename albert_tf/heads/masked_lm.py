@@ -66,8 +66,10 @@ class MaskedLMHead(keras.layers.Layer):
         norm = self.layer_norm
         hidden = chains.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
         table = ops.cast(word_embeddings, self.compute_dtype)
-        logits = chains.project(ops.cast(hidden, self.compute_dtype), ops.transpose(table))
-        return ops.cast(logits, "float32") + self.output_bias
+        flat = ops.reshape(ops.cast(hidden, self.compute_dtype), (-1, self.embedding_size))
+        # The bias is added to the two-dimensional product, of which TensorFlow makes it a part.
+        logits = ops.cast(ops.matmul(flat, ops.transpose(table)), "float32") + self.output_bias
+        return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.vocab_size))
 
     def get_config(self):
         return {

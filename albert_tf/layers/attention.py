@@ -102,7 +102,7 @@ class SelfAttention(keras.layers.Layer):
         vectors = [self.output_projection.bias, self.layer_norm.gamma, self.layer_norm.beta]
         return kernels, [ops.concatenate(self.biases, axis=-1), *map(backend_ops.read, vectors)]
 
-    def call(self, hidden, attention_bias, weights=None, positions=None, seed=None, training=False):
+    def call(self, hidden, attention_bias, weights=None, positions=None, unpadding=None, seed=None, training=False):
         """Attends.
 
         Args:
@@ -110,11 +110,12 @@ class SelfAttention(keras.layers.Layer):
             attention_bias: float [B, 1, 1, S], see make_attention_bias.
             weights: what `step_weights` returns, with kernels in the compute dtype; None makes it here.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
+            unpadding: Unpadding that stripped `hidden`, which then is [1, T, H]; None where there is padding.
             seed: int32 [2] for dropout.
             training: bool.
 
         Returns:
-            float [B, S, H], or [B, P, H].
+            float [B, S, H], or [B, P, H], or [1, T, H].
         """
         if weights is None:
             weights = compute_weights(self, self.compute_dtype)
@@ -123,7 +124,9 @@ class SelfAttention(keras.layers.Layer):
         heads, width = self.num_attention_heads, self.hidden_size
 
         def attend_by(x, part, roles):
-            return chains.split_heads(chains.project(x, kernel[:, part]), bias[part], heads, roles, training)
+            x = chains.project(x, kernel[:, part])
+            x = x if unpadding is None else unpadding.restore(x)
+            return chains.split_heads(x, bias[part], heads, roles, training)
 
         if positions is None:
             residual = hidden
@@ -135,7 +138,9 @@ class SelfAttention(keras.layers.Layer):
         scale = 1.0 / math.sqrt(width // heads)
         probabilities = chains.masked_softmax(ops.matmul(query, key), attention_bias, scale, training)
         probabilities = self.attention_dropout(probabilities, seed=seed, training=training)
-        output = chains.project(chains.merge_heads(ops.matmul(probabilities, value)), output_kernel)
+        context = chains.merge_heads(ops.matmul(probabilities, value))
+        context = context if unpadding is None else unpadding.strip(context)
+        output = chains.project(context, output_kernel)
         norm = (gamma, beta, self.layer_norm.epsilon)
         return chains.residual_norm(output, output_bias, residual, norm, self.hidden_dropout, seed, training)
 

@@ -163,7 +163,7 @@ if _BACKEND == "tensorflow":
 
     def read(variable):
         """The value of a weight as a tensor; on a replica its own copy's."""
-        return tf.convert_to_tensor(variable.value)
+        return tf.convert_to_tensor(variable)
 
     remat = tf.recompute_grad
 
@@ -194,7 +194,7 @@ else:
 
     def read(variable):
         """The value of a weight as a tensor."""
-        return variable.value
+        return ops.convert_to_tensor(variable)
 
     def compile_chain(function):
         """The function itself; the backend compiles the whole step."""

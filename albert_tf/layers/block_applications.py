@@ -14,14 +14,16 @@ class BlockApplications:
     Args:
         attention_bias: float32 [B, 1, 1, S], see attention.make_attention_bias.
         compute_dtype: of the matrix products.
+        unpadding: Unpadding by which the hidden states are stripped; None where they have their padding.
         seed: int32 [2] for dropout; every application folds its own number into it. None where nothing is dropped.
         training: bool.
         remat: whether the inside of an application is computed again for its gradient, rather than kept.
     """
 
-    def __init__(self, attention_bias, compute_dtype, seed=None, training=False, remat=False):
+    def __init__(self, attention_bias, compute_dtype, unpadding=None, seed=None, training=False, remat=False):
         self._attention_bias = attention_bias
         self._compute_dtype = compute_dtype
+        self._unpadding = unpadding
         self._seed = seed
         self._training = training
         self._remat = remat and training
@@ -61,6 +63,8 @@ class BlockApplications:
             if seed is not None:
                 seed = backend_ops.fold_in(seed, layer * len(blocks) + inner)
             read = positions if inner == len(blocks) - 1 else None
+            if read is not None and self._unpadding is not None:
+                hidden = self._unpadding.restore(hidden)
             weights = self._borrow(block.attention), self._borrow(block.feed_forward)
             hidden = self._apply_block(block, hidden, weights, read, seed)
         return hidden
@@ -79,6 +83,7 @@ class BlockApplications:
                 self._attention_bias,
                 weights=(first, second),
                 positions=positions,
+                unpadding=None if positions is not None else self._unpadding,
                 seed=seed,
                 training=self._training,
             )

@@ -93,7 +93,7 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
 def _split(num_heads, roles):
     def split(x, bias):
         x = x + ops.cast(bias, x.dtype)
-        batch, length, width = ops.shape(x)
+        length, width = ops.shape(x)[1:]
         x = ops.reshape(x, (-1, length, len(roles), num_heads, width // len(roles) // num_heads))
         orders = {"key": (0, 2, 3, 1)}
         return [ops.transpose(x[:, :, at], orders.get(role, (0, 2, 1, 3))) for at, role in enumerate(roles)]
@@ -101,7 +101,7 @@ def _split(num_heads, roles):
     def join(*parts):
         orders = {"key": (0, 3, 1, 2)}
         parts = [ops.transpose(part, orders.get(role, (0, 2, 1, 3))) for role, part in zip(roles, parts, strict=True)]
-        batch, length, heads, size = ops.shape(parts[0])
+        length, heads, size = ops.shape(parts[0])[1:]
         x = ops.reshape(ops.stack(parts, axis=2), (-1, length, len(roles) * heads * size))
         return [x, ops.sum(ops.cast(x, "float32"), axis=(0, 1))]
 
@@ -127,7 +127,7 @@ def split_heads(x, bias, num_heads, roles, training=False):
 
 def merge_heads(x):
     """float [B, N, S, D] -> [B, S, H]."""
-    batch, num_heads, length, size = ops.shape(x)
+    num_heads, length, size = ops.shape(x)[1:]
     return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, length, num_heads * size))
 
 

@@ -15,6 +15,7 @@ from albert_tf.layers.block_applications import BlockApplications
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.feed_forward import FeedForward
 from albert_tf.layers.transformer_block import TransformerBlock
+from albert_tf.layers.unpadding import Unpadding
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -106,21 +107,26 @@ class SharedEncoder(keras.layers.Layer):
             for block in group:
                 block.build((None, None, self.config.hidden_size))
 
-    def call(self, embedding_output, input_mask, positions=None, seed=None, training=False):
+    def call(self, embedding_output, input_mask, positions=None, skip_padding=False, seed=None, training=False):
         """Encodes.
 
         Args:
             embedding_output: float [B, S, E].
             input_mask: int [B, S], 1 for a token, 0 for padding.
             positions: int32 [B, P]: the only positions whose last hidden state is wanted; None: all.
+            skip_padding: compute nothing for padding. Not in training, and not under XLA.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
 
         Returns:
             tuple of L + 1 float [B, S, H]: the projected embeddings, then each layer's output; the last is [B, P, H]
-            where `positions` are given. With `constant_graph` the first and the last of them only.
+            where `positions` are given. With `constant_graph` the first and the last of them only, with
+            `skip_padding` the last only, which is zero in the padding.
         """
-        hidden = embedding_output
+        if skip_padding and training:
+            raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
+        unpadding = Unpadding(input_mask) if skip_padding else None
+        hidden = unpadding.strip(embedding_output) if skip_padding else embedding_output
         if self.embedding_projection is not None:
             kernel = ops.cast(self.embedding_projection.kernel, self.compute_dtype)
             hidden = chains.project(hidden, kernel) + ops.cast(self.embedding_projection.bias, self.compute_dtype)
@@ -128,6 +134,7 @@ class SharedEncoder(keras.layers.Layer):
         applications = BlockApplications(
             attention_bias=make_attention_bias(input_mask, "float32"),
             compute_dtype=self.compute_dtype,
+            unpadding=unpadding,
             seed=seed if draws else None,
             training=training,
             remat=self.remat,
@@ -145,6 +152,8 @@ class SharedEncoder(keras.layers.Layer):
                 read = positions if layer == layers[-1] else None
                 hidden = applications.apply(self.blocks[row], hidden, layer, read)
                 hidden_states.append(hidden)
+        if skip_padding:
+            return (hidden if positions is not None else unpadding.restore_with_zeros(hidden),)
         return tuple(hidden_states)
 
     def get_config(self):

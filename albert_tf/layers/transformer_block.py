@@ -28,7 +28,16 @@ class TransformerBlock(keras.layers.Layer):
             if not part.built:
                 part.build(input_shape)
 
-    def call(self, hidden, attention_bias, weights=(None, None), positions=None, seed=None, training=False):
+    def call(
+        self,
+        hidden,
+        attention_bias,
+        weights=(None, None),
+        positions=None,
+        unpadding=None,
+        seed=None,
+        training=False,
+    ):
         """Applies both parts.
 
         Args:
@@ -36,6 +45,7 @@ class TransformerBlock(keras.layers.Layer):
             attention_bias: float [B, 1, 1, S], see attention.make_attention_bias.
             weights: those of the attention and of the feed-forward part, as their `call` takes them.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
+            unpadding: see SelfAttention.call.
             seed: int32 [2] for dropout.
             training: bool.
 
@@ -43,7 +53,13 @@ class TransformerBlock(keras.layers.Layer):
             float [B, S, H], or [B, P, H].
         """
         hidden = self.attention(
-            hidden, attention_bias, weights=weights[0], positions=positions, seed=seed, training=training
+            hidden,
+            attention_bias,
+            weights=weights[0],
+            positions=positions,
+            unpadding=unpadding,
+            seed=seed,
+            training=training,
         )
         return self.feed_forward(hidden, weights=weights[1], seed=seed, training=training)
 

@@ -70,7 +70,7 @@ class AlbertModel(keras.Model):
         self.encoder.build()
         self.pooler.build((None, self.config.hidden_size))
 
-    def call(self, inputs, training=False, dropout_seed=None, positions=None):
+    def call(self, inputs, training=False, dropout_seed=None, positions=None, skip_padding=False):
         """Encodes a batch.
 
         Args:
@@ -82,6 +82,10 @@ class AlbertModel(keras.Model):
             positions: int32 [B, P]: the only positions whose output is read, besides [CLS]; [B, 0] for [CLS] alone.
                 The last layer is computed for those alone, with the same results; only its dropout draws other
                 masks, as there is less to draw for. None: all positions.
+
+            skip_padding: compute nothing for padding, which takes as much less time as there is padding; not in
+                training and not under XLA. "sequence_output" is zero in the padding, and there are no other
+                "hidden_states".
 
         Returns:
             dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
@@ -102,7 +106,12 @@ class AlbertModel(keras.Model):
             positions = ops.cast(positions, "int32")
             positions = ops.concatenate([ops.zeros_like(input_ids[:, :1], dtype="int32"), positions], axis=1)
         hidden_states = self.encoder(
-            embedding_output, input_mask, positions=positions, seed=encoder_seed, training=training
+            embedding_output,
+            input_mask,
+            positions=positions,
+            skip_padding=skip_padding,
+            seed=encoder_seed,
+            training=training,
         )
         last = hidden_states[-1]
         return {

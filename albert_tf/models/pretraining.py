@@ -58,8 +58,9 @@ class AlbertForPretraining(keras.Model):
                 results: all that the two tasks read.
 
         Returns:
-            what AlbertModel returns (for `positions` the masked ones, where only they are read), and "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32
-            [B, 2] (heads.sentence_order.IN_ORDER, SWAPPED), both before softmax.
+            what AlbertModel returns (for `positions` the masked ones, where only they are read), and
+            "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32 [B, 2]
+            (heads.sentence_order.IN_ORDER, SWAPPED), both before softmax.
         """
         positions = inputs["masked_lm_positions"]
         outputs = self.albert(

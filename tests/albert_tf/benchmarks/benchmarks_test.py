@@ -1,4 +1,4 @@
-"""The benchmarks run and print one JSON line with positive figures."""
+"""The benchmarks run and print one JSON line with positive figures; a peer that is not installed is passed over."""
 
 import json
 import subprocess
@@ -6,22 +6,69 @@ import sys
 
 import pytest
 
+from albert_tf.benchmarks.compare_peers import Contestant, format_table, ratios_to
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("input_pipeline", ["--num_examples=400", "--max_seq_length=16", "--max_predictions_per_seq=4"]),
-        ("train_step", ["--max_seq_length=16", "--train_batch_size=2", "--steps=1", "--repeats=2"]),
-    ],
-)
-def test_a_benchmark_prints_one_json_line(name, arguments, small_config, tmp_path):
-    if name == "train_step":
-        small_config.to_json_file(str(tmp_path / "config.json"))
-        arguments = [*arguments, f"--albert_config_file={tmp_path / 'config.json'}", "--max_predictions_per_seq=4"]
+
+def _run(name, *arguments):
     command = [sys.executable, "-m", f"albert_tf.benchmarks.{name}", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    (line,) = done.stdout.splitlines()
+    (line,) = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     result = json.loads(line)
     assert result["benchmark"] == name
-    assert all(value > 0 for value in result.values() if not isinstance(value, str))
+    return result
+
+
+@pytest.fixture
+def config_file(small_config, tmp_path):
+    small_config.to_json_file(str(tmp_path / "config.json"))
+    return f"--albert_config_file={tmp_path / 'config.json'}"
+
+
+def _assert_positive(result):
+    numbers = [value for value in result.values() if not isinstance(value, str | bool)]
+    assert len(numbers) > 3
+    assert all(value > 0 for value in numbers)
+
+
+@pytest.mark.slow
+def test_input_pipeline_prints_one_json_line():
+    _assert_positive(_run("input_pipeline", "--num_examples=400", "--max_seq_length=16", "--max_predictions_per_seq=4"))
+
+
+@pytest.mark.slow
+def test_train_step_prints_one_json_line(config_file):
+    arguments = ["--max_seq_length=16", "--train_batch_size=2", "--max_predictions_per_seq=4", "--steps=1"]
+    _assert_positive(_run("train_step", config_file, *arguments, "--repeats=2", "--precision=bfloat16", "--remat"))
+
+
+@pytest.mark.slow
+def test_inference_prints_one_json_line(config_file):
+    arguments = ["--max_seq_length=16", "--batch_sizes=1,2", "--ragged_batch_size=3", "--repeats=2"]
+    _assert_positive(_run("inference", config_file, *arguments))
+
+
+@pytest.mark.slow
+def test_compare_peers_takes_turns_and_keeps_a_table(config_file, tmp_path):
+    table = tmp_path / "table.md"
+    arguments = ["--max_seq_length=16", "--batch_size=2", "--max_predictions_per_seq=4", "--rounds=2"]
+    result = _run("compare_peers", config_file, *arguments, "--contestants=albert_tf", f"--output_file={table}")
+    assert len(result["albert_tf"]["turns"]) == 2
+    assert "| albert_tf |" in table.read_text()
+
+
+class _Measured(Contestant):
+    def __init__(self, name, seconds, start=None):
+        self.name = name
+        self.start = start or {"ready": 9.0}
+        self.turns = [{"seconds": each, "processor_seconds": 2 * each, "memory_mb": 100.0} for each in seconds]
+
+
+def test_ratios_are_taken_round_by_round():
+    # The machine was twice as slow in the second round: the ratio of every round is 3 all the same.
+    assert ratios_to(_Measured("ours", [1, 2, 1]), _Measured("theirs", [3, 6, 3]), "seconds") == 3
+
+
+def test_the_table_says_who_was_passed_over():
+    ours, absent = _Measured("ours", [2.0]), _Measured("theirs", [], {"skipped": "torch not installed"})
+    table = format_table("a title", [ours, absent], sequences=16, gflop=1000)
+    assert "| ours | 8.00 | 500 | 1.00 | 1.00 | 100 MB | 9 s |" in table
+    assert "| theirs | torch not installed |" in table

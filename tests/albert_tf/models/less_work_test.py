@@ -79,6 +79,22 @@ def test_reading_only_the_predictions_gives_the_same_outputs_and_gradients(shape
     _assert_same(_gradients(model, batch, read_only_predictions=True), _gradients(model, batch))
 
 
+def test_skipping_padding_gives_the_same_outputs(small_config, batch):
+    model = AlbertModel(_config(small_config))
+    whole, part = model(batch), model(batch, skip_padding=True)
+    np.testing.assert_allclose(part["pooled_output"], whole["pooled_output"], atol=1e-6)
+    mask = np.asarray(batch["input_mask"])[:, :, None]
+    np.testing.assert_allclose(part["sequence_output"], whole["sequence_output"] * mask, atol=1e-5)
+    read = {"positions": batch["masked_lm_positions"], "skip_padding": True}
+    found = model(batch, **read)["sequence_output"]
+    expected = model(batch, positions=batch["masked_lm_positions"])["sequence_output"]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    full = {"input_ids": batch["input_ids"]}
+    np.testing.assert_allclose(
+        model(full, skip_padding=True)["sequence_output"], model(full)["sequence_output"], atol=1e-6
+    )
+
+
 def test_no_positions_leave_the_pooled_output(small_config, batch):
     model = AlbertModel(_config(small_config))
     pooled = model(batch, positions=np.zeros((B, 0), "int32"))["pooled_output"]

@@ -1,0 +1,173 @@
+"""albert_tf beside Hugging Face (torch, eager and compiled) and keras-hub, in turns in one run: ratios of the medians.
+
+Every contestant is a process of its own, prepared before the first turn; then they run one after the other, A B C
+A B C, so that a change in the machine's load meets all of them. Prints one JSON line, and a Markdown table to keep.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+from absl import flags
+
+from albert_tf import command, files
+
+CONTESTANTS = ("albert_tf", "hugging_face", "hugging_face_compiled", "keras_hub")
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string("albert_config_file", "configs/models/albert_base_v2.json", "The model's shape.", **fv)
+    flags.DEFINE_enum("task", "train", ("train", "encode"), "Training steps, or encodings without gradients.", **fv)
+    flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part.", **fv)
+    flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_string("optimizer", "adamw", "adamw or lamb; torch, which has no LAMB, always runs AdamW.", **fv)
+    flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
+    flags.DEFINE_integer("rounds", 7, "Turns of each contestant.", **fv)
+    flags.DEFINE_integer("steps", 1, "Steps of a turn.", **fv)
+    flags.DEFINE_string("peer_python", None, "Python that has the peers; None: this one.", **fv)
+    flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
+
+
+class Contestant:
+    """A worker process and what it has measured.
+
+    Args:
+        name: one of CONTESTANTS.
+        arguments: flags of benchmarks.worker.
+        python: the interpreter to run it with.
+    """
+
+    def __init__(self, name: str, arguments: list[str], python: str):
+        self.name = name
+        self.turns = []
+        self._process = subprocess.Popen(
+            [python, "-m", "albert_tf.benchmarks.worker", f"--contestant={name}", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        )
+        self.start = self._answer()
+
+    def _answer(self) -> dict:
+        # A library may print lines of its own.
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"skipped": f"ended with exit code {self._process.wait()}"}
+
+    @property
+    def takes_part(self) -> bool:
+        """Whether its first repetition was done."""
+        return "skipped" not in self.start
+
+    def take_turn(self, steps: int) -> None:
+        """Runs so many steps and keeps what they took."""
+        self._process.stdin.write(f"{steps}\n")
+        self._process.stdin.flush()
+        self.turns.append(self._answer())
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.stdin.close()
+        self._process.wait()
+
+    def median(self, key: str) -> float:
+        """The median over the turns."""
+        return statistics.median(turn[key] for turn in self.turns)
+
+
+def ratios_to(reference: Contestant, other: Contestant, key: str) -> float:
+    """How many times longer `other` took than `reference`: the median over the rounds of the ratio in a round."""
+    return statistics.median(theirs[key] / ours[key] for ours, theirs in zip(reference.turns, other.turns, strict=True))
+
+
+def format_table(title: str, contestants: list[Contestant], sequences: int, gflop: float) -> str:
+    """A Markdown table: a row for each contestant, compared with the first of them."""
+    lines = [
+        f"### {title}",
+        "",
+        "| | sequences/s | model GFLOP/s | first is faster by | by processor time | peak memory | first step after |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    first = contestants[0]
+    for one in contestants:
+        if not one.takes_part:
+            lines.append(f"| {one.name} | {one.start['skipped']} | | | | | |")
+            continue
+        seconds = one.median("seconds")
+        ratios = [f"{ratios_to(first, one, key):.2f}" for key in ("seconds", "processor_seconds")]
+        memory = max(turn["memory_mb"] for turn in one.turns)
+        lines.append(
+            f"| {one.name} | {sequences / seconds:.2f} | {gflop / seconds:.0f} | {ratios[0]} | {ratios[1]} "
+            f"| {memory:.0f} MB | {one.start['ready']:.0f} s |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _model_gflop(given) -> float:
+    from albert_tf.config import AlbertConfig
+    from albert_tf.flops import train_step_flops
+
+    config = AlbertConfig.from_json_file(given.albert_config_file)
+    predictions = given.max_predictions_per_seq if given.task == "train" else 0
+    flops = train_step_flops(config, given.batch_size, given.max_seq_length, predictions) / 1e9
+    return flops if given.task == "train" else flops / 3
+
+
+def _run() -> None:
+    given = flags.FLAGS
+    names = (
+        "task",
+        "albert_config_file",
+        "batch_size",
+        "max_seq_length",
+        "max_predictions_per_seq",
+        "optimizer",
+        "precision",
+    )
+    arguments = [f"--{name}={given[name].value}" for name in names]
+    python = given.peer_python or sys.executable
+    contestants = [
+        Contestant(name, arguments, sys.executable if name == "albert_tf" else python) for name in given.contestants
+    ]
+    running = [one for one in contestants if one.takes_part]
+    for _ in range(given.rounds):
+        for one in running:
+            one.take_turn(given.steps)
+    for one in running:
+        one.close()
+    title = (
+        f"{given.task}, {given.precision}, S={given.max_seq_length} B={given.batch_size}, "
+        f"{given.optimizer if given.task == 'train' else 'no gradients'}, {given.rounds} rounds"
+    )
+    gflop = _model_gflop(given) * given.steps
+    table = format_table(title, contestants, given.batch_size * given.steps, gflop)
+    if given.output_file is not None:
+        text = ""
+        if os.path.exists(given.output_file):
+            with open(given.output_file, encoding="utf-8") as file:
+                text = file.read() + "\n"
+        with files.replace_file(given.output_file) as file:
+            file.write((text + table).encode())
+    result = {"benchmark": "compare_peers", "title": title}
+    for one in contestants:
+        result[one.name] = {"start": one.start, "turns": one.turns}
+    print(json.dumps(result))  # noqa: T201
+
+
+def main() -> None:
+    """Entry point of the module."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""What compare_peers compares: the same work done by albert_tf, Hugging Face transformers in torch, and keras-hub.
+
+Each function makes one contestant and returns a function of a number of repetitions. Peers are given every advantage
+that their own interface has: the vocabulary scores are computed for the masked positions only, and AdamW stands in
+for LAMB, which torch lacks and which does more arithmetic. Shapes: B batch, S sequence, P predictions.
+"""
+
+from albert_tf.benchmarks.train_step import make_step, random_batch
+
+
+def train_albert_tf(config, shape, optimizer, precision):
+    """run_pretraining's own step."""
+    return make_step(config, shape, optimizer, precision)
+
+
+def _torch_model(config, precision):
+    import torch
+    import transformers
+
+    values = {
+        name: value for name, value in config.to_dict().items() if name not in ("parameter_sharing", "hidden_act")
+    }
+    torch.manual_seed(0)
+    model = transformers.AlbertForPreTraining(transformers.AlbertConfig(hidden_act="gelu_new", **values))
+    return torch, model, torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def train_hugging_face(config, shape, optimizer, precision, compiled=False):
+    """AlbertForPreTraining's parts, scores for the masked positions alone, torch.optim.AdamW."""
+    torch, model, precise = _torch_model(config, precision)
+    arrays = random_batch(config, *shape)
+    batch = {name: torch.tensor(array) for name, array in arrays.items()}
+    labels, order = batch["masked_lm_ids"].long(), batch["sentence_order_labels"].long()
+    positions = batch["masked_lm_positions"].long()
+
+    def losses():
+        outputs = model.albert(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
+        rows = torch.arange(shape[0])[:, None]
+        scores = model.predictions(outputs.last_hidden_state[rows, positions])
+        cross_entropy = torch.nn.functional.cross_entropy
+        loss = cross_entropy(scores.float().flatten(0, 1), labels.flatten())
+        return loss + cross_entropy(model.sop_classifier(outputs.pooler_output).float(), order)
+
+    forward = torch.compile(losses) if compiled else losses
+    update = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01)
+    model.train()
+
+    def steps(count):
+        for _ in range(count):
+            with precise:
+                loss = forward()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            update.step()
+            update.zero_grad()
+
+    return steps
+
+
+def train_hugging_face_compiled(config, shape, optimizer, precision):
+    """The same through torch.compile."""
+    return train_hugging_face(config, shape, optimizer, precision, compiled=True)
+
+
+def _keras_hub_backbone(config):
+    import keras_hub
+
+    return keras_hub.models.AlbertBackbone(
+        vocabulary_size=config.vocab_size,
+        num_layers=config.num_hidden_layers,
+        num_heads=config.num_attention_heads,
+        embedding_dim=config.embedding_size,
+        hidden_dim=config.hidden_size,
+        intermediate_dim=config.intermediate_size,
+        max_sequence_length=config.max_position_embeddings,
+        num_segments=config.type_vocab_size,
+    )
+
+
+def train_keras_hub(config, shape, optimizer, precision):
+    """AlbertBackbone with keras-hub's MaskedLMHead, through Model.compile and train_on_batch."""
+    import keras
+    import keras_hub
+
+    keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
+    backbone = _keras_hub_backbone(config)
+    positions = keras.Input((shape[2],), dtype="int32", name="mask_positions")
+    head = keras_hub.layers.MaskedLMHead(
+        token_embedding=backbone.token_embedding, intermediate_activation="gelu", dtype="float32", name="scores"
+    )
+    outputs = backbone.output
+    scores = head(outputs["sequence_output"], mask_positions=positions)
+    order = keras.layers.Dense(2, dtype="float32", name="order")(outputs["pooled_output"])
+    model = keras.Model({**backbone.input, "mask_positions": positions}, {"scores": scores, "order": order})
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    updates = {"lamb": keras.optimizers.Lamb, "adamw": keras.optimizers.AdamW}
+    model.compile(
+        updates[optimizer](1e-4, weight_decay=0.01, global_clipnorm=1.0),
+        {"scores": loss, "order": loss},
+        jit_compile=False,
+    )
+    batch = random_batch(config, *shape)
+    inputs = {
+        "token_ids": batch["input_ids"],
+        "segment_ids": batch["segment_ids"],
+        "padding_mask": batch["input_mask"],
+        "mask_positions": batch["masked_lm_positions"],
+    }
+    labels = {"scores": batch["masked_lm_ids"], "order": batch["sentence_order_labels"]}
+
+    def steps(count):
+        for _ in range(count):
+            model.train_on_batch(inputs, labels)
+
+    return steps
+
+
+def encode_albert_tf(config, shape, optimizer, precision):
+    """The exported SavedModel, loaded again."""
+    from albert_tf.benchmarks.inference import export_and_load
+
+    encode = export_and_load(config, precision)
+    batch = random_batch(config, *shape)
+    return lambda count: [encode(batch) for _ in range(count)]
+
+
+def encode_hugging_face(config, shape, optimizer, precision, compiled=False):
+    """AlbertModel without gradients."""
+    torch, model, precise = _torch_model(config, precision)
+    batch = {name: torch.tensor(array) for name, array in random_batch(config, *shape).items()}
+    encoder = model.albert.eval()
+    encoder = torch.compile(encoder) if compiled else encoder
+
+    def encodings(count):
+        for _ in range(count):
+            with torch.no_grad(), precise:
+                encoder(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
+
+    return encodings
+
+
+def encode_hugging_face_compiled(config, shape, optimizer, precision):
+    """The same through torch.compile."""
+    return encode_hugging_face(config, shape, optimizer, precision, compiled=True)
+
+
+def encode_keras_hub(config, shape, optimizer, precision):
+    """AlbertBackbone.predict_on_batch, which Keras compiles."""
+    import keras
+
+    keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
+    backbone = _keras_hub_backbone(config)
+    backbone.compile(jit_compile=True)
+    batch = random_batch(config, *shape)
+    inputs = {
+        "token_ids": batch["input_ids"],
+        "segment_ids": batch["segment_ids"],
+        "padding_mask": batch["input_mask"],
+    }
+    return lambda count: [backbone.predict_on_batch(inputs) for _ in range(count)]
+
+
+# What each contestant needs beside the dependencies of albert_tf.
+NEEDS = {"albert_tf": (), "hugging_face": ("torch", "transformers"), "keras_hub": ("keras_hub",)}
+NEEDS["hugging_face_compiled"] = NEEDS["hugging_face"]
+
+TASKS = {
+    "train": {
+        "albert_tf": train_albert_tf,
+        "hugging_face": train_hugging_face,
+        "hugging_face_compiled": train_hugging_face_compiled,
+        "keras_hub": train_keras_hub,
+    },
+    "encode": {
+        "albert_tf": encode_albert_tf,
+        "hugging_face": encode_hugging_face,
+        "hugging_face_compiled": encode_hugging_face_compiled,
+        "keras_hub": encode_keras_hub,
+    },
+}

@@ -1,0 +1,110 @@
+"""Times an exported encoder: batches of one length, and ragged batches beside the same batches padded."""
+
+import json
+import statistics
+import tempfile
+import time
+
+from absl import flags
+
+from albert_tf import command
+from albert_tf.benchmarks.measure import peak_memory_mb
+from albert_tf.benchmarks.train_step import POLICIES, random_batch
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string("albert_config_file", "configs/models/albert_mini.json", "The model's shape.", **fv)
+    flags.DEFINE_enum("precision", "float32", tuple(POLICIES), "Of the matrix products.", **fv)
+    flags.DEFINE_list("batch_sizes", ["1", "32"], "Sequences of a batch, without padding.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of a sequence.", **fv)
+    flags.DEFINE_integer("shortest", 8, "Tokens of the shortest sequence of a ragged batch.", **fv)
+    flags.DEFINE_integer("ragged_batch_size", 32, "Sequences of a ragged batch.", **fv)
+    flags.DEFINE_integer("repeats", 7, "Times each batch is timed; the median counts.", **fv)
+
+
+def export_and_load(config, precision: str = "float32"):
+    """Saves an encoder with random weights as a SavedModel, and loads it again.
+
+    Returns:
+        function of a batch as `random_batch` makes it, to a dict of "sequence_output" and "pooled_output".
+    """
+    import tensorflow as tf
+
+    from albert_tf.models.albert import AlbertModel
+    from albert_tf.models.named_weights import named_weights
+
+    model = AlbertModel(config, dtype=POLICIES[precision])
+    module = tf.Module()
+    module.weights = {name: variable.value for name, variable in named_weights(model).items()}
+    names = ("input_ids", "input_mask", "segment_ids")
+    signature = [tf.TensorSpec([None, None], tf.int32, name=name) for name in names]
+
+    def tokens(*ids):
+        outputs = model(dict(zip(names, ids, strict=True)), training=False, skip_padding=True)
+        return {name: outputs[name] for name in ("sequence_output", "pooled_output")}
+
+    with tempfile.TemporaryDirectory() as folder, command.quiet_stderr():
+        traced = tf.function(tokens, input_signature=signature, autograph=False)
+        tf.saved_model.save(module, folder, signatures={"tokens": traced})
+        loaded = tf.saved_model.load(folder)
+
+    def encode(batch):
+        # Through `loaded`, which holds the weights; a signature by itself does not.
+        return loaded.signatures["tokens"](**{name: tf.constant(batch[name]) for name in names})
+
+    return encode
+
+
+def _median_seconds(encode, batch, repeats: int) -> float:
+    encode(batch)
+    seconds = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        encode(batch)["pooled_output"].numpy()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+def ragged_batch(config, batch_size: int, length: int, shortest: int):
+    """Sequences of evenly spread lengths, the longest `length`, padded to it."""
+    import numpy as np
+
+    batch = random_batch(config, batch_size, length, 1)
+    lengths = np.linspace(shortest, length, batch_size).round().astype(int)
+    batch["input_mask"] = (np.arange(length) < lengths[:, None]).astype("int32")
+    return batch
+
+
+def _run() -> None:
+    command.import_tensorflow()
+    from albert_tf.config import AlbertConfig
+
+    given = flags.FLAGS
+    config = AlbertConfig.from_json_file(given.albert_config_file)
+    encode = export_and_load(config, given.precision)
+    result = {
+        "benchmark": "inference",
+        "config": given.albert_config_file,
+        "precision": given.precision,
+        "length": given.max_seq_length,
+    }
+    for size in map(int, given.batch_sizes):
+        seconds = _median_seconds(encode, random_batch(config, size, given.max_seq_length, 1), given.repeats)
+        result[f"sequences_per_second_batch_{size}"] = size / seconds
+    size = given.ragged_batch_size
+    ragged = ragged_batch(config, size, given.max_seq_length, given.shortest)
+    result["ragged_sequences_per_second"] = size / _median_seconds(encode, ragged, given.repeats)
+    result["peak_memory_mb"] = peak_memory_mb()
+    print(json.dumps(result))  # noqa: T201
+
+
+def main() -> None:
+    """Entry point of the module."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""One contestant in a process of its own: prepares, then runs when it is told to.
+
+Standard output carries one JSON object a line: {"ready": seconds, "memory_mb": ...} when the first repetition is
+done, then for every number read from standard input what that many repetitions took. The end of the input ends it.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import time
+
+from absl import flags
+
+from albert_tf import command
+from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_string("contestant", None, "A key of contestants.TASKS[task].", **fv)
+    flags.DEFINE_enum("task", "train", ("train", "encode"), "What to do again and again.", **fv)
+    flags.DEFINE_string("albert_config_file", None, "The model's shape.", **fv)
+    flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
+    flags.DEFINE_string("precision", "float32", "float32 or bfloat16.", **fv)
+
+
+def _say(**values) -> None:
+    print(json.dumps(values), flush=True)  # noqa: T201
+
+
+def _run() -> None:
+    started = time.perf_counter()
+    given = flags.FLAGS
+    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    from albert_tf.benchmarks.contestants import NEEDS, TASKS
+    from albert_tf.config import AlbertConfig
+
+    missing = [name for name in NEEDS[given.contestant] if importlib.util.find_spec(name) is None]
+    if missing:
+        _say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
+        return
+    if not given.contestant.startswith("hugging_face"):
+        command.import_tensorflow()
+    config = AlbertConfig.from_json_file(given.albert_config_file)
+    shape = (given.batch_size, given.max_seq_length, given.max_predictions_per_seq)
+    repeat = TASKS[given.task][given.contestant](config, shape, given.optimizer, given.precision)
+    repeat(1)
+    _say(ready=time.perf_counter() - started, memory_mb=peak_memory_mb())
+    for line in sys.stdin:
+        begin, processor_begin = time.perf_counter(), process_seconds()
+        repeat(int(line))
+        seconds, processor_seconds = time.perf_counter() - begin, process_seconds() - processor_begin
+        _say(seconds=seconds, processor_seconds=processor_seconds, memory_mb=peak_memory_mb())
+
+
+def main() -> None:
+    """Entry point of the module."""
+    define_flags()
+    command.run(_run)
+
+
+if __name__ == "__main__":
+    main()
