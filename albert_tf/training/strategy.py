@@ -79,9 +79,11 @@ def _make_multi_worker_strategy(cluster: Cluster):
     try:
         with quiet_stderr():
             return tf.distribute.MultiWorkerMirroredStrategy()
-    except (tf.errors.OpError, ValueError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"the workers of TF_CONFIG cannot be joined: {reason[:300]}") from None
+    except (ValueError, RuntimeError) as error:
+        # A worker that does not come is not the input's fault: explain_lost_worker tells of that.
+        if isinstance(error, tf.errors.OpError):
+            raise
+        raise InputError(f"the workers of TF_CONFIG cannot be joined: {' '.join(str(error).split())[:300]}") from None
 
 
 def _make_tpu_strategy(tpu: TpuAddress):

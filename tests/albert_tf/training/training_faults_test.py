@@ -103,7 +103,7 @@ def _wait_for_moment(kind, output_dir, process, rng):
     """Waits until a run is to be killed: any time from its start on, among its steps, or while it writes."""
     log = os.path.join(output_dir, "train_log.jsonl")
     if kind == "any":
-        process.join(rng.uniform(0, 8))
+        process.join(rng.uniform(0, 6))
         return
     before = os.path.getsize(log) if os.path.exists(log) else 0
     while process.is_alive() and (not os.path.exists(log) or os.path.getsize(log) < before + 700):
