@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterator
 
 from absl import app, flags, logging
 
-from albert_tf.errors import InputError
+from albert_tf.errors import InputError, RunStopped
 
 EXIT_BAD_INPUT = 1
 EXIT_WRONG_FLAGS = 2
+# EX_UNAVAILABLE and EX_TEMPFAIL of sysexits.h: start again, and the run goes on.
+EXIT_WORKER_LOST = 69
+EXIT_STOPPED = 75
 EXIT_INTERRUPTED = 130
 
 # Errors of TensorFlow that tell of files and records, not of faults in a graph, in a user's words.
@@ -34,7 +37,8 @@ def run(main: Callable[..., None], positional: str | None = None) -> None:
         main: takes no arguments, or, with `positional`, the list of the command line's other words.
         positional: what the words that are no flags mean, for example "text". None: such words are an error.
 
-    Exit codes: 0 done; 1 the input was at fault (one line on stderr); 2 wrong flags; 130 interrupted.
+    Exit codes: 0 done; 1 the input was at fault (one line on stderr); 2 wrong flags; 69 another worker was lost;
+    75 stopped by a signal, with all saved; 130 interrupted.
     """
 
     def start(arguments: list[str]) -> None:
@@ -46,6 +50,8 @@ def run(main: Callable[..., None], positional: str | None = None) -> None:
             main(words) if positional is not None else main()
         except InputError as error:
             _fail(str(error), EXIT_BAD_INPUT)
+        except RunStopped as error:
+            _fail(str(error), error.exit_code)
         except OSError as error:
             _fail(_describe_os_error(error), EXIT_BAD_INPUT)
         except KeyboardInterrupt:
@@ -96,7 +102,11 @@ def import_tensorflow():
     with quiet_stderr():
         import tensorflow
 
-        tensorflow.config.list_logical_devices()
+        # Several workers can only be joined before TensorFlow has made its logical devices.
+        if "TF_CONFIG" in os.environ:
+            tensorflow.config.list_physical_devices()
+        else:
+            tensorflow.config.list_logical_devices()
     return tensorflow
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,13 @@ from albert_tf.training.pretrained import load_pretrained
 from albert_tf.training.steps import EVALUATION_SUMS, PretrainingSteps
 
 
-def evaluate(steps, records: RecordSet, batch_size: int, max_steps: int | None = None) -> dict[str, float]:
+def evaluate(
+    steps,
+    records: RecordSet,
+    batch_size: int,
+    max_steps: int | None = None,
+    between_batches: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
     """Measures a model on one pass over records.
 
     Args:
@@ -32,16 +39,20 @@ def evaluate(steps, records: RecordSet, batch_size: int, max_steps: int | None =
         records: what to measure on.
         batch_size: over all replicas.
         max_steps: batches to stop after; None reads all.
+        between_batches: called before every batch; what it raises ends the evaluation.
 
     Returns:
         the metrics of the official code, masked_lm_accuracy, masked_lm_loss (nats a masked token),
         sentence_order_accuracy, sentence_order_loss (nats a pair), each over all tokens or pairs read; and
         num_predictions and num_examples, how many those were.
     """
-    dataset = make_evaluation_dataset(records, batch_size, max_steps)
+    batches = steps.strategy.distribute_datasets_from_function(
+        lambda context: make_evaluation_dataset(records, batch_size, max_steps, context)
+    )
     sums = np.zeros(len(EVALUATION_SUMS), np.float64)
     with explain_record_errors(records.paths):
-        for batch in steps.strategy.experimental_distribute_dataset(dataset):
+        for batch in batches:
+            between_batches()
             sums += steps.evaluate(batch).numpy()
     loss, correct, count, order_loss, order_correct, order_count = sums
     return {

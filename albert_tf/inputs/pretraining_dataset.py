@@ -92,8 +92,12 @@ def make_dataset(
     num_examples: int | None = None,
     seed: int = 0,
     start_example: int = 0,
+    context=None,
 ):
     """The endless training stream: every epoch each record once, files and records in a new order.
+
+    Several hosts read the same stream, and each parses its own rows of every batch: no record is used by two hosts,
+    and the batches are those of one host, whatever their number.
 
     Args:
         paths: record files.
@@ -103,32 +107,22 @@ def make_dataset(
         num_examples: records in the files, so that whole epochs can be passed over; None counts them.
         seed: of the order.
         start_example: examples to leave out at the stream's start, those already seen.
+        context: tf.distribute.InputContext, for a share of each batch as the replicas of one host take it; None for
+            whole batches.
 
     Returns:
-        tf.data.Dataset of what `parse_batch` makes of B records. A batch may span two epochs.
+        tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica. A
+        batch may span two epochs.
     """
-    import tensorflow as tf
-
     count = count_examples(paths) if num_examples is None else num_examples
-    compression = [detect_compression(path) for path in paths]
 
-    def read_file(path, kind):
+    def read_file(path, kind, _):
+        import tensorflow as tf
+
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
-    def read_epoch(epoch):
-        # Of this function's graph alone. tf.data mixes it into the seeds below, and fails where it is 0; without it
-        # the program's global seed would be taken.
-        tf.random.set_seed(_GRAPH_SEED)
-        # Two numbers of which both depend on seed and epoch.
-        seeds = tf.random.stateless_uniform([2], [seed, epoch], minval=None, maxval=None, dtype=tf.int64, alg="philox")
-        sources = tf.data.Dataset.from_tensor_slices((list(paths), compression)).shuffle(len(paths), seed=seeds[0])
-        records = sources.interleave(read_file, cycle_length=min(_FILES_AT_ONCE, len(paths)))
-        return records.shuffle(_SHUFFLE_BUFFER, seed=seeds[1])
-
-    first_epoch, position = divmod(start_example, count)
-    epochs = tf.data.Dataset.range(first_epoch, tf.int64.max)
-    records = epochs.flat_map(read_epoch).skip(position)
-    batches = records.batch(batch_size, drop_remainder=True).map(
+    batches = read_in_order(paths, count, seed, start_example, read_file).batch(batch_size, drop_remainder=True)
+    batches = _share_of_host(batches, batch_size, context).map(
         lambda serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq),
         num_parallel_calls=_BATCHES_PARSED_AT_ONCE,
         deterministic=True,
@@ -136,13 +130,70 @@ def make_dataset(
     return _ready_ahead(batches)
 
 
-def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int | None = None):
+def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: int, read_file):
+    """Something of every record, in the order of the training stream.
+
+    Args:
+        paths: record files.
+        count: records in them.
+        seed: of the order.
+        start_example: examples to leave out at the stream's start.
+        read_file: function of (path, compression, number of the file), all tensors, that returns a tf.data.Dataset
+            with one element for each record of the file.
+
+    Returns:
+        tf.data.Dataset of the elements; endless.
+    """
+    import tensorflow as tf
+
+    compression = [detect_compression(path) for path in paths]
+
+    def read_epoch(epoch):
+        # Of this function's graph alone. tf.data mixes it into the seeds below, and fails where it is 0; without it
+        # the program's global seed would be taken.
+        tf.random.set_seed(_GRAPH_SEED)
+        # Two numbers of which both depend on seed and epoch.
+        seeds = tf.random.stateless_uniform([2], [seed, epoch], minval=None, maxval=None, dtype=tf.int64, alg="philox")
+        files_and_kinds = (list(paths), compression, list(range(len(paths))))
+        sources = tf.data.Dataset.from_tensor_slices(files_and_kinds).shuffle(len(paths), seed=seeds[0])
+        records = sources.interleave(read_file, cycle_length=min(_FILES_AT_ONCE, len(paths)))
+        return records.shuffle(_SHUFFLE_BUFFER, seed=seeds[1])
+
+    first_epoch, position = divmod(start_example, count)
+    epochs = tf.data.Dataset.range(first_epoch, tf.int64.max)
+    return epochs.flat_map(read_epoch).skip(position)
+
+
+def _share_of_host(batches, batch_size: int, context):
+    """Of whole batches the rows of one host, cut into those of its replicas, one after another.
+
+    Args:
+        batches: tf.data.Dataset of tensors, or of dicts of them, with B rows.
+        batch_size: B.
+        context: tf.distribute.InputContext, or None for all rows.
+    """
+    import tensorflow as tf
+
+    if context is None or context.num_replicas_in_sync == 1:
+        return batches
+    rows = batch_size // context.num_input_pipelines
+    rows_of_replica = batch_size // context.num_replicas_in_sync
+    start = rows * context.input_pipeline_id
+
+    def cut(value):
+        return tf.reshape(value[start : start + rows], [-1, rows_of_replica, *value.shape[1:]])
+
+    return batches.map(lambda batch: tf.nest.map_structure(cut, batch)).unbatch()
+
+
+def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int | None = None, context=None):
     """One pass in the files' order, the last batch filled up with examples of weight 0.
 
     Args:
         records: what to read.
         batch_size: B, over all replicas.
         max_steps: batches to stop after; None reads all.
+        context: as in make_dataset.
 
     Returns:
         tf.data.Dataset of what `parse_batch` makes, and EXAMPLE_WEIGHTS float32 [B].
@@ -166,7 +217,7 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
             filled[name] = tf.ensure_shape(tf.pad(value, padding), [batch_size, *value.shape[1:]])
         return filled
 
-    return _ready_ahead(serialized.batch(batch_size).map(parse_and_fill))
+    return _ready_ahead(_share_of_host(serialized.batch(batch_size).map(parse_and_fill), batch_size, context))
 
 
 def _ready_ahead(batches):

@@ -12,6 +12,7 @@ A folder without checkpoint.json was cut off while being written; it is never re
 
 import dataclasses
 import json
+import math
 import os
 import re
 import shutil
@@ -48,6 +49,8 @@ class TrainingState:
         optimizer: name of the optimizer whose moments these are.
         vocabulary: {"file", "sha256", "size"} from the records' manifest, or None for records without one.
         sentence_task: "sop", "nsp" or "none".
+        nonfinite_steps: steps that were left out because their loss or gradient was not finite.
+        loss_scale: of float16, the fields of loss_scale.LossScale; None without.
     """
 
     step: int
@@ -57,6 +60,8 @@ class TrainingState:
     optimizer: str
     vocabulary: dict[str, Any] | None = None
     sentence_task: str = "sop"
+    nonfinite_steps: int = 0
+    loss_scale: dict[str, Any] | None = None
 
 
 class CheckpointFolder:
@@ -70,6 +75,10 @@ class CheckpointFolder:
     def __init__(self, output_dir: str, keep_max: int = 5):
         self.output_dir = output_dir
         self.keep_max = keep_max
+
+    def path(self, step: int) -> str:
+        """The folder of the checkpoint of a step, whether there is one or not."""
+        return os.path.join(self.output_dir, f"checkpoint-{step:08d}")
 
     def all(self) -> list[str]:
         """The complete checkpoints' folders, oldest first."""
@@ -91,7 +100,7 @@ class CheckpointFolder:
         Returns:
             the new checkpoint's folder.
         """
-        folder = os.path.join(self.output_dir, f"checkpoint-{state.step:08d}")
+        folder = self.path(state.step)
         # A leftover of the same step, complete or not, gives way as a whole: no file of it may mix with the new.
         _remove_folder(folder)
         files.make_folder(folder)
@@ -107,6 +116,9 @@ class CheckpointFolder:
         except BaseException:
             _remove_folder(folder)
             raise
+        # Their names too, before an older checkpoint goes.
+        files.flush_folder(folder)
+        files.flush_folder(self.output_dir)
         self._prune()
         return folder
 
@@ -223,9 +235,16 @@ def write_evaluation(folder: str, metrics: dict[str, Any]) -> None:
 
 
 def read_evaluation(folder: str) -> dict[str, Any] | None:
-    """What write_evaluation noted, or None."""
+    """What write_evaluation noted; None if it noted nothing, or the file is damaged."""
     path = os.path.join(folder, _EVALUATION_NAME)
-    return _read_json(path) if files.exists(path) else None
+    if not files.exists(path):
+        return None
+    try:
+        metrics = _read_json(path)
+        return metrics if math.isfinite(metrics[BEST_METRIC]) else None
+    except (InputError, KeyError, TypeError):
+        logging.warning("%s is damaged, and passed over", path)
+        return None
 
 
 def _write_json(path: str, values: dict[str, Any]) -> None:
@@ -236,9 +255,12 @@ def _write_json(path: str, values: dict[str, Any]) -> None:
 def _read_json(path: str) -> dict[str, Any]:
     try:
         with files.open_binary(path) as file:
-            return json.loads(file.read())
+            values = json.loads(file.read())
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: {type(values).__name__} in place of an object")
+    return values
 
 
 def _remove_folder(path: str) -> None:

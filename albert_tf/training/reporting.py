@@ -1,5 +1,6 @@
 """What a run tells: a progress line, train_log.jsonl, TensorBoard."""
 
+import dataclasses
 import json
 import math
 import os
@@ -16,73 +17,104 @@ from albert_tf import files
 LOG_NAME = "train_log.jsonl"
 
 
+@dataclasses.dataclass(frozen=True)
+class RunFacts:
+    """What the figures of a report are computed from.
+
+    Attributes:
+        num_train_steps: where the run ends.
+        examples_per_step: over all replicas.
+        tokens_per_step: examples times sequence length, padding included.
+        examples_per_epoch: records in the input.
+        flops_per_step: see albert_tf.flops.
+        matmul_peak: operations a second of the devices, 0 if unknown.
+    """
+
+    num_train_steps: int
+    examples_per_step: int
+    tokens_per_step: int
+    examples_per_epoch: int
+    flops_per_step: float = 0.0
+    matmul_peak: float = 0.0
+
+
 class TrainingReporter:
     """Writes a line for every report to the log file and TensorBoard, and shows it.
 
     Args:
-        output_dir: of the run.
-        num_train_steps: where the run ends.
+        output_dir: of the run; None writes and shows nothing, as for a worker that is not the chief.
+        facts: of the run.
         start_step: steps taken before; what an earlier process logged behind it is taken back.
-        examples_per_step: over all replicas.
-        tokens_per_step: examples times sequence length, padding included.
-        examples_per_epoch: records in the input.
     """
 
-    def __init__(
-        self,
-        output_dir: str,
-        num_train_steps: int,
-        start_step: int,
-        examples_per_step: int,
-        tokens_per_step: int,
-        examples_per_epoch: int,
-    ):
-        self._log_path = os.path.join(output_dir, LOG_NAME)
-        self._num_train_steps = num_train_steps
-        self._examples_per_step = examples_per_step
-        self._tokens_per_step = tokens_per_step
-        self._examples_per_epoch = examples_per_epoch
+    def __init__(self, output_dir: str | None, facts: RunFacts, start_step: int):
+        self._facts = facts
         self._step, self._started = start_step, time.monotonic()
         self._seconds_per_step: float | None = None
+        self._writers, self._bar = {}, None
+        self._log_path = None
+        if output_dir is None:
+            return
+        self._log_path = os.path.join(output_dir, LOG_NAME)
         _forget_later_lines(self._log_path, start_step)
         self._writers = {
             kind: tf.summary.create_file_writer(os.path.join(output_dir, "tensorboard", kind))
             for kind in ("train", "eval")
         }
-        self._bar = None
         if sys.stderr.isatty():
-            self._bar = tqdm(total=num_train_steps, initial=start_step, unit="step", desc="training", smoothing=0.1)
+            total = facts.num_train_steps
+            self._bar = tqdm(total=total, initial=start_step, unit="step", desc="training", smoothing=0.1)
 
     def start_clock(self) -> None:
         """Begins the time of the next report: what passed since the last one was no training."""
         self._started = time.monotonic()
 
-    def train(self, step: int, metrics: dict[str, float], learning_rate: float) -> None:
+    def start(self, values: dict[str, Any]) -> None:
+        """Notes in the log file that a process took the run up, and how it was made up."""
+        self._write({"kind": "start", "step": self._step, **values})
+
+    def train(
+        self,
+        step: int,
+        metrics: dict[str, float],
+        learning_rate: float,
+        waited: float = 0.0,
+        more: dict[str, float] | None = None,
+        trust_ratios: dict[str, float] | None = None,
+    ) -> None:
         """Reports the steps since the last report.
 
         Args:
             step: steps taken by now.
             metrics: means over those steps, by the names of steps.TRAIN_METRICS.
             learning_rate: of the last of them.
+            waited: seconds of that time in which the devices waited for input.
+            more: figures for the log and TensorBoard alone.
+            trust_ratios: of the weights, for TensorBoard alone.
         """
         seconds = max(time.monotonic() - self._started, 1e-9)
-        steps = step - self._step
+        steps, facts = step - self._step, self._facts
         recent = seconds / steps
         # The first report holds the graph's compilation, so the estimate follows later ones closely.
         known = self._seconds_per_step
         self._seconds_per_step = recent if known is None else 0.7 * recent + 0.3 * known
-        examples = step * self._examples_per_step
+        flops = steps * facts.flops_per_step / seconds
         line = {
             "kind": "train",
             "step": step,
             **metrics,
             "learning_rate": learning_rate,
-            "tokens_per_second": steps * self._tokens_per_step / seconds,
-            "examples_seen": examples,
-            "epochs": examples / self._examples_per_epoch,
+            "tokens_per_second": steps * facts.tokens_per_step / seconds,
+            "model_flops_per_second": flops,
+            "matmul_peak_share": flops / facts.matmul_peak if facts.matmul_peak else math.nan,
+            "input_wait_share": min(waited / seconds, 1.0),
+            "examples_seen": step * facts.examples_per_step,
+            "epochs": step * facts.examples_per_step / facts.examples_per_epoch,
             "seconds": seconds,
+            "seconds_left": (facts.num_train_steps - step) * self._seconds_per_step,
+            **(more or {}),
         }
-        self._write(line)
+        self._write(line, {f"trust_ratio/{name}": ratio for name, ratio in (trust_ratios or {}).items()})
         self._show(line)
         self._step, self._started = step, time.monotonic()
 
@@ -98,6 +130,8 @@ class TrainingReporter:
 
     def message(self, text: str) -> None:
         """Shows a line of text without disturbing the progress line."""
+        if self._log_path is None:
+            return
         if self._bar is not None:
             self._bar.write(text, file=sys.stderr)
         else:
@@ -110,29 +144,49 @@ class TrainingReporter:
         if self._bar is not None:
             self._bar.close()
 
-    def _write(self, line: dict[str, Any]) -> None:
-        _append(self._log_path, json.dumps(line) + "\n")
+    def _write(self, line: dict[str, Any], more_for_tensorboard: dict[str, float] | None = None) -> None:
+        if self._log_path is None:
+            return
+        # JSON has no word for what is not a number.
+        known = {name: value for name, value in line.items() if not isinstance(value, float) or math.isfinite(value)}
+        _append(self._log_path, json.dumps(known) + "\n")
+        if line["kind"] not in self._writers:
+            return
         with self._writers[line["kind"]].as_default(step=line["step"]):
-            for name, value in line.items():
-                if isinstance(value, float) and math.isfinite(value):
+            for name, value in {**known, **(more_for_tensorboard or {})}.items():
+                if isinstance(value, float):
                     tf.summary.scalar(name, value)
         self._writers[line["kind"]].flush()
 
     def _show(self, line: dict[str, Any]) -> None:
-        left = (self._num_train_steps - line["step"]) * self._seconds_per_step
+        if self._log_path is None:
+            return
+        share = line["matmul_peak_share"]
+        of_peak = "" if math.isnan(share) else f" ({share:.0%} of peak)"
         text = (
             f"loss {line['loss']:.3f}  masked LM {line['masked_lm_accuracy']:.3f}  "
             f"order {line['sentence_order_accuracy']:.3f}  lr {line['learning_rate']:.2e}  "
-            f"{line['tokens_per_second']:,.0f} tokens/s"
+            f"norm {line['gradient_norm']:.2f}  {line['tokens_per_second']:,.0f} tokens/s  "
+            f"{_with_prefix(line['model_flops_per_second'])}FLOP/s{of_peak}  input {line['input_wait_share']:.0%}"
         )
         if self._bar is not None:
             self._bar.update(line["step"] - self._bar.n)
             self._bar.set_postfix_str(text)
         else:
             logging.info(
-                "step %d/%d  %s  epoch %.2f  ETA %s",
-                *(line["step"], self._num_train_steps, text, line["epochs"], _clock(left)),
+                "step %d/%d  %s  %s examples, epoch %.2f  ETA %s",
+                *(line["step"], self._facts.num_train_steps, text),
+                *(f"{line['examples_seen']:,}", line["epochs"], _clock(line["seconds_left"])),
             )
+
+
+def _with_prefix(value: float) -> str:
+    """A number with two to three digits and the prefix of its unit, as in "190 G"."""
+    for prefix in ("", "k", "M", "G", "T"):
+        if value < 1000:
+            return f"{value:.3g} {prefix}"
+        value /= 1000
+    return f"{value:.4g} P"
 
 
 def _clock(seconds: float) -> str:

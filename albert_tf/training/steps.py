@@ -1,9 +1,14 @@
 """One step of pre-training and one of evaluation, under any tf.distribute strategy.
 
-Gradients are summed over the replicas, and clipped by their global norm after that, not before; losses are divided
-by the number of masked tokens and of pairs of the whole batch, not of a replica's share. A step on R replicas is
-therefore the same step as on one.
+Gradients are summed over micro-batches and replicas, and clipped by their global norm after that, not before; losses
+are divided by the number of masked tokens and of pairs of the whole batch, not of a replica's share. A step on R
+replicas, or in N micro-batches, is therefore the same step as on one.
+
+A step whose loss or gradient is not finite changes neither weights nor moments, on any replica; it is counted all
+the same: its batch is used up and the learning rate goes on.
 """
+
+import typing
 
 import tensorflow as tf
 
@@ -11,6 +16,7 @@ from albert_tf import losses
 from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS
 from albert_tf.layers import backend_ops
 from albert_tf.models.named_weights import named_weights
+from albert_tf.training import loss_scale
 
 # What a training step reports, in the order of its vector.
 TRAIN_METRICS = (
@@ -32,6 +38,30 @@ EVALUATION_SUMS = (
 )
 
 
+class Progress(typing.NamedTuple):
+    """What the steps of a run add up between two reports, and what float16 carries from one step to the next.
+
+    Attributes:
+        totals: float32 vector, sums of TRAIN_METRICS over the steps that were finite.
+        counted: float32 scalar, the number of those.
+        waited: float64 scalar, seconds in which the device had nothing to do for want of a batch.
+        scale: LossScale; constant where losses are not scaled.
+    """
+
+    totals: tf.Tensor
+    counted: tf.Tensor
+    waited: tf.Tensor
+    scale: loss_scale.LossScale
+
+    def cleared(self) -> "Progress":
+        """The same after a report: nothing added up."""
+        return Progress(tf.zeros([len(TRAIN_METRICS)]), tf.zeros([]), tf.zeros([], tf.float64), self.scale)
+
+    def means(self) -> dict[str, float]:
+        """The means over the steps; not a number if no step was finite."""
+        return dict(zip(TRAIN_METRICS, (self.totals / self.counted).numpy().tolist(), strict=True))
+
+
 class PretrainingSteps:
     """The compiled steps of one model under one strategy.
 
@@ -39,36 +69,99 @@ class PretrainingSteps:
         strategy: a tf.distribute strategy; model and optimizer were made in its scope.
         model: AlbertForPretraining.
         optimizer: built on the model's weights; None for evaluation alone.
-        seed: of the dropout masks, with the step and the replica.
+        seed: of the dropout masks, with the step, the replica and the micro-batch.
         train_sentence_order: whether the sentence-order loss takes part.
         max_gradient_norm: what the global norm is clipped to (1.0 in the official optimization.py).
+        gradient_accumulation_steps: micro-batches into which each replica cuts its share of a batch.
+        scale_loss: whether the loss is scaled, as float16 needs.
+        jit_compile: whether XLA compiles forward and backward pass.
     """
 
-    def __init__(self, strategy, model, optimizer=None, seed=0, train_sentence_order=True, max_gradient_norm=1.0):
+    def __init__(
+        self,
+        strategy,
+        model,
+        optimizer=None,
+        seed=0,
+        train_sentence_order=True,
+        max_gradient_norm=1.0,
+        gradient_accumulation_steps=1,
+        scale_loss=False,
+        jit_compile=False,
+    ):
         self.strategy = strategy
         self.model = model
         self.optimizer = optimizer
         self.train_sentence_order = train_sentence_order
         self.max_gradient_norm = max_gradient_norm
+        self.gradient_accumulation_steps = gradient_accumulation_steps
+        self.scale_loss = scale_loss
+        # Bytes that a replica hands to the all-reduce in a step; known once a step was traced.
+        self.all_reduce_bytes: int | None = None
         self._seed = seed
         self._variables = list(named_weights(model).values())
+        self._forward_backward = (
+            tf.function(self._forward_backward_eagerly, jit_compile=True)
+            if jit_compile
+            else (self._forward_backward_eagerly)
+        )
 
-    @tf.function(reduce_retracing=True)
+    def start(self, scale: loss_scale.LossScale | None = None) -> Progress:
+        """The progress of a run that has taken no step since a report.
+
+        Args:
+            scale: that of the checkpoint the run goes on from.
+        """
+        scale = scale or loss_scale.first(self.scale_loss)
+        scale = loss_scale.LossScale(
+            *(tf.constant(value, part.dtype) for value, part in zip(scale, loss_scale.first()))
+        )
+        return Progress(None, None, None, scale).cleared()
+
     def train(self, iterator, num_steps):
-        """Takes steps without coming back to Python in between.
+        """Takes steps: float32 vector, the means over them of TRAIN_METRICS.
 
         Args:
             iterator: over a distributed training dataset.
             num_steps: int32 scalar tensor.
+        """
+        progress, *_ = self.take(iterator, num_steps, self.start())
+        return progress.totals / progress.counted
+
+    @tf.function(reduce_retracing=True)
+    def take(self, iterator, num_steps, progress: Progress):
+        """Takes steps without coming back to Python in between, but stops behind one that is not finite.
+
+        Args:
+            iterator: over a distributed training dataset.
+            num_steps: int32 scalar tensor, at least 1.
+            progress: of the steps before.
 
         Returns:
-            float32 vector, the means over the steps of TRAIN_METRICS.
+            (progress; int32 scalar, steps taken; float32 vector, TRAIN_METRICS of the last step; bool scalar, whether
+            that step was usable: finite, or an overflow of float16 that a smaller scale of the loss mends).
         """
-        totals = tf.zeros([len(TRAIN_METRICS)])
-        for _ in tf.range(num_steps):
-            shares = self.strategy.run(self._train_replica, args=(next(iterator),))
-            totals += self.strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
-        return totals / tf.cast(num_steps, tf.float32)
+        taken, goes_on = tf.constant(0), tf.constant(True)
+        last = tf.zeros([len(TRAIN_METRICS)])
+        done_at = tf.timestamp()
+        while tf.logical_and(taken < num_steps, goes_on):
+            batch = next(iterator)
+            ready_at = _time_when_there(batch, self.strategy)
+            results = self.strategy.run(self._train_replica, args=(batch, progress.scale.scale))
+            # Every replica has the same.
+            last, finite = (self.strategy.experimental_local_results(result)[0] for result in results)
+            counted = tf.cast(finite, tf.float32)
+            scale, goes_on = loss_scale.adjust(progress.scale, finite, tf.math.is_finite(last[0]), self.scale_loss)
+            progress = Progress(
+                progress.totals + tf.where(finite, last, tf.zeros_like(last)),
+                progress.counted + counted,
+                progress.waited + tf.maximum(ready_at - done_at, 0.0),
+                scale,
+            )
+            taken += 1
+            with tf.control_dependencies([last]):
+                done_at = tf.timestamp()
+        return progress, taken, last, goes_on
 
     @tf.function(reduce_retracing=True)
     def evaluate(self, batch):
@@ -87,20 +180,53 @@ class PretrainingSteps:
     def _evaluate_replica(self, batch):
         return tf.stack(self._sums(self.model(batch, training=False, read_only_predictions=True), batch))
 
-    def _train_replica(self, batch):
+    def _train_replica(self, batch, scale):
+        """One step of one replica.
+
+        Args:
+            batch: its share.
+            scale: float32 scalar, what the loss is multiplied with.
+
+        Returns:
+            (float32 vector of TRAIN_METRICS, bool scalar whether the step was finite), the same on every replica.
+        """
         replica = tf.distribute.get_replica_context()
         pairs = tf.cast(tf.shape(batch["input_ids"])[0], tf.float32)
-        totals = replica.all_reduce(tf.distribute.ReduceOp.SUM, [tf.reduce_sum(batch["masked_lm_weights"]), pairs])
-        predictions = totals[0] + losses.MASKED_LM_DENOMINATOR_EPSILON
+        counts = replica.all_reduce(tf.distribute.ReduceOp.SUM, [tf.reduce_sum(batch["masked_lm_weights"]), pairs])
+        counts = [counts[0] + losses.MASKED_LM_DENOMINATOR_EPSILON, counts[1]]
+        if self.gradient_accumulation_steps == 1:
+            gradients, shares = self._forward_backward(batch, counts, self._dropout_seed(replica), scale)
+        else:
+            gradients, shares = self._accumulate(batch, counts, self._dropout_seed(replica), scale)
+        self.all_reduce_bytes = sum(4 * value.shape.num_elements() for value in (*gradients, shares, *counts))
+        *gradients, shares = replica.all_reduce(tf.distribute.ReduceOp.SUM, [*gradients, shares])
+        if self.scale_loss:
+            gradients = [gradient / scale for gradient in gradients]
+        gradients, norm = tf.clip_by_global_norm(gradients, self.max_gradient_norm)
+        finite = tf.logical_and(tf.math.is_finite(norm), tf.math.is_finite(shares[0]))
+        self._apply(replica, finite, gradients)
+        return tf.concat([shares, [norm]], axis=0), finite
+
+    def _forward_backward_eagerly(self, batch, counts, seed, scale):
+        """Gradients and losses of a replica's share, or a part of it.
+
+        Args:
+            batch: the examples.
+            counts: float32 scalars, masked tokens and pairs of the whole batch, over all replicas.
+            seed: int32 [2], of the dropout masks.
+            scale: float32 scalar.
+
+        Returns:
+            (list of gradients, times scale; float32 vector of TRAIN_METRICS without the norm).
+        """
         with tf.GradientTape() as tape:
-            outputs = self.model(
-                batch, training=True, dropout_seed=self._dropout_seed(replica), read_only_predictions=True
-            )
+            outputs = self.model(batch, training=True, dropout_seed=seed, read_only_predictions=True)
             loss, correct, _, order_loss, order_correct, _ = self._sums(outputs, batch)
-            loss, order_loss = loss / predictions, order_loss / totals[1]
+            loss, order_loss = loss / counts[0], order_loss / counts[1]
             total_loss = loss + order_loss if self.train_sentence_order else loss
+            target = total_loss * scale if self.scale_loss else total_loss
         gradients = tape.gradient(
-            total_loss,
+            target,
             [variable.value for variable in self._variables],
             # Without the sentence-order loss its head, and the pooler, have no gradient.
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
@@ -108,28 +234,56 @@ class PretrainingSteps:
         # The word embeddings' gradient is that of a lookup and of a product: dense from here on, so that the norm
         # is that of their sum.
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
-        gradients = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
-        gradients, norm = tf.clip_by_global_norm(gradients, self.max_gradient_norm)
-        self._apply(replica, gradients)
-        shares = (total_loss, loss, correct / predictions, order_loss, order_correct / totals[1])
-        return tf.stack([*shares, norm / float(replica.num_replicas_in_sync)])
+        for gradient, variable in zip(gradients, self._variables, strict=True):
+            gradient.set_shape(variable.shape)
+        return gradients, tf.stack([total_loss, loss, correct / counts[0], order_loss, order_correct / counts[1]])
+
+    def _accumulate(self, batch, counts, seed, scale):
+        """What _forward_backward returns, computed one micro-batch after another and added up."""
+        number = self.gradient_accumulation_steps
+        # Rows 0..b/n are the first micro-batch, and so on.
+        parts = {name: tf.reshape(value, [number, -1, *value.shape[1:]]) for name, value in batch.items()}
+
+        def add(index, gradients, shares):
+            part = {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
+            more, more_shares = self._forward_backward(part, counts, backend_ops.fold_in(seed, index), scale)
+            return index + 1, [old + new for old, new in zip(gradients, more, strict=True)], shares + more_shares
+
+        gradients = [tf.zeros(variable.shape, variable.dtype) for variable in self._variables]
+        _, gradients, shares = tf.while_loop(
+            lambda index, *_: index < number,
+            add,
+            (tf.constant(0), gradients, tf.zeros([len(TRAIN_METRICS) - 1])),
+            parallel_iterations=1,
+            maximum_iterations=number,
+        )
+        return gradients, shares
 
     def _dropout_seed(self, replica):
         seed = backend_ops.fold_in([self._seed, 0], tf.cast(self.optimizer.iterations.value, tf.int32))
         return backend_ops.fold_in(seed, replica.replica_id_in_sync_group)
 
-    def _apply(self, replica, gradients):
+    def _apply(self, replica, finite, gradients):
         """Applies gradients that are the same on every replica already; `optimizer.apply` would sum them again."""
-        rate = tf.convert_to_tensor(self.optimizer.learning_rate)
 
-        def update(strategy, rate, *gradients):
-            for variable, gradient in zip(self._variables, gradients, strict=True):
-                strategy.extended.update(
-                    variable.value,
-                    lambda target, *args: self.optimizer.update_step(args[0], target, args[1]),
-                    args=(gradient, rate),
-                    group=False,
-                )
+        def on_device(_, finite, rate, *gradients):
+            def update():
+                for variable, gradient in zip(self._variables, gradients, strict=True):
+                    self.optimizer.update_step(gradient, variable.value, rate)
 
-        replica.merge_call(update, args=(rate, *gradients))
+            tf.cond(finite, update, lambda: None)
+
+        def on_every_device(strategy, *args):
+            strategy.extended.update(self._variables[0].value, on_device, args=args, group=False)
+
+        replica.merge_call(
+            on_every_device, args=(finite, tf.convert_to_tensor(self.optimizer.learning_rate), *gradients)
+        )
         self.optimizer.iterations.assign_add(1)
+
+
+def _time_when_there(batch, strategy):
+    """The time, in seconds, at which every part of a distributed batch has arrived."""
+    parts = [part for value in batch.values() for part in strategy.experimental_local_results(value)]
+    with tf.control_dependencies(parts):
+        return tf.timestamp()

@@ -1,12 +1,17 @@
-"""Which devices train: one, several of one machine (mirrored), or a TPU."""
+"""Which devices train: one, several of one machine (mirrored), those of several machines, or a TPU."""
 
+import contextlib
 import dataclasses
+import os
+from collections.abc import Iterator
 
 from absl import logging
 
-from albert_tf.errors import InputError
+from albert_tf.command import EXIT_WORKER_LOST, quiet_stderr
+from albert_tf.errors import InputError, RunStopped
+from albert_tf.training.cluster import Cluster, read_cluster
 
-STRATEGIES = ("auto", "one_device", "mirrored", "tpu")
+STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,16 +23,36 @@ class TpuAddress:
     project: str | None = None
 
 
+def find_cluster(name: str, tpu: TpuAddress | None = None) -> Cluster:
+    """The workers of the run: those of TF_CONFIG for "multi_worker" and "auto", else this process alone.
+
+    Raises:
+        InputError: TF_CONFIG contradicts itself, or is missing.
+    """
+    if name != "multi_worker" and (name != "auto" or tpu is not None):
+        return Cluster()
+    cluster = read_cluster(os.environ)
+    if cluster is None and name == "multi_worker":
+        raise InputError(
+            "--distribution_strategy=multi_worker needs TF_CONFIG in the environment, to say who the workers are; "
+            "see docs/operations.md"
+        )
+    return cluster or Cluster()
+
+
 def make_strategy(name: str = "auto", tpu: TpuAddress | None = None):
     """Makes a tf.distribute strategy.
 
+    For several workers this must come before anything else that uses TensorFlow's devices.
+
     Args:
-        name: one of STRATEGIES. "auto" takes a TPU if one is named, all GPUs if there are several, else one device.
-            "mirrored" takes all GPUs, or, where there is none, all logical CPU devices.
+        name: one of STRATEGIES. "auto" takes a TPU if one is named, the workers of TF_CONFIG if there are several,
+            all GPUs if there are several, else one device. "mirrored" takes all GPUs, or, where there is none, all
+            logical CPU devices.
         tpu: for "tpu", or for "auto" to choose it.
 
     Raises:
-        InputError: an unknown name, or a TPU that cannot be reached.
+        InputError: an unknown name, a TPU that cannot be reached, or a TF_CONFIG that contradicts itself.
     """
     import tensorflow as tf
 
@@ -35,11 +60,30 @@ def make_strategy(name: str = "auto", tpu: TpuAddress | None = None):
         raise InputError(f"--distribution_strategy must be one of {', '.join(STRATEGIES)}. Received {name!r}.")
     if name == "tpu" or (name == "auto" and tpu is not None):
         return _make_tpu_strategy(tpu or TpuAddress())
+    cluster = find_cluster(name, tpu)
+    if name == "multi_worker" or len(cluster.addresses) > 1:
+        return _make_multi_worker_strategy(cluster)
     gpus = tf.config.list_logical_devices("GPU")
     if name == "mirrored" or (name == "auto" and len(gpus) > 1):
         devices = [device.name for device in gpus or tf.config.list_logical_devices("CPU")]
         return tf.distribute.MirroredStrategy(devices)
     return tf.distribute.OneDeviceStrategy("/gpu:0" if gpus else "/cpu:0")
+
+
+def _make_multi_worker_strategy(cluster: Cluster):
+    import tensorflow as tf
+
+    # It tells of every group of tensors that is reduced.
+    tf.get_logger().setLevel("WARNING")
+    logging.info("worker %d of %d: waiting for the others", cluster.index, len(cluster.addresses))
+    try:
+        with quiet_stderr():
+            return tf.distribute.MultiWorkerMirroredStrategy()
+    except (ValueError, RuntimeError) as error:
+        # A worker that does not come is not the input's fault: explain_lost_worker tells of that.
+        if isinstance(error, tf.errors.OpError):
+            raise
+        raise InputError(f"the workers of TF_CONFIG cannot be joined: {' '.join(str(error).split())[:300]}") from None
 
 
 def _make_tpu_strategy(tpu: TpuAddress):
@@ -58,16 +102,79 @@ def _make_tpu_strategy(tpu: TpuAddress):
     return tf.distribute.TPUStrategy(resolver)
 
 
-def check_batch_size(batch_size: int, strategy, flag: str) -> None:
-    """Raises InputError unless the replicas can share a batch evenly."""
+def check_batch_size(batch_size: int, strategy, flag: str, micro_batches: int = 1) -> None:
+    """Raises InputError unless the replicas can share a batch evenly, and cut their shares into micro-batches."""
     replicas = strategy.num_replicas_in_sync
-    if batch_size < 1 or batch_size % replicas:
+    if batch_size < 1 or batch_size % (replicas * micro_batches):
+        cut = f" and the {micro_batches} steps of --gradient_accumulation_steps" if micro_batches > 1 else ""
         raise InputError(
-            f"--{flag} must be a multiple of the {replicas} replicas that share it. Received {flag}={batch_size}."
+            f"--{flag} must be a multiple of {replicas * micro_batches}, for the {replicas} replicas that share it"
+            f"{cut}. Received {flag}={batch_size}."
         )
 
 
 def describe_strategy(strategy) -> None:
     """Logs the kind of the strategy and its devices."""
     devices = strategy.extended.worker_devices
-    logging.info("%s on %d device(s): %s", type(strategy).__name__, len(devices), ", ".join(devices))
+    logging.info(
+        "%s of %d replica(s), here on %s",
+        *(type(strategy).__name__, strategy.num_replicas_in_sync, ", ".join(devices)),
+    )
+
+
+class Agreement:
+    """Lets all workers decide alike, from what each of them knows.
+
+    Args:
+        strategy: of the run.
+        cluster: its workers.
+    """
+
+    def __init__(self, strategy, cluster: Cluster):
+        self._strategy = strategy
+        self._alone = len(cluster.addresses) == 1
+        self._mean = None
+
+    def mean(self, *values: float) -> list[float]:
+        """The means of the workers' values. Every worker must call this at the same place; it waits for all."""
+        if self._alone:
+            return list(values)
+        import tensorflow as tf
+
+        if self._mean is None:
+
+            def reduce(values):
+                context = tf.distribute.get_replica_context()
+                # The copy is on the replica's own device, which the argument is not.
+                return context.all_reduce(tf.distribute.ReduceOp.MEAN, tf.identity(values))
+
+            self._mean = tf.function(lambda values: self._strategy.run(reduce, args=(values,)))
+        results = self._strategy.experimental_local_results(self._mean(tf.constant(values, tf.float32)))
+        return results[0].numpy().tolist()
+
+
+@contextlib.contextmanager
+def explain_lost_worker(cluster: Cluster) -> Iterator[None]:
+    """Turns what TensorFlow says when another worker is gone into one line and an exit code of its own.
+
+    Raises:
+        RunStopped: a worker was lost; all must be started again.
+    """
+    import tensorflow as tf
+
+    try:
+        yield
+    except (
+        tf.errors.UnavailableError,
+        tf.errors.AbortedError,
+        tf.errors.CancelledError,
+        tf.errors.DeadlineExceededError,
+        tf.errors.InternalError,
+    ) as error:
+        if len(cluster.addresses) == 1:
+            raise
+        raise RunStopped(
+            f"another worker was lost ({type(error).__name__}); start all workers again with the same command, and "
+            "they go on from the last checkpoint",
+            EXIT_WORKER_LOST,
+        ) from None

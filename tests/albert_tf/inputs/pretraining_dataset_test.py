@@ -1,5 +1,6 @@
 """The training stream: every record once an epoch, the same from any position, and what bad records say."""
 
+import gzip
 import os
 
 import numpy as np
@@ -45,6 +46,49 @@ def test_a_stream_taken_up_again_goes_on_where_it_was(write_records, start):
     for expected, found in zip(whole[start // 4 :], rest, strict=True):
         for name, value in expected.items():
             np.testing.assert_array_equal(value, found[name])
+
+
+def test_compressed_files_give_the_same_stream(write_records):
+    paths = [write_records(f"part-{part}", 11, seed=part) for part in range(2)]
+    whole = _take(paths, 10, seed=7)
+    # One of the two, so that a set may hold both kinds.
+    with open(paths[1], "rb") as file:
+        packed = gzip.compress(file.read())
+    with open(paths[1], "wb") as file:
+        file.write(packed)
+    for expected, found in zip(whole, _take(paths, 10, seed=7), strict=True):
+        np.testing.assert_array_equal(expected["input_ids"], found["input_ids"])
+    rest = _take(paths, 3, seed=7, start_example=28)
+    for expected, found in zip(whole[7:], rest, strict=True):
+        np.testing.assert_array_equal(expected["input_ids"], found["input_ids"])
+
+
+@pytest.mark.parametrize(("hosts", "replicas"), [(1, 1), (1, 4), (2, 2), (2, 4), (4, 4)])
+def test_hosts_share_each_batch_without_overlap_in_the_order_of_one(write_records, hosts, replicas):
+    paths = [write_records(f"part-{part}", 11, seed=part) for part in range(2)]
+    whole = _take(paths, 6, seed=7, start_example=4)
+    shares = []
+    for host in range(hosts):
+        context = tf.distribute.InputContext(hosts, host, replicas)
+        shares.append(_take(paths, 6 * replicas // hosts, seed=7, start_example=4, context=context))
+    local = replicas // hosts
+    for step, batch in enumerate(whole):
+        parts = [part for share in shares for part in share[step * local : (step + 1) * local]]
+        for name, value in batch.items():
+            np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), value)
+
+
+def test_hosts_share_an_evaluation(write_records):
+    records = open_records(write_records("part", 10), S, P, V)
+    whole = list(make_evaluation_dataset(records, 4).as_numpy_iterator())
+    contexts = [tf.distribute.InputContext(2, host, 2) for host in range(2)]
+    first, second = (
+        list(make_evaluation_dataset(records, 4, context=context).as_numpy_iterator()) for context in contexts
+    )
+    assert len(first) == len(second) == len(whole)
+    for expected, *parts in zip(whole, first, second, strict=True):
+        for name, value in expected.items():
+            np.testing.assert_array_equal(np.concatenate([part[name] for part in parts]), value)
 
 
 def test_seeds_change_the_order(write_records):

@@ -1,6 +1,7 @@
 """Checkpoints: what is written is read back, what is incomplete or damaged is not, what is kept and what is not."""
 
 import dataclasses
+import json
 import os
 
 import numpy as np
@@ -63,14 +64,81 @@ def test_an_incomplete_checkpoint_is_never_read_and_is_cleared_away(trained, sma
     assert not os.path.exists(second)
 
 
-@pytest.mark.parametrize("file", ["model.data-00000-of-00001", "optimizer.data-00000-of-00001", "model.index"])
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(trained, small_config, tmp_path, file):
+DATA, INDEX = "data-00000-of-00001", "index"
+
+
+def _cut(path):
+    with open(path, "r+b") as file:
+        file.truncate(os.path.getsize(path) // 2)
+
+
+def _flip(path):
+    """Turns one bit round in the middle of the file."""
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 16]))
+
+
+def _garble(path):
+    with open(path, "w") as file:
+        file.write("[1, 2")
+
+
+def _list(path):
+    with open(path, "w") as file:
+        file.write("[1, 2]")
+
+
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [
+        *(
+            (f"{part}.{kind}", how)
+            for part in ("model", "optimizer")
+            for kind in (DATA, INDEX)
+            for how in (_cut, _flip)
+        ),
+        *((f"{part}.{kind}", os.remove) for part in ("model", "optimizer") for kind in (DATA, INDEX)),
+        *(("checkpoint.json", how) for how in (_cut, _garble, _list, os.remove)),
+    ],
+)
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(trained, small_config, tmp_path, file, damage, caplog):
     folder = CheckpointFolder(str(tmp_path))
     _, second = _save(folder, trained, 1, 2)
-    path = os.path.join(second, file)
-    with open(path, "r+b") as damaged:
-        damaged.truncate(os.path.getsize(path) // 2)
-    assert folder.restore_latest(*_model_and_optimizer(small_config)).step == 1
+    damage(os.path.join(second, file))
+    fresh = _model_and_optimizer(small_config)
+    assert folder.restore_latest(*fresh).step == 1
+    for before, after in zip(_values(*trained), _values(*fresh), strict=True):
+        np.testing.assert_array_equal(before, after)
+    # Without checkpoint.json it was never finished, and is no fault.
+    assert ("is passed over" in caplog.text) == (damage is not os.remove or file != "checkpoint.json")
+
+
+def test_a_damaged_evaluation_is_passed_over(trained, tmp_path):
+    folder = CheckpointFolder(str(tmp_path), keep_max=1)
+    (first,) = _save(folder, trained, 1)
+    checkpoints.write_evaluation(first, {"masked_lm_accuracy": 0.5})
+    for damage in (_cut, _list, _garble):
+        damage(os.path.join(first, "evaluation.json"))
+        assert folder.best() is None
+    (second,) = _save(folder, trained, 2)
+    assert folder.all() == [second]
+
+
+def test_a_checkpoint_of_an_earlier_version_is_read(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    (only,) = _save(folder, trained, 3)
+    path = os.path.join(only, "checkpoint.json")
+    with open(path) as file:
+        values = json.load(file)
+    for name in ("nonfinite_steps", "loss_scale"):
+        del values[name]
+    with open(path, "w") as file:
+        json.dump(values, file)
+    state = folder.restore_latest(*_model_and_optimizer(small_config))
+    assert (state.step, state.nonfinite_steps, state.loss_scale) == (3, 0, None)
 
 
 def test_one_flipped_bit_is_noticed(trained, small_config, tmp_path):

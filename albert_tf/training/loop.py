@@ -1,0 +1,127 @@
+"""The loop of a training run: when to come back from the device, to report, to save and to stop.
+
+Nothing here decides what is computed. However many steps the device takes at a time, and wherever a run is cut off
+and taken up again, the same steps are taken, and the same means reported.
+"""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from albert_tf.training.steps import TRAIN_METRICS, Progress
+from albert_tf.training.stop_signals import StopSignals
+from albert_tf.training.strategy import Agreement
+
+# A signal waits for the device to come back; it should not have to wait longer than this for steps, in seconds.
+_LONGEST_CALL = 5.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopPlan:
+    """At which steps what happens.
+
+    Attributes:
+        num_train_steps: the last one.
+        log_steps: between reports.
+        save_checkpoints_steps: between checkpoints.
+        iterations_per_loop: most steps on the device without coming back.
+    """
+
+    num_train_steps: int
+    log_steps: int
+    save_checkpoints_steps: int
+    iterations_per_loop: int
+
+    def steps_until_pause(self, step: int) -> int:
+        """Steps to the next report, checkpoint or end, whichever is first."""
+        to_report = self.log_steps - step % self.log_steps
+        to_save = self.save_checkpoints_steps - step % self.save_checkpoints_steps
+        return min(to_report, to_save, self.num_train_steps - step, self.iterations_per_loop)
+
+    def saves_at(self, step: int) -> bool:
+        """Whether a checkpoint is due behind this step."""
+        return step % self.save_checkpoints_steps == 0 or step == self.num_train_steps
+
+    def reports_at(self, step: int) -> bool:
+        """Whether a report is due; there is one at every checkpoint."""
+        return step % self.log_steps == 0 or self.saves_at(step)
+
+
+class LoopEvents(Protocol):
+    """What the owner of a run does when the loop comes by."""
+
+    def report(self, step: int, progress: Progress) -> None:
+        """The steps since the last report are done."""
+
+    def save(self, step: int, progress: Progress, evaluate: bool) -> None:
+        """A checkpoint is to be written, and evaluated if such is the owner's habit."""
+
+    def nonfinite(self, step: int, metrics: dict[str, float], progress: Progress) -> None:
+        """A step, counted from 0, had a loss or gradient that is not finite, and changed nothing."""
+
+
+class Pace:
+    """How long a step takes, so that the device comes back in time for a signal."""
+
+    def __init__(self):
+        self.seconds_per_step = 0.0
+        self._calls = 0
+
+    def note(self, seconds: float, steps: int) -> None:
+        """A call took so long; the first one holds the tracing of the graph and says nothing."""
+        self._calls += 1
+        if self._calls > 1:
+            self.seconds_per_step = seconds / steps
+
+
+def most_steps(seconds_per_step: float) -> int:
+    """How many steps a call may take; one until it is known how long they are."""
+    return max(1, int(_LONGEST_CALL / seconds_per_step)) if seconds_per_step > 0 else 1
+
+
+def train(
+    plan: LoopPlan,
+    take: Callable[[int, Progress], tuple],
+    start_step: int,
+    progress: Progress,
+    events: LoopEvents,
+    signals: StopSignals,
+    agreement: Agreement,
+) -> None:
+    """Trains to the end of the plan.
+
+    Args:
+        plan: of the run.
+        take: takes at most so many steps, and returns what PretrainingSteps.take does.
+        start_step: steps taken before.
+        progress: of the steps since the last report.
+        events: what to do on the way.
+        signals: the wish to stop.
+        agreement: of the workers.
+
+    Raises:
+        RunStopped: by a signal, behind a checkpoint.
+    """
+    step, pace = start_step, Pace()
+    while step < plan.num_train_steps:
+        stop, seconds = agreement.mean(float(signals.received is not None), pace.seconds_per_step)
+        if stop:
+            # What was reported or saved at this step already is not again.
+            if step > start_step and not plan.reports_at(step):
+                events.report(step, progress)
+            if step > start_step and not plan.saves_at(step):
+                events.save(step, progress, evaluate=False)
+            signals.stop(f"step {step} is saved" if step else "no step was taken")
+        began = time.monotonic()
+        progress, taken, last, usable = take(min(plan.steps_until_pause(step), most_steps(seconds)), progress)
+        taken = int(taken)
+        pace.note(time.monotonic() - began, taken)
+        step += taken
+        if not usable:
+            events.nonfinite(step - 1, dict(zip(TRAIN_METRICS, last.numpy().tolist(), strict=True)), progress)
+        if plan.reports_at(step):
+            events.report(step, progress)
+            progress = progress.cleared()
+        if plan.saves_at(step):
+            events.save(step, progress, evaluate=True)

@@ -1,0 +1,48 @@
+"""The records of a run: opened, compared with each other and with what the flags say, before anything is built."""
+
+from absl import logging
+
+from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
+from albert_tf.inputs.manifest import check_vocabulary
+from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
+from albert_tf.training.pretraining_settings import PretrainingSettings
+
+
+def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tuple[RecordSet, RecordSet | None]:
+    """The records to train on, and those to evaluate on, None without --do_eval.
+
+    Raises:
+        InputError: whatever is wrong with them.
+    """
+    if settings.max_seq_length > config.max_position_embeddings:
+        raise InputError(
+            f"--max_seq_length={settings.max_seq_length} exceeds max_position_embeddings="
+            f"{config.max_position_embeddings} of {settings.albert_config_file}"
+        )
+    lengths = (settings.max_seq_length, settings.max_predictions_per_seq, config.vocab_size)
+    records = open_records(settings.input_file, *lengths)
+    if not settings.do_eval:
+        return records, None
+    if settings.eval_input_file is None:
+        logging.warning("no --eval_input_file: the evaluation reads --input_file, which the model is trained on")
+        return records, records
+    evaluation = open_records(settings.eval_input_file, *lengths, flag="eval_input_file")
+    if records.manifest is not None and evaluation.manifest is not None:
+        check_vocabulary(records.manifest.vocabulary, evaluation.manifest.vocabulary, "--eval_input_file")
+    return records, evaluation
+
+
+def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:
+    """What the sentence labels mean; without a manifest the flag's word, or sop, is taken.
+
+    Raises:
+        InputError: the records were made for another task.
+    """
+    if records.manifest is None:
+        logging.warning("the records have no manifest: vocabulary and sentence task cannot be checked")
+        return flag or "sop"
+    made_for = records.manifest.sentence_task
+    if flag not in (None, "none", made_for):
+        raise InputError(f"--sentence_task={flag}, but the records were made with --sentence_task={made_for}")
+    return flag or made_for

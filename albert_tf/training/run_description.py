@@ -1,0 +1,114 @@
+"""What a run says of itself before its first step: size, precision, memory, speed of the machine, all-reduce."""
+
+from typing import Any
+
+from absl import logging
+
+from albert_tf.config import AlbertConfig
+from albert_tf.flops import train_step_flops
+from albert_tf.inputs.pretraining_dataset import RecordSet
+from albert_tf.training import memory
+from albert_tf.training.checkpoints import TrainingState
+from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.pretraining_settings import PretrainingSettings
+from albert_tf.training.reporting import RunFacts
+
+# Files named in a warning about changed input.
+_MOST_NAMED = 3
+
+
+def facts(settings: PretrainingSettings, config: AlbertConfig, records: RecordSet, strategy) -> RunFacts:
+    """What the reports' figures are computed from; measures the matrix-product peak, for about half a second."""
+    shape = (settings.train_batch_size, settings.max_seq_length, settings.max_predictions_per_seq)
+    return RunFacts(
+        num_train_steps=settings.num_train_steps,
+        examples_per_step=settings.train_batch_size,
+        tokens_per_step=settings.train_batch_size * settings.max_seq_length,
+        examples_per_epoch=records.num_examples,
+        flops_per_step=train_step_flops(config, *shape),
+        matmul_peak=measure_matmul_peak(strategy, settings.precision),
+    )
+
+
+def describe(
+    settings: PretrainingSettings, model, records: RecordSet, strategy, facts: RunFacts, state: TrainingState
+) -> dict[str, Any]:
+    """Logs what the run is, and warns where memory will not suffice.
+
+    Returns:
+        the same for the log file.
+    """
+    parameters = model.count_params()
+    replicas = strategy.num_replicas_in_sync
+    estimate = memory.estimate_memory(
+        model.config,
+        parameters,
+        settings.train_batch_size // replicas,
+        settings.max_seq_length,
+        settings.max_predictions_per_seq,
+        settings.precision,
+        settings.remat,
+        settings.gradient_accumulation_steps,
+    )
+    logging.info(
+        "%s parameters in %s; %s on %s",
+        *(f"{parameters:,}", settings.precision, settings.optimizer, settings.output_dir),
+    )
+    total = settings.num_train_steps * settings.train_batch_size
+    logging.info(
+        "%d steps of %d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
+        *(settings.num_train_steps, settings.train_batch_size, f"{total:,}", total / records.num_examples),
+        *(f"{records.num_examples:,}", len(records.paths), state.step),
+    )
+    logging.info(
+        "a step takes about %.2f GB a replica: weights, moments, gradients %.2f, activations %.2f, logits %.2f; "
+        "matrix products reach %.0f GFLOP/s",
+        *(estimate.total / 1e9, estimate.weights / 1e9, estimate.activations / 1e9, estimate.logits / 1e9),
+        facts.matmul_peak / 1e9,
+    )
+    _warn_of_memory(settings, estimate, strategy)
+    return {
+        "parameters": parameters,
+        "replicas": replicas,
+        "precision": settings.precision,
+        "batch_size": settings.train_batch_size,
+        "gradient_accumulation_steps": settings.gradient_accumulation_steps,
+        "examples_per_epoch": records.num_examples,
+        "memory_estimate_bytes": estimate.total,
+        "matmul_peak": facts.matmul_peak,
+    }
+
+
+def describe_all_reduce(steps) -> str:
+    """How much the replicas exchange in a step, as it was traced."""
+    replicas = steps.strategy.num_replicas_in_sync
+    exchanged = "exchanged with the others" if replicas > 1 else "to exchange if there were other replicas"
+    return f"gradients, losses and counts: {steps.all_reduce_bytes:,} bytes a step and replica {exchanged}"
+
+
+def describe_change(name: str, before: Any, now: Any, step: int) -> str:
+    """A warning that a run goes on with something else than it began with."""
+    if name != "input_files":
+        return f"{name} was {before} up to step {step}, is {now} now"
+    old, new = ({file["name"]: file["bytes"] for file in files} for files in (before, now))
+    changes = [f"{name} is new" for name in new if name not in old]
+    changes += [f"{name} is gone" for name in old if name not in new]
+    changes += [f"{n} had {old[n]:,} bytes, has {new[n]:,}" for n in new if n in old and old[n] != new[n]]
+    told = "; ".join(changes[:_MOST_NAMED]) or "their order is another"
+    more = f"; and {len(changes) - _MOST_NAMED} more" if len(changes) > _MOST_NAMED else ""
+    return (
+        f"the records are not those of the checkpoint of step {step}: {told}{more}; the run goes on at the same place "
+        "of another stream, so some examples may come twice in an epoch and others not at all"
+    )
+
+
+def _warn_of_memory(settings: PretrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:
+    """Only for a CPU, whose memory is known before it is asked for; replicas of one machine share it."""
+    devices = [device for device in strategy.extended.worker_devices if "CPU" in device]
+    available = memory.machine_memory()
+    needed = estimate.total * len(devices)
+    if devices and 0 < available < needed:
+        logging.warning(
+            "the steps need about %.1f GB, the machine has %.1f GB left: %s",
+            *(needed / 1e9, available / 1e9, memory.advise(settings)),
+        )

@@ -1,0 +1,37 @@
+"""How a command ends: one line on stderr and an exit code for every way to end."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+from albert_tf import command
+from albert_tf.errors import InputError, RunStopped
+
+def main():
+    {body}
+
+command.run(main)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "line"),
+    [
+        ("pass", 0, ""),
+        ("raise InputError('no such file')", 1, "no such file"),
+        ("raise OSError(28, 'No space left on device', 'a')", 1, "a: No space left on device; free some room"),
+        ("raise RunStopped('stopped by SIGTERM', command.EXIT_STOPPED)", 75, "stopped by SIGTERM"),
+        ("raise RunStopped('a worker was lost', command.EXIT_WORKER_LOST)", 69, "a worker was lost"),
+        ("raise KeyboardInterrupt", 130, "interrupted"),
+    ],
+)
+def test_every_way_to_end_has_a_code_and_a_line(body, code, line):
+    program = PROGRAM.format(body=body)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert line in done.stderr
+    assert len(done.stderr.splitlines()) == bool(line)

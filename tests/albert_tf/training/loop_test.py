@@ -1,0 +1,99 @@
+"""The loop on steps that are made up: when it reports, saves, stops, and how long it stays on the device."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf.errors import RunStopped
+from albert_tf.training import loop
+from albert_tf.training.cluster import Cluster
+from albert_tf.training.loss_scale import first
+from albert_tf.training.steps import TRAIN_METRICS, Progress
+from albert_tf.training.stop_signals import StopSignals
+from albert_tf.training.strategy import Agreement
+
+
+class _Events:
+    def __init__(self):
+        self.seen = []
+
+    def report(self, step, progress):
+        self.seen.append(("report", step, float(progress.counted)))
+
+    def save(self, step, progress, evaluate):
+        self.seen.append(("save", step, evaluate))
+
+    def nonfinite(self, step, metrics, progress):
+        self.seen.append(("nonfinite", step, metrics["loss"]))
+
+
+class _Signals(StopSignals):
+    def arrive(self):
+        self._received.append(15)
+
+
+def _train(plan, bad_step=None, stop_at=None, start=0):
+    events, signals, calls = _Events(), _Signals(), []
+
+    def take(count, progress):
+        at = start + sum(calls)
+        bad = bad_step is not None and at <= bad_step < at + count
+        taken = bad_step - at + 1 if bad else count
+        calls.append(taken)
+        if stop_at is not None and at + taken >= stop_at:
+            signals.arrive()
+        last = tf.constant([np.nan if bad else 1.0] * len(TRAIN_METRICS))
+        return progress._replace(counted=progress.counted + taken - bad), tf.constant(taken), last, tf.constant(not bad)
+
+    progress = Progress(None, None, None, first()).cleared()
+    loop.train(plan, take, start, progress, events, signals, Agreement(None, Cluster()))
+    return events.seen
+
+
+def test_reports_and_checkpoints_come_at_their_steps_whatever_a_call_takes():
+    plans = [loop.LoopPlan(10, log_steps=4, save_checkpoints_steps=5, iterations_per_loop=k) for k in (1, 3, 1000)]
+    expected = [
+        *(("report", 4, 4.0), ("report", 5, 1.0), ("save", 5, True)),
+        *(("report", 8, 3.0), ("report", 10, 2.0), ("save", 10, True)),
+    ]
+    for plan in plans:
+        assert _train(plan) == expected
+    assert _train(plans[0], start=8) == expected[4:]
+
+
+def test_a_bad_step_is_told_at_once_and_counts_as_a_step():
+    seen = _train(loop.LoopPlan(6, log_steps=6, save_checkpoints_steps=6, iterations_per_loop=100), bad_step=2)
+    assert seen[0][:2] == ("nonfinite", 2)
+    assert seen[1:] == [("report", 6, 5.0), ("save", 6, True)]
+
+
+def test_a_signal_saves_where_it_finds_the_run_and_ends_it():
+    plan = loop.LoopPlan(100, log_steps=50, save_checkpoints_steps=50, iterations_per_loop=1)
+    with pytest.raises(RunStopped, match="stopped by SIGTERM; step 3 is saved"):
+        events = _Events()
+        signals, steps = _Signals(), []
+
+        def take(count, progress):
+            steps.append(count)
+            if len(steps) == 3:
+                signals.arrive()
+            return progress, tf.constant(1), tf.zeros([len(TRAIN_METRICS)]), tf.constant(True)
+
+        start = Progress(None, None, None, first()).cleared()
+        loop.train(plan, take, 0, start, events, signals, Agreement(None, Cluster()))
+    assert [event[:2] for event in events.seen] == [("report", 3), ("save", 3)]
+
+
+def test_a_signal_behind_a_checkpoint_saves_nothing_twice():
+    plan = loop.LoopPlan(8, log_steps=4, save_checkpoints_steps=4, iterations_per_loop=100)
+    with pytest.raises(RunStopped, match="step 4 is saved"):
+        _train(plan, stop_at=4)
+
+
+def test_a_call_is_short_enough_for_a_signal():
+    pace = loop.Pace()
+    pace.note(100.0, 1)  # tracing
+    assert pace.seconds_per_step == 0.0
+    pace.note(20.0, 10)
+    assert loop.most_steps(pace.seconds_per_step) == 2
+    assert loop.most_steps(60.0) == loop.most_steps(0.0) == 1

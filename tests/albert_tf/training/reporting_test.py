@@ -1,0 +1,85 @@
+"""What a report holds: rates, shares of the peak and of the wait; in the log, on TensorBoard, in a line."""
+
+import json
+import logging
+import math
+
+import pytest
+import tensorflow as tf
+
+from albert_tf.training import reporting
+from albert_tf.training.reporting import RunFacts, TrainingReporter
+from albert_tf.training.steps import TRAIN_METRICS
+
+FACTS = RunFacts(
+    num_train_steps=100,
+    examples_per_step=8,
+    tokens_per_step=128,
+    examples_per_epoch=50,
+    flops_per_step=1e9,
+    matmul_peak=4e9,
+)
+METRICS = dict.fromkeys(TRAIN_METRICS, 0.5)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test sets."""
+    now = [100.0]
+    monkeypatch.setattr(reporting.time, "monotonic", lambda: now[0])
+    return now
+
+
+def _lines(folder):
+    with open(folder / "train_log.jsonl") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_a_report_by_hand(tmp_path, clock, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=10)
+    clock[0] += 20
+    reporter.train(20, METRICS, 1e-3, waited=5.0, trust_ratios={"a/kernel": 2.5})
+    reporter.close()
+    (line,) = _lines(tmp_path)
+    assert line["tokens_per_second"] == 64
+    assert line["model_flops_per_second"] == 5e8
+    assert line["matmul_peak_share"] == 0.125
+    assert line["input_wait_share"] == 0.25
+    assert (line["examples_seen"], line["epochs"]) == (160, 3.2)
+    assert (line["seconds"], line["seconds_left"]) == (20, 160)
+    assert "trust_ratio/a/kernel" not in line
+    text = caplog.records[-1].getMessage()
+    for part in ("step 20/100", "loss 0.500", "norm 0.50", "64 tokens/s", "500 MFLOP/s (12% of peak)", "input 25%"):
+        assert part in text
+    assert "160 examples, epoch 3.20  ETA 0:02:40" in text
+    (events,) = (tmp_path / "tensorboard" / "train").iterdir()
+    tags = {value.tag for event in tf.compat.v1.train.summary_iterator(str(events)) for value in event.summary.value}
+    assert {"trust_ratio/a/kernel", "loss", "input_wait_share"} < tags
+
+
+def test_what_is_not_a_number_is_left_out_of_the_log(tmp_path):
+    reporter = TrainingReporter(str(tmp_path), RunFacts(100, 8, 128, 50), start_step=0)
+    reporter.start({"replicas": 2})
+    reporter.train(1, {**METRICS, "loss": math.nan}, 1e-3)
+    reporter.close()
+    start, line = _lines(tmp_path)
+    assert start == {"kind": "start", "step": 0, "replicas": 2}
+    assert "loss" not in line
+    assert "matmul_peak_share" not in line
+    assert "NaN" not in (tmp_path / "train_log.jsonl").read_text()
+
+
+def test_a_worker_that_is_not_the_chief_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reporter = TrainingReporter(None, FACTS, start_step=0)
+    reporter.start({})
+    reporter.train(1, METRICS, 1e-3)
+    reporter.evaluation(1, {**METRICS, "num_examples": 1})
+    reporter.message("nothing")
+    reporter.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_carry_the_prefix_of_their_size():
+    assert [reporting._with_prefix(value) for value in (12.0, 1.5e9, 2e11, 3e15)] == ["12 ", "1.5 G", "200 G", "3 P"]

@@ -1,0 +1,46 @@
+"""The clock of the steps: whether waiting for input is told from computing."""
+
+import time
+
+import pytest
+import tensorflow as tf
+
+from albert_tf.inputs.pretraining_dataset import make_dataset
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.optimization.build import build_optimizer
+from albert_tf.training.steps import PretrainingSteps
+from albert_tf.training.strategy import make_strategy
+
+PAUSE, STEPS = 0.1, 5
+
+
+@pytest.fixture
+def runner(small_config):
+    strategy = make_strategy("one_device")
+    with strategy.scope():
+        model = AlbertForPretraining(small_config)
+        optimizer = build_optimizer("adamw", 1e-3)
+        optimizer.build(list(named_weights(model).values()))
+    return PretrainingSteps(strategy, model, optimizer)
+
+
+def test_a_slow_input_is_waited_for_and_a_quick_one_is_not(runner, write_records):
+    def pause(batch):
+        def wait():
+            time.sleep(PAUSE)
+            return 0
+
+        with tf.control_dependencies([tf.numpy_function(wait, [], tf.int64)]):
+            return tf.nest.map_structure(tf.identity, batch)
+
+    quick = make_dataset([write_records("records", 50)], 8, 16, 4)
+    waited = {}
+    for name, batches in (("slow", quick.map(pause)), ("quick", quick.take(1).cache().repeat().prefetch(4))):
+        iterator = iter(runner.strategy.distribute_datasets_from_function(lambda _, batches=batches: batches))
+        progress = runner.take(iterator, tf.constant(2), runner.start())[0].cleared()
+        progress, taken, _, usable = runner.take(iterator, tf.constant(STEPS), progress)
+        assert (int(taken), bool(usable), float(progress.counted)) == (STEPS, True, STEPS)
+        waited[name] = float(progress.waited)
+    assert waited["slow"] > 0.5 * PAUSE * STEPS
+    assert waited["quick"] < 0.5 * waited["slow"]
