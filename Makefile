@@ -31,8 +31,9 @@ $(VENV)/.parity: $(VENV)/.dev
 demo: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" demo/run_demo.sh
 
+# Two processes: most of a test's time is tracing, which uses one core.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow

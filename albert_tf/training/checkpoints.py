@@ -11,7 +11,6 @@ A folder without checkpoint.json was cut off while being written; it is never re
 """
 
 import dataclasses
-import json
 import math
 import os
 import re
@@ -112,7 +111,7 @@ class CheckpointFolder:
             moments |= {f"adam_v/{name}": value for name, value in zip(names, squares, strict=True)}
             save_tensors(os.path.join(folder, "optimizer"), moments)
             model.config.to_json_file(os.path.join(folder, CONFIG_NAME))
-            _write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
+            files.write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
         except BaseException:
             _remove_folder(folder)
             raise
@@ -162,7 +161,7 @@ def write_weights(folder: str, config: AlbertConfig, weights: Mapping[str, Any],
     state = TrainingState(
         step=0, examples_seen=0, random_seed=0, input_files=[], optimizer=_NO_OPTIMIZER, vocabulary=vocabulary
     )
-    _write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
+    files.write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
 
 
 def restore(folder: str, model, optimizer) -> TrainingState:
@@ -215,7 +214,7 @@ def load_model_weights(folder: str, model) -> None:
 
 def read_state(folder: str) -> TrainingState:
     """What checkpoint.json says."""
-    values = _read_json(os.path.join(folder, _STATE_NAME))
+    values = files.read_json(os.path.join(folder, _STATE_NAME))
     if values.pop("format", None) != _FORMAT:
         raise InputError(f"{folder}: not a checkpoint of albert_tf")
     try:
@@ -231,7 +230,7 @@ def read_config(folder: str) -> AlbertConfig:
 
 def write_evaluation(folder: str, metrics: dict[str, Any]) -> None:
     """Notes beside a checkpoint what an evaluation of it found."""
-    _write_json(os.path.join(folder, _EVALUATION_NAME), metrics)
+    files.write_json(os.path.join(folder, _EVALUATION_NAME), metrics)
 
 
 def read_evaluation(folder: str) -> dict[str, Any] | None:
@@ -240,27 +239,11 @@ def read_evaluation(folder: str) -> dict[str, Any] | None:
     if not files.exists(path):
         return None
     try:
-        metrics = _read_json(path)
+        metrics = files.read_json(path)
         return metrics if math.isfinite(metrics[BEST_METRIC]) else None
     except (InputError, KeyError, TypeError):
         logging.warning("%s is damaged, and passed over", path)
         return None
-
-
-def _write_json(path: str, values: dict[str, Any]) -> None:
-    with files.replace_file(path) as file:
-        file.write((json.dumps(values, indent=2) + "\n").encode())
-
-
-def _read_json(path: str) -> dict[str, Any]:
-    try:
-        with files.open_binary(path) as file:
-            values = json.loads(file.read())
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON: {error}") from None
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: {type(values).__name__} in place of an object")
-    return values
 
 
 def _remove_folder(path: str) -> None:

@@ -1,6 +1,5 @@
 """What is left behind about a step whose loss or gradient was not finite."""
 
-import json
 import os
 from typing import Any
 
@@ -26,6 +25,5 @@ def write_nonfinite_report(
     # JSON has no word for what is not finite.
     spelled = {name: value if abs(value) < float("inf") else str(value) for name, value in metrics.items()}
     values = {"step": step, **more, "metrics": spelled, "records": records}
-    with files.replace_file(path) as file:
-        file.write((json.dumps(values, indent=2) + "\n").encode())
+    files.write_json(path, values)
     return path

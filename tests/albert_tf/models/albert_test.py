@@ -191,6 +191,7 @@ def test_fit_trains_the_model(small_config):
 
     ids = np.random.default_rng(0).integers(5, 60, (64, 8))
     model = Classifier()
-    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    # Without XLA, which would compile for a minute.
+    model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
     history = model.fit(ids, ids[:, 1] % 2, epochs=2, verbose=0)
     assert np.isfinite(history.history["loss"]).all()

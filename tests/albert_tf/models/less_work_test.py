@@ -143,8 +143,9 @@ def test_low_precision_keeps_weights_and_outputs_in_float32(precision, small_con
     wide_loss, wide_gradients = _gradients(wide, batch, read_only_predictions=True)
     assert loss == pytest.approx(wide_loss, rel=0.02)
     for name, gradient in wide_gradients.items():
-        error = np.linalg.norm(gradients[name] - gradient) / max(np.linalg.norm(gradient), 1e-2)
-        assert error < 0.1, name
+        # The same number added to all keys changes no softmax: that gradient is 0 but for rounding.
+        size = 1.0 if name.endswith("key_bias") else max(np.linalg.norm(gradient), 1e-2)
+        assert np.linalg.norm(gradients[name] - gradient) < 0.1 * size, name
 
 
 def test_the_ways_survive_serialisation(small_config):

@@ -188,7 +188,7 @@ def test_a_failed_save_leaves_nothing(trained, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "_write_json", fail)
+    monkeypatch.setattr(checkpoints.files, "write_json", fail)
     with pytest.raises(OSError, match="No space left"):
         _save(folder, trained, 1)
     assert os.listdir(tmp_path) == []
