@@ -6,6 +6,7 @@ for LAMB, which torch lacks and which does more arithmetic. Shapes: B batch, S s
 """
 
 from albert_tf.benchmarks.train_step import make_step, random_batch
+from albert_tf.conversion.keras_hub_config import backbone_config
 
 
 def train_albert_tf(config, shape, optimizer, precision):
@@ -65,16 +66,9 @@ def train_hugging_face_compiled(config, shape, optimizer, precision):
 def _keras_hub_backbone(config):
     import keras_hub
 
-    return keras_hub.models.AlbertBackbone(
-        vocabulary_size=config.vocab_size,
-        num_layers=config.num_hidden_layers,
-        num_heads=config.num_attention_heads,
-        embedding_dim=config.embedding_size,
-        hidden_dim=config.hidden_size,
-        intermediate_dim=config.intermediate_size,
-        max_sequence_length=config.max_position_embeddings,
-        num_segments=config.type_vocab_size,
-    )
+    # The dtype is that of the policy which is set.
+    arguments = {key: value for key, value in backbone_config(config).items() if key != "dtype"}
+    return keras_hub.models.AlbertBackbone(**arguments)
 
 
 def train_keras_hub(config, shape, optimizer, precision):

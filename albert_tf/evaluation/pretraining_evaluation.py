@@ -1,7 +1,6 @@
 """Masked-LM and sentence-order accuracy and loss of a model on records."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Callable
 from typing import Any
@@ -114,8 +113,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         "sentence_order_standard_error": 0.5 / math.sqrt(max(metrics["num_examples"], 1)),
     }
     if settings.output_file is not None:
-        with files.replace_file(settings.output_file) as file:
-            file.write((json.dumps(result, indent=2) + "\n").encode())
+        files.write_json(settings.output_file, result)
     return result
 
 

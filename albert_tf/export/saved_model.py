@@ -7,7 +7,6 @@ OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: wh
 
 import contextlib
 import dataclasses
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -100,8 +99,7 @@ def export_saved_model(settings: ExportSettings) -> float:
             "signatures": sorted(signatures),
             "largest_error": difference,
         }
-        with files.replace_file(os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)) as file:
-            file.write((json.dumps(about, indent=2, ensure_ascii=False) + "\n").encode())
+        files.write_json(os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME), about)
         model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, checkpoints.CONFIG_NAME))
     logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
     return difference
@@ -126,12 +124,10 @@ def _is_export(folder: str) -> bool:
     path = os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
     if not files.exists(path):
         return False
-    with files.open_binary(path) as file:
-        try:
-            about = json.loads(file.read())
-        except ValueError:
-            return False
-    return isinstance(about, dict) and about.get("format") == FORMAT
+    try:
+        return files.read_json(path).get("format") == FORMAT
+    except InputError:
+        return False
 
 
 def _check_vocabulary(tokenizer: AlbertTokenizer, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:

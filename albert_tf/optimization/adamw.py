@@ -80,11 +80,25 @@ class AdamW(keras.optimizers.Optimizer):
         new_square = self.beta_2 * square + (1.0 - self.beta_2) * ops.square(gradient)
         self.assign(mean, new_mean)
         self.assign(square, new_square)
-        update = new_mean / (ops.sqrt(new_square) + self.epsilon)
-        if self._is_decayed[index]:
-            update = update + self.weight_decay_rate * variable
+        update = self.direction(index, variable, new_mean, new_square)
         scale = ops.cast(learning_rate, variable.dtype) * self.layer_scale(index, variable, update)
         self.assign_sub(variable, scale * update)
+
+    def direction(self, index, variable, mean, square):
+        """What is taken off a variable, but for the learning rate and `layer_scale`.
+
+        Args:
+            index: the variable's place among those the optimizer was built with.
+            variable: its value.
+            mean: its first moment.
+            square: its second moment.
+        """
+        update = mean / (ops.sqrt(square) + self.epsilon)
+        return update + self.weight_decay_rate * variable if self._is_decayed[index] else update
+
+    def decays(self, index):
+        """Whether the variable of this place is decayed."""
+        return self._is_decayed[index]
 
     def layer_scale(self, index, variable, update):
         """What multiplies the learning rate for this variable: 1."""

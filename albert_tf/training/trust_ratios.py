@@ -1,14 +1,12 @@
 """LAMB's trust ratio of every weight, as weights and moments stand at a report."""
 
-import re
-
 import tensorflow as tf
 
 from albert_tf.models.named_weights import named_weights
 
 
 class TrustRatios:
-    """Computes norm(w) / norm(u) of a model's weights, u being the update that LAMB would make of its moments now.
+    """Asks LAMB what it would scale its next update by, were it made of the moments as they are.
 
     Weights without decay have no ratio: LAMB leaves their learning rate alone.
 
@@ -18,13 +16,12 @@ class TrustRatios:
     """
 
     def __init__(self, model, optimizer):
-        self._decay, self._epsilon = optimizer.weight_decay_rate, optimizer.epsilon
-        means, squares = optimizer.moments()
-        excluded = optimizer.exclude_from_weight_decay
+        self._optimizer = optimizer
+        weights = zip(named_weights(model).items(), *optimizer.moments(), strict=True)
         self._parts = {
-            name: (variable, mean, square)
-            for (name, variable), mean, square in zip(named_weights(model).items(), means, squares, strict=True)
-            if not any(re.search(pattern, variable.path) for pattern in excluded)
+            name: (index, variable, mean, square)
+            for index, ((name, variable), mean, square) in enumerate(weights)
+            if optimizer.decays(index)
         }
 
     def now(self) -> dict[str, float]:
@@ -34,10 +31,8 @@ class TrustRatios:
     @tf.function
     def _compute(self):
         ratios = []
-        for variable, mean, square in self._parts.values():
-            weight = tf.convert_to_tensor(variable.value)
-            update = tf.convert_to_tensor(mean.value) / (tf.sqrt(tf.convert_to_tensor(square.value)) + self._epsilon)
-            weight_norm, update_norm = tf.norm(weight), tf.norm(update + self._decay * weight)
-            defined = (weight_norm > 0) & (update_norm > 0)
-            ratios.append(tf.where(defined, weight_norm / tf.where(defined, update_norm, 1.0), 1.0))
+        for index, *variables in self._parts.values():
+            weight, mean, square = (tf.convert_to_tensor(variable.value) for variable in variables)
+            update = self._optimizer.direction(index, weight, mean, square)
+            ratios.append(self._optimizer.layer_scale(index, weight, update))
         return tf.stack(ratios)

@@ -16,7 +16,6 @@ import pytest
 
 from albert_tf.command import EXIT_STOPPED, EXIT_WORKER_LOST
 from albert_tf.training import checkpoints
-from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.tensor_files import load_tensors
 
 pytestmark = pytest.mark.faults
@@ -26,20 +25,14 @@ KILLS = 30
 
 
 @pytest.fixture
-def settings(write_records, small_config, tmp_path):
+def settings(settings, write_records, small_config):
     """A run of some tenths of a second behind its start, with dropout."""
-    config_file = str(tmp_path / "config.json")
-    dataclasses.replace(small_config, num_hidden_layers=1).to_json_file(config_file)
-    return PretrainingSettings(
-        albert_config_file=config_file,
+    dataclasses.replace(small_config, num_hidden_layers=1).to_json_file(settings.albert_config_file)
+    return dataclasses.replace(
+        settings,
         input_file=write_records("train", 300),
-        output_dir=str(tmp_path / "run"),
-        max_seq_length=16,
-        max_predictions_per_seq=4,
-        train_batch_size=8,
         num_train_steps=STEPS,
         num_warmup_steps=5,
-        learning_rate=0.01,
         save_checkpoints_steps=3,
         log_steps=1,
     )
