@@ -1,5 +1,6 @@
 """Workers for a stream of tasks: processes that end with the main process, however that ends, or a Dask cluster."""
 
+import collections
 import contextlib
 import multiprocessing
 import os
@@ -9,11 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
 from typing import Any
 
+from absl import logging
+
 from albert_tf.errors import InputError
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
 _TASKS_AHEAD = 2
 _SECONDS_TO_CONNECT = 10
+# How often a task is tried, alone, after a worker died while it was under way.
+_ATTEMPTS = 2
 
 _shared: Any = None
 
@@ -47,15 +52,26 @@ class WorkerPool:
             shared = self._client.scatter(self._shared, broadcast=True)
             self._submit = lambda function, task: self._client.submit(_apply, function, shared, task, pure=False)
         elif self._count > 1:
-            # A fresh interpreter: no thread, lock or flag of this process is copied.
-            self._executor = futures.ProcessPoolExecutor(
-                self._count,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(self._shared,),
-            )
-            self._submit = lambda function, task: self._executor.submit(_call, function, task)
+            self._start()
+            self._submit = self._submit_here
         return self
+
+    def _start(self) -> None:
+        # A fresh interpreter: no thread, lock or flag of this process is copied.
+        self._executor = futures.ProcessPoolExecutor(
+            self._count,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(self._shared,),
+        )
+
+    def _submit_here(self, function: Callable, task: tuple) -> futures.Future:
+        try:
+            return self._executor.submit(_call, function, task)
+        except futures.process.BrokenProcessPool as error:
+            broken: futures.Future = futures.Future()
+            broken.set_exception(error)
+            return broken
 
     def __exit__(self, kind, *_) -> None:
         if self._client is not None:
@@ -67,28 +83,70 @@ class WorkerPool:
                 child.terminate()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, function: Callable, tasks: Iterable[tuple]) -> Iterator:
+    def map(self, function: Callable, tasks: Iterable[tuple], describe: Callable[[tuple], str] = str) -> Iterator:
         """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
 
+        If a worker dies, the tasks that were under way are done again, one at a time.
+
+        Args:
+            function: can be pickled.
+            tasks: its arguments.
+            describe: names a task, for the error.
+
         Raises:
-            InputError: a worker was killed.
+            InputError: a worker died over the same task again and again.
         """
         if self._submit is None:
             for task in tasks:
                 yield function(self._shared, *task)
             return
-        tasks, waiting = iter(tasks), []
-        try:
-            while True:
-                while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
-                    waiting.append(self._submit(function, task))
-                if not waiting:
-                    return
-                yield waiting.pop(0).result()
-        except futures.process.BrokenProcessPool:
-            raise InputError(
-                "a worker process was killed, most likely for want of memory; run it again with fewer --num_workers"
-            ) from None
+        tasks, waiting = iter(tasks), collections.deque()
+        while True:
+            while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
+                waiting.append((task, self._submit(function, task)))
+            if not waiting:
+                return
+            task, future = waiting[0]
+            try:
+                result = future.result()
+            except futures.process.BrokenProcessPool:
+                self._redo(function, waiting, describe)
+                continue
+            except Exception as error:
+                if type(error).__name__ == "KilledWorker":
+                    raise InputError(_describe_death(describe(task))) from None
+                raise
+            waiting.popleft()
+            yield result
+
+    def _redo(self, function: Callable, waiting: collections.deque, describe: Callable[[tuple], str]) -> None:
+        """Does what a dead worker took with it, one task at a time, so that the one to blame is found."""
+        logging.warning("a worker process was killed; what it was doing is done again")
+        self._restart()
+        for place, (task, future) in enumerate(waiting):
+            for attempt in range(_ATTEMPTS):
+                if future.done() and not isinstance(future.exception(), futures.process.BrokenProcessPool):
+                    break
+                if attempt:
+                    logging.warning("a worker process was killed over %s", describe(task))
+                    self._restart()
+                future = self._submit(function, task)
+                futures.wait([future])
+            else:
+                if isinstance(future.exception(), futures.process.BrokenProcessPool):
+                    raise InputError(_describe_death(describe(task)))
+            waiting[place] = task, future
+
+    def _restart(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._start()
+
+
+def _describe_death(task: str) -> str:
+    return (
+        f"worker processes were killed again and again over {task}, most likely for want of memory; run it again "
+        "with fewer --num_workers"
+    )
 
 
 def _connect_to_dask(address: str):

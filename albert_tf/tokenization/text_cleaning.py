@@ -65,6 +65,6 @@ def _normalize(text: str, cleaning: TextCleaning) -> str:
     text = LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, text)
     if not cleaning.keep_accents:
         text = unicodedata.normalize("NFKD", text)
-        if not text.isascii():
-            text = "".join([character for character in text if not unicodedata.combining(character)])
+        for character in filter(unicodedata.combining, set(text)):
+            text = text.replace(character, "")
     return unicodedata.normalize(cleaning.normalization, text)

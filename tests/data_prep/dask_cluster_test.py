@@ -9,7 +9,8 @@ import pytest
 from albert_tf.errors import InputError
 from data_prep import worker_pool
 from data_prep.instances import InstanceSettings
-from data_prep.record_writer import RecordJob, create_records
+from data_prep.record_job import RecordJob
+from data_prep.record_writer import create_records
 
 distributed = pytest.importorskip("distributed")
 

@@ -7,8 +7,9 @@ from albert_tf.inputs.pretraining_records import PretrainingInstance, to_example
 from albert_tf.inputs.record_files import frame
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.instances import InstanceSettings
+from data_prep.record_job import RecordJob
 from data_prep.record_report import describe_record, report
-from data_prep.record_writer import RecordJob, create_records
+from data_prep.record_writer import create_records
 from data_prep.statistics import RecordStatistics
 
 

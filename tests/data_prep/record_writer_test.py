@@ -1,8 +1,10 @@
 """The whole of data creation on a small corpus: the same bytes, the manifest, the figures, every bad input."""
 
 import hashlib
+import itertools
 import json
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -13,9 +15,10 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.instances import InstanceSettings, derive_seed
-from data_prep.record_writer import RecordJob, create_records
-from data_prep.segment_pairs import TokenizedDocument
+from data_prep.draws import derive_seed
+from data_prep.instances import InstanceSettings
+from data_prep.record_job import RecordJob
+from data_prep.record_writer import create_records
 from data_prep.worker_pool import WorkerPool
 
 SETTINGS = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2}
@@ -87,9 +90,9 @@ def test_every_sentence_is_in_every_pass(small_corpus, small_vocabulary, tmp_pat
     tokenizer = AlbertTokenizer(small_vocabulary)
     expected = Counter()
     for text in Path(small_corpus).read_text().split("\n\n"):
-        document = TokenizedDocument.from_sentences(tokenizer.encode_batch(text.split("\n")), 0)
-        if document.num_sentences > 1:
-            expected[tuple(sorted(document.ids))] += 3
+        sentences = [ids for ids in tokenizer.encode_batch(text.split("\n")) if ids]
+        if len(sentences) > 1:
+            expected[tuple(sorted(itertools.chain.from_iterable(sentences)))] += 3
     found = Counter()
     for instance in _instances([tmp_path / "r"]):
         ids = np.array(instance.input_ids)
@@ -205,8 +208,36 @@ def test_another_set_of_the_same_name_is_not_mixed_with(small_corpus, small_voca
     with pytest.raises(InputError, match=r"belongs to other files \(train-00000-of-00002, 2 in all\)"):
         create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@3"))
     assert _checksums(tmp_path) == before
-    create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@2"))
-    assert _checksums(tmp_path) == before
+
+
+def test_what_is_finished_is_not_made_again(small_corpus, small_vocabulary, tmp_path, monkeypatch):
+    job = _job(small_corpus, small_vocabulary, tmp_path / "out" / "train@2")
+    manifest = create_records(job)
+    before = _checksums(tmp_path / "out")
+    with monkeypatch.context() as patched:
+        patched.setattr("data_prep.work_units.UnitMaker.tokenize", None)
+        assert create_records(job) == manifest
+    (tmp_path / "out" / "train-00001-of-00002").write_bytes(b"cut short")
+    create_records(job)
+    assert _checksums(tmp_path / "out") == before
+
+
+def test_a_changed_flag_or_text_is_refused_unless_overwriting_is_asked_for(small_corpus, small_vocabulary, tmp_path):
+    output = tmp_path / "out" / "train@2"
+    create_records(_job(small_corpus, small_vocabulary, output))
+    before = _checksums(tmp_path / "out")
+    other = {"settings": {"dupe_factor": 1}}
+    with pytest.raises(InputError, match=r"made with other flags \(dupe_factor 2, now 1\); give --overwrite"):
+        create_records(_job(small_corpus, small_vocabulary, output, **other))
+    text = Path(small_corpus).read_text()
+    Path(small_corpus).write_text(text + "\n\nbada.\nfalo.\n")
+    with pytest.raises(InputError, match=r"made with other input \(corpus\.txt\); give --overwrite"):
+        create_records(_job(small_corpus, small_vocabulary, output))
+    assert _checksums(tmp_path / "out") == before
+    Path(small_corpus).write_text(text)
+    create_records(_job(small_corpus, small_vocabulary, output, overwrite=True, **other))
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "fresh" / "train@2", **other))
+    assert _checksums(tmp_path / "out") == _checksums(tmp_path / "fresh") != before
 
 
 def test_a_failed_run_leaves_the_older_set_whole(small_corpus, small_vocabulary, tmp_path):
@@ -234,9 +265,29 @@ def test_settings_out_of_range_are_refused(settings, message):
         InstanceSettings(**settings)
 
 
-def test_a_worker_that_dies_is_one_line():
-    with pytest.raises(InputError, match="a worker process was killed"), WorkerPool(2, shared=9) as pool:
-        list(pool.map(os._exit, [()] * 3))
+def test_a_worker_that_dies_over_a_task_again_and_again_is_named():
+    with (
+        pytest.raises(InputError, match=r"were killed again and again over \(7,\)"),
+        WorkerPool(2, shared=9) as pool,
+    ):
+        list(pool.map(_die_at_7, [(number,) for number in range(10)]))
+
+
+def test_what_a_worker_was_doing_when_it_was_killed_is_done_again(tmp_path):
+    with WorkerPool(2, shared=str(tmp_path / "killed")) as pool:
+        assert list(pool.map(_die_once_at_3, [(number,) for number in range(8)])) == [*range(8)]
+    assert (tmp_path / "killed").exists()
+
+
+def _die_at_7(_, number):
+    return os._exit(1) if number == 7 else number
+
+
+def _die_once_at_3(mark, number):
+    if number == 3 and not os.path.exists(mark):
+        Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
 
 
 def test_json_of_the_manifest_is_for_people(small_corpus, small_vocabulary, tmp_path):
