@@ -121,6 +121,9 @@ def create_records(job: RecordJob) -> Manifest | None:
             if finished is None:
                 raise
             return finished
+        except (OSError, KeyboardInterrupt, SystemExit):
+            logging.info("what is finished is kept beside the output; the same command goes on with it")
+            raise
     log_summary(manifest, output, time.monotonic() - started)
     return manifest
 

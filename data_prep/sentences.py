@@ -158,17 +158,21 @@ def paragraphs_of_json(line: str, where: str, keep_headings: bool) -> Iterator[s
     Raises:
         InputError: not such an object.
     """
-    for paragraph in _paragraphs_of_document(line, where):
+    return _without_headings(_paragraphs_of_document(line, where), keep_headings)
+
+
+def paragraphs_of_text(text: str, keep_headings: bool) -> Iterator[str]:
+    """What stands between blank lines; headings as in paragraphs_of_json."""
+    return _without_headings(_BLANK_LINE.split(text), keep_headings)
+
+
+def _without_headings(paragraphs: Iterable[str], keep_headings: bool) -> Iterator[str]:
+    for paragraph in paragraphs:
         heading = _HEADING.match(paragraph)
         if heading is None:
             yield paragraph
         elif keep_headings:
             yield paragraph[heading.end() :]
-
-
-def paragraphs_of_text(text: str) -> list[str]:
-    """What stands between blank lines."""
-    return _BLANK_LINE.split(text)
 
 
 def _paragraphs_of_document(line: str, where: str) -> list[str]:
@@ -177,7 +181,7 @@ def _paragraphs_of_document(line: str, where: str) -> list[str]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not JSON ({error}); each line must be one JSON object") from None
     if isinstance(document, dict) and isinstance(document.get("text"), str):
-        return paragraphs_of_text(document["text"])
+        return _BLANK_LINE.split(document["text"])
     paragraphs = document.get("paragraphs") if isinstance(document, dict) else None
     if not isinstance(paragraphs, list) or not all(isinstance(paragraph, str) for paragraph in paragraphs):
         raise InputError(

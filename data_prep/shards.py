@@ -88,17 +88,23 @@ class OutputFiles:
             return Manifest.from_json(file.read().decode("utf-8", "replace"), self.manifest)
 
     def publish(self, temporary_paths: Sequence[str], manifest_json: str) -> None:
-        """Moves finished shards to their names, then writes the manifest."""
-        if files.exists(self.manifest) and not files.is_remote(self.manifest):
-            os.unlink(self.manifest)
-        for temporary, path in zip(temporary_paths, self.paths):
-            if files.is_remote(path):
+        """Moves finished shards to their names, then the manifest, which is written before anything is moved."""
+        if files.is_remote(self.manifest):
+            for temporary, path in zip(temporary_paths, self.paths):
                 with files.replace_file(path) as target, Path(temporary).open("rb") as source:
                     shutil.copyfileobj(source, target, 1 << 20)
-            elif os.path.exists(temporary):  # if not, a run killed at this point has moved it
-                os.replace(temporary, path)
-        with files.replace_file(self.manifest) as file:
+            with files.replace_file(self.manifest) as file:
+                file.write(manifest_json.encode())
+            return
+        written = os.path.join(os.path.dirname(temporary_paths[0]), "manifest.json")
+        with files.replace_file(written) as file:
             file.write(manifest_json.encode())
+        Path(self.manifest).unlink(missing_ok=True)
+        for temporary, path in zip(temporary_paths, self.paths):
+            # If it is not there, a run that was killed just here has moved it.
+            if os.path.exists(temporary):
+                os.replace(temporary, path)
+        os.replace(written, self.manifest)
 
 
 def scatter(path: str, framed: Sequence[bytes], num_buckets: int, seed: int, header: Mapping, **arrays) -> None:

@@ -109,12 +109,11 @@ class UnitMaker:
             return document.texts
         from data_prep.sentences import paragraphs_of_json, paragraphs_of_text, split_paragraph
 
-        paragraphs = document.texts
+        paragraphs, keep_headings = document.texts, self.reading.headings == "keep"
         if document.kind == documents.JSON:
-            keep = self.reading.headings == "keep"
-            paragraphs = [*paragraphs_of_json(document.texts[0], document.where, keep)]
+            paragraphs = paragraphs_of_json(document.texts[0], document.where, keep_headings)
         elif document.kind == documents.TEXT:
-            paragraphs = paragraphs_of_text(document.texts[0])
+            paragraphs = paragraphs_of_text(document.texts[0], keep_headings)
         language = self.reading.language
         return [sentence for paragraph in paragraphs for sentence in split_paragraph(paragraph, language)]
 

@@ -20,6 +20,8 @@ _SECONDS_TO_CONNECT = 10
 # How often a task is tried, alone, after a worker died while it was under way.
 _ATTEMPTS = 2
 
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
 _shared: Any = None
 
 
@@ -67,7 +69,9 @@ class WorkerPool:
 
     def _submit_here(self, function: Callable, task: tuple) -> futures.Future:
         try:
-            return self._executor.submit(_call, function, task)
+            # A process is started here as long as there are too few. Half started, it would be heard of.
+            with _signals_held():
+                return self._executor.submit(_call, function, task)
         except futures.process.BrokenProcessPool as error:
             broken: futures.Future = futures.Future()
             broken.set_exception(error)
@@ -194,6 +198,16 @@ def end_on_terminate() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM wait until the block is through; processes started in it begin so, too."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _call(function: Callable, task: tuple) -> Any:
     return function(_shared, *task)
 
@@ -207,6 +221,7 @@ def _start_worker(shared: Any) -> None:
     global _shared
     _shared = shared
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING_SIGNALS)
     main_process = multiprocessing.parent_process()
 
     def end_with_main_process() -> None:

@@ -1,4 +1,4 @@
-"""Records made by a Dask cluster of two worker processes against those made here."""
+"""Records made by a Dask cluster of three worker processes against those made here."""
 
 import os
 import warnings
@@ -25,7 +25,7 @@ def scheduler():
     with (
         warnings.catch_warnings(),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
         ) as cluster,
     ):
         warnings.simplefilter("ignore")

@@ -1,10 +1,14 @@
 """The whole of data creation on a small corpus: the same bytes, the manifest, the figures, every bad input."""
 
+import dataclasses
 import hashlib
 import itertools
 import json
 import os
+import re
 import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +19,7 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from data_prep.documents import PART_CHARACTERS
 from data_prep.draws import derive_seed
 from data_prep.instances import InstanceSettings
 from data_prep.record_job import RecordJob
@@ -46,6 +51,52 @@ def test_any_number_of_workers_writes_the_same_bytes(small_corpus, small_vocabul
         written.append(_checksums(folder))
     assert len(written[0]) == 5
     assert written[0] == written[1] == written[2]
+
+
+def test_array_tasks_share_the_work_and_write_the_same_bytes(small_corpus, small_vocabulary, tmp_path):
+    expected = tmp_path / "one" / "train@3"
+    create_records(_job(small_corpus, small_vocabulary, expected))
+    for order in ((0, 1), (1, 0), (2, 1, 0)):
+        # A task that comes late finds its share done: the others do not wait for it.
+        output = tmp_path / "".join(map(str, order)) / "train@3"
+        tasks = {"num_tasks": len(order)}
+        made = [create_records(_job(small_corpus, small_vocabulary, output, task_index=i, **tasks)) for i in order]
+        assert _checksums(output.parent) == _checksums(expected.parent)
+        assert (made[0] is None) == (order[0] != 0)
+    output = tmp_path / "together" / "train@3"
+    command = [
+        *(sys.executable, "-m", "data_prep.create_pretraining_data", f"--input_file={small_corpus}"),
+        *(f"--output_file={output}", f"--spm_model_file={small_vocabulary}", "--num_tasks=2", "--num_workers=1"),
+        *("--max_seq_length=32", "--max_predictions_per_seq=5", "--dupe_factor=2"),
+    ]
+    runs = [subprocess.Popen([*command, f"--task_index={index}"], stderr=subprocess.PIPE) for index in (0, 1)]
+    assert [run.communicate()[1] and run.returncode for run in runs] == [0, 0]
+    alone = tmp_path / "alone" / "train@3"
+    create_records(_job(small_corpus, small_vocabulary, alone, part_characters=PART_CHARACTERS))
+    assert _checksums(output.parent) == _checksums(alone.parent)
+
+
+def test_a_dry_run_writes_nothing_and_comes_near(small_corpus, small_vocabulary, tmp_path, caplog):
+    caplog.set_level("INFO", logger="absl")
+    job = _job(small_corpus, small_vocabulary, tmp_path / "out" / "train@2")
+    assert create_records(dataclasses.replace(job, dry_run=True)) is None
+    assert not (tmp_path / "out").exists()
+    (estimated,) = (message for message in caplog.messages if "examples" in message)
+    examples = int(re.search(r"about ([\d,]+) examples", estimated)[1].replace(",", ""))
+    manifest = create_records(job)
+    assert examples == pytest.approx(manifest.num_examples, rel=0.1)
+    megabytes = float(re.search(r"([\d.]+) MB before", estimated)[1])
+    assert megabytes == pytest.approx(sum(file["bytes"] for file in manifest.files) / 1e6, abs=0.06)
+
+
+def test_memory_for_shuffling_is_bounded_and_loses_nothing(small_corpus, small_vocabulary, tmp_path, monkeypatch):
+    whole = create_records(_job(small_corpus, small_vocabulary, tmp_path / "one" / "r@2"))
+    monkeypatch.setattr(RecordJob, "buckets_of_a_file", lambda *_: 7)
+    cut = create_records(_job(small_corpus, small_vocabulary, tmp_path / "seven" / "r@2"))
+    assert cut.statistics == whole.statistics
+    paths = [[tmp_path / folder / file["name"] for file in whole.files] for folder in ("one", "seven")]
+    found = [Counter(record for path in group for _, record in read_records(str(path))) for group in paths]
+    assert found[0] == found[1]
 
 
 def test_seed_and_quirks_change_the_bytes_and_the_place_does_not(small_corpus, small_vocabulary, tmp_path):
