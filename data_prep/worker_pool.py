@@ -4,10 +4,13 @@ import collections
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+from pathlib import Path
 from typing import Any
 
 from absl import logging
@@ -43,6 +46,7 @@ class WorkerPool:
         """
         self._count, self._shared, self._dask_scheduler = count, shared, dask_scheduler
         self._executor: futures.ProcessPoolExecutor | None = None
+        self._shared_file = None
         self._client = None
         self._submit: Callable[[Callable, tuple], Any] | None = None
         self._others = set(multiprocessing.active_children())
@@ -54,6 +58,11 @@ class WorkerPool:
             shared = self._client.scatter(self._shared, broadcast=True)
             self._submit = lambda function, task: self._client.submit(_apply, function, shared, task, pure=False)
         elif self._count > 1:
+            # In a file: what a process is started with goes through a pipe, and Python waits for ever if the
+            # process is killed before it has read more than the pipe holds.
+            self._shared_file = tempfile.NamedTemporaryFile(prefix="albert-tf-workers-")
+            pickle.dump(self._shared, self._shared_file)
+            self._shared_file.flush()
             self._start()
             self._submit = self._submit_here
         return self
@@ -64,7 +73,7 @@ class WorkerPool:
             self._count,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_start_worker,
-            initargs=(self._shared,),
+            initargs=(self._shared_file.name,),
         )
 
     def _submit_here(self, function: Callable, task: tuple) -> futures.Future:
@@ -86,6 +95,7 @@ class WorkerPool:
             for child in set(multiprocessing.active_children()) - self._others:
                 child.terminate()
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self._shared_file.close()
 
     def map(self, function: Callable, tasks: Iterable[tuple], describe: Callable[[tuple], str] = str) -> Iterator:
         """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
@@ -216,10 +226,10 @@ def _apply(function: Callable, shared: Any, task: tuple) -> Any:
     return function(shared, *task)
 
 
-def _start_worker(shared: Any) -> None:
+def _start_worker(shared_file: str) -> None:
     """Readies a process: Ctrl-C is the main process's affair, and without that one there is nothing to do."""
     global _shared
-    _shared = shared
+    _shared = pickle.loads(Path(shared_file).read_bytes())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING_SIGNALS)
     main_process = multiprocessing.parent_process()

@@ -66,6 +66,8 @@ FLAGS_OF = {
         "input_file": None,
         "spm_model_file": None,
         "num_examples": 5,
+        "json_file": None,
+        "plot_file": None,
     },
     "data_prep.split_sentences": {
         "input_file": None,

@@ -1,5 +1,7 @@
 """Examples encoded many at once against the same encoded one by one by TensorFlow's tf.train.Example."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,7 @@ def test_many_are_encoded_as_each_by_itself():
 def test_spans_are_packed_as_each_by_itself():
     values = np.array([0, 127, 128, 16_383, 16_384, 2**31, 2**63 - 1], np.uint64)
     for bounds in ([0, 0, 3, 7], [0, 7], [0, 1, 2, 3, 4, 5, 6, 7]):
-        spans = [pack_integers(values[a:b].tolist()) for a, b in zip(bounds, bounds[1:])]
+        spans = [pack_integers(values[a:b].tolist()) for a, b in itertools.pairwise(bounds)]
         assert pack_spans(values, np.array(bounds)) == spans
     assert pack_spans(np.zeros(0, np.uint16), np.array([0, 0])) == [b""]
 
