@@ -12,6 +12,7 @@ import pytest
     ("name", "arguments"),
     [
         ("input_pipeline", ["--num_examples=400", "--max_seq_length=16", "--max_predictions_per_seq=4"]),
+        ("data_creation", ["--max_seq_length=64", "--dupe_factor=2", "--repeats=1"]),
         ("train_step", ["--max_seq_length=16", "--train_batch_size=2", "--steps=1", "--repeats=2"]),
     ],
 )
