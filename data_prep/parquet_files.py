@@ -1,10 +1,12 @@
 """Parquet files with a column of text, row by row."""
 
 import contextlib
+import io
 from collections.abc import Callable, Iterator
 
 from albert_tf.errors import InputError
 from albert_tf.files import open_binary
+from data_prep.text_files import size_of_files
 
 _ROWS_AT_ONCE = 256
 
@@ -27,9 +29,9 @@ def read_rows(path: str, column: str, report: Callable[[int], None] | None = Non
     row = 0
     try:
         with open_binary(path) as raw:
-            file = parquet.ParquetFile(raw)
+            file = parquet.ParquetFile(raw if isinstance(raw, io.IOBase) else _RemoteReader(raw))
             _check_column(file.schema_arrow, column, path, pyarrow)
-            size, total = raw.seek(0, 2) or raw.tell(), max(1, file.metadata.num_rows)
+            size, total = size_of_files([path]), max(1, file.metadata.num_rows)
             for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=[column], use_threads=False):
                 for text in batch.column(0).to_pylist():
                     row += 1
@@ -44,6 +46,31 @@ def read_rows(path: str, column: str, report: Callable[[int], None] | None = Non
             raise
         reason = " ".join(str(error).split())
         raise InputError(f"{path}: not a whole Parquet file, seen after row {row} ({reason}); copy it again") from None
+
+
+class _RemoteReader(io.RawIOBase):
+    """A tf.io.gfile file with all that Python's own files have."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        self._file.seek(offset, whence)
+        return self._file.tell()
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readinto(self, buffer) -> int:
+        contents = self._file.read(len(buffer))
+        buffer[: len(contents)] = contents
+        return len(contents)
 
 
 def _import_pyarrow():

@@ -118,6 +118,18 @@ def test_standard_input_is_a_file_like_any_other(texts, small_vocabulary, tmp_pa
             assert not (tmp_path / "bad").exists()
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
+def test_a_path_of_another_file_system_is_read_and_written(texts, small_vocabulary, tmp_path, name):
+    lines = _json_lines(texts)
+    packed = {"gz": gzip.compress(lines), "zst": zstandard.compress(lines), "parquet": _parquet(texts)}
+    (tmp_path / name).write_bytes(packed.get(name.split(".")[-1], lines))
+    create_records(_job(tmp_path / name, small_vocabulary, tmp_path / "local" / "r", reading=RAW))
+    remote = f"file://{tmp_path}"
+    create_records(_job(f"{remote}/{name}", small_vocabulary, f"{remote}/remote/r", reading=RAW))
+    assert _records(tmp_path / "remote" / "r") == _records(tmp_path / "local" / "r")
+    assert sorted(path.name for path in (tmp_path / "remote").iterdir()) == ["r", "r.manifest.json"]
+
+
 def test_raw_text_is_not_taken_for_sentences(texts, small_vocabulary, tmp_path):
     for name, contents in (("a.jsonl.gz", gzip.compress(_json_lines(texts))), ("a.parquet", _parquet(texts))):
         (tmp_path / name).write_bytes(contents)

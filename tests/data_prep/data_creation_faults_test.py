@@ -28,7 +28,7 @@ def _command(corpus, vocabulary, output, *more):
 @pytest.fixture
 def long_corpus(tmp_path, small_corpus) -> str:
     path = tmp_path / "long.txt"
-    path.write_text(Path(small_corpus).read_text() * 200)
+    path.write_text(Path(small_corpus).read_text() * 100)
     return str(path)
 
 
@@ -98,7 +98,7 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(long_cor
     rng, kills, completed, stages = random.Random(1), {"parent": 0, "worker": 0}, 0, set()
     while sum(kills.values()) < KILLS or not completed:
         run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        time.sleep(rng.uniform(0.1, 0.8) * duration)
+        time.sleep(rng.uniform(0.1, 0.7) * duration)
         victim = rng.choice(("parent", "worker", "parent"))
         workers = _workers(run.pid)
         if run.poll() is None and sum(kills.values()) < KILLS and (victim == "parent" or workers):
