@@ -7,6 +7,7 @@ of a JSONL file is its line.
 
 import dataclasses
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from albert_tf.errors import InputError
@@ -23,6 +24,7 @@ MAX_LINE_CHARACTERS = 1_000_000
 SENTENCES, PARAGRAPHS, JSON, TEXT = "sentences", "paragraphs", "json", "text"
 
 FORMATS = ("auto", "text", "jsonl", "parquet")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 
 
@@ -45,6 +47,12 @@ class TextReading:
     headings: str = "drop"
     blank_line: str = "document"
     text_column: str = "text"
+
+    def __post_init__(self):
+        if self.input_format not in FORMATS:
+            raise InputError(f"--input_format must be one of {', '.join(FORMATS)}; received {self.input_format!r}")
+        if not _LANGUAGE.fullmatch(self.language):
+            raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
 
     def format_of(self, path: str) -> str:
         """text, jsonl or parquet.
@@ -144,6 +152,25 @@ def read_parts(
                 held = []
     if held:
         yield Part(index, held)
+
+
+def sentences_of(document: Document, reading: TextReading) -> list[str]:
+    """The sentences of a document, whatever its form.
+
+    Raises:
+        InputError: a JSON line that holds no text.
+    """
+    if document.kind == SENTENCES:
+        return document.texts
+    # Only raw text needs the splitter.
+    from data_prep.sentences import paragraphs_of_json, paragraphs_of_text, split_paragraph
+
+    paragraphs, keep_headings = document.texts, reading.headings == "keep"
+    if document.kind == JSON:
+        paragraphs = paragraphs_of_json(document.texts[0], document.where, keep_headings)
+    elif document.kind == TEXT:
+        paragraphs = paragraphs_of_text(document.texts[0], keep_headings)
+    return [sentence for paragraph in paragraphs for sentence in split_paragraph(paragraph, reading.language)]
 
 
 def _group(documents: Iterator[Document], part_characters: int) -> Iterator[list[Document]]:

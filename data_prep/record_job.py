@@ -2,20 +2,17 @@
 
 import dataclasses
 import math
-import re
 
 from albert_tf.errors import InputError
-from data_prep.documents import FORMATS, PART_CHARACTERS, TextReading
+from data_prep.documents import PART_CHARACTERS, TextReading
 from data_prep.instances import InstanceSettings
+from data_prep.standard_input import STANDARD_INPUT
 
 COMPRESSIONS = ("none", "gzip")
-STANDARD_INPUT = "-"
 
 # Records that a work unit makes at most, about; and what a worker holds of a file of records while it shuffles it.
 UNIT_BYTES = 24_000_000
 SHUFFLE_MEGABYTES = 128
-
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,10 +69,6 @@ class RecordJob:
             raise InputError(
                 f"--task_index must be from 0 to --num_tasks - 1; received {self.task_index} and {self.num_tasks}"
             )
-        if self.reading.input_format not in FORMATS:
-            raise InputError(f"--input_format must be one of {', '.join(FORMATS)}; received {self.reading}")
-        if not _LANGUAGE.fullmatch(self.reading.language):
-            raise InputError(f"--language must be a code such as en or pt-br; received {self.reading.language!r}")
         if self.num_tasks > 1 and self.input_file == STANDARD_INPUT:
             raise InputError("--input_file=-: several tasks cannot read one standard input; give a file")
 

@@ -4,15 +4,12 @@ Which worker does a unit of work, and when, changes nothing: each is a pure func
 A run that was killed is taken up by the same command, which finds the units that are finished.
 """
 
-import contextlib
 import dataclasses
 import os
 import shutil
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 from absl import logging
 
@@ -25,9 +22,10 @@ from data_prep.documents import read_parts
 from data_prep.duplicates import find_duplicates
 from data_prep.progress import ByteProgress
 from data_prep.record_estimate import describe_estimate, estimate
-from data_prep.record_job import STANDARD_INPUT, RecordJob
+from data_prep.record_job import RecordJob
 from data_prep.record_summary import check_enough, check_no_empty, describe, log_summary
 from data_prep.shards import OutputFiles, describe_file
+from data_prep.standard_input import STANDARD_INPUT, input_files
 from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
 from data_prep.work_units import DrawUnit, UnitMaker
@@ -87,8 +85,8 @@ def create_records(job: RecordJob) -> Manifest | None:
     tokenizer = AlbertTokenizer(job.spm_model_file, **job.cleaning)
     if low_budget := job.settings.describe_low_budget():
         logging.warning("%s", low_budget)
-    first_task = job.task_index == 0
-    with end_on_terminate() as check_for_end, _input_of(job, output) as paths:
+    given = input_files(job.input_file, os.path.dirname(output.manifest), job.reading.input_format)
+    with end_on_terminate() as check_for_end, given as paths:
         for path in paths:
             job.reading.format_of(path)
         identity = _identify(job, output, paths, tokenizer)
@@ -102,55 +100,47 @@ def create_records(job: RecordJob) -> Manifest | None:
             if job.dry_run:
                 return None
         try:
-            with open_workspace(output.manifest, shared=job.num_tasks > 1, remove=first_task) as folder:
-                if enter_job(folder, identity, job.overwrite, shared=job.num_tasks > 1):
-                    logging.info("going on with what an earlier run finished, in %s", folder)
-                maker = UnitMaker(tokenizer, job.settings, job.reading, folder, job.drop_duplicate_documents)
-                with WorkerPool(job.num_workers or count_cores(), maker, job.dask_scheduler) as workers:
-                    run = _Run(job, output, paths, identity, folder, maker, workers, check_for_end)
-                    manifest = _write(run, tokenizer)
-                check_for_end()
-                if not first_task:
-                    logging.info("all files are made; task 0 gives them their names")
-                    return None
-                shards = [maker.shard_path(shard) for shard in range(len(output.paths))]
-                output.publish(shards, manifest.to_json())
+            manifest = _make(job, output, paths, identity, tokenizer, check_for_end)
         except FileNotFoundError:
             # Another task has finished the job and removed the workspace.
-            finished = _find_finished(output, identity, False) if job.num_tasks > 1 else None
-            if finished is None:
+            manifest = _find_finished(output, identity, False) if job.num_tasks > 1 else None
+            if manifest is None:
                 raise
-            return finished
         except (OSError, KeyboardInterrupt, SystemExit):
             logging.info("what is finished is kept beside the output; the same command goes on with it")
             raise
-    log_summary(manifest, output, time.monotonic() - started)
+    if manifest is not None:
+        log_summary(manifest, output, time.monotonic() - started)
     return manifest
 
 
-@contextlib.contextmanager
-def _input_of(job: RecordJob, output: OutputFiles) -> Iterator[list[str]]:
-    """The input files; standard input is copied to one first, since it is read more than once."""
-    if job.input_file != STANDARD_INPUT:
-        yield files.list_files(job.input_file)
-        return
-    folder = os.path.dirname(output.manifest)
-    folder = "" if files.is_remote(folder) else folder
-    made = bool(folder) and not os.path.isdir(folder)
-    if folder:
-        files.make_folder(folder)
-    ending = {"jsonl": ".jsonl", "parquet": ".parquet"}.get(job.reading.input_format, ".txt")
-    spool = os.path.join(folder, f".standard-input.{os.getpid()}{ending}")
-    try:
-        with Path(spool).open("wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
-        yield [spool]
-    except InputError as error:
-        raise type(error)(str(error).replace(spool, "standard input")) from None
-    finally:
-        Path(spool).unlink(missing_ok=True)
-        if made and not os.listdir(folder):
-            os.rmdir(folder)
+def _make(
+    job: RecordJob,
+    output: OutputFiles,
+    paths: list[str],
+    identity: dict,
+    tokenizer: AlbertTokenizer,
+    check_for_end: Callable[[], None],
+) -> Manifest | None:
+    """Makes the files in the workspace and gives them their names, which is left to the first of several tasks."""
+    several, first_task = job.num_tasks > 1, job.task_index == 0
+    with open_workspace(output.manifest, shared=several, remove=first_task) as folder:
+        if enter_job(folder, identity, job.overwrite, shared=several):
+            logging.info("going on with what an earlier run finished, in %s", folder)
+        elif several and (finished := _find_finished(output, identity, job.overwrite)) is not None:
+            # Another task finished the job, and removed its folder, just before this one made it again.
+            shutil.rmtree(folder)
+            return finished
+        maker = UnitMaker(tokenizer, job.settings, job.reading, folder, job.drop_duplicate_documents)
+        with WorkerPool(job.num_workers or count_cores(), maker, job.dask_scheduler) as workers:
+            run = _Run(job, output, paths, identity, folder, maker, workers, check_for_end)
+            manifest = _write(run)
+        check_for_end()
+        if not first_task:
+            logging.info("all files are made; task 0 gives them their names")
+            return None
+        output.publish([maker.shard_path(shard) for shard in range(len(output.paths))], manifest.to_json())
+    return manifest
 
 
 def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: AlbertTokenizer) -> dict:
@@ -196,7 +186,7 @@ def _find_finished(output: OutputFiles, identity: dict, overwrite: bool) -> Mani
     return manifest
 
 
-def _write(run: _Run, tokenizer: AlbertTokenizer) -> Manifest:
+def _write(run: _Run) -> Manifest:
     """All stages up to the finished files in the workspace; returns their manifest."""
     job, num_files = run.job, len(run.output.paths)
     parts = _tokenize(run)

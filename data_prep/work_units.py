@@ -16,8 +16,7 @@ from albert_tf import files
 from albert_tf.inputs.instance_batch import to_examples
 from albert_tf.inputs.record_files import frame
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep import documents
-from data_prep.documents import Document, Part, TextReading
+from data_prep.documents import Part, TextReading, sentences_of
 from data_prep.draws import Draws, derive_seed
 from data_prep.duplicates import read_kept
 from data_prep.instances import InstanceSettings, draw_instances
@@ -93,7 +92,7 @@ class UnitMaker:
 
     def encode(self, part: Part) -> tuple[TokenStore, np.ndarray]:
         """The ids of a part, and a digest of each document: uint64, two for each."""
-        texts = [self.split(document) for document in part.documents]
+        texts = [sentences_of(document, self.reading) for document in part.documents]
         encoded = iter(self.tokenizer.encode_batch([sentence for sentences in texts for sentence in sentences]))
         found = [(document.source, [next(encoded) for _ in text]) for document, text in zip(part.documents, texts)]
         store = TokenStore.from_documents(found, self.tokenizer.vocab_size)
@@ -102,20 +101,6 @@ class UnitMaker:
             kept = [text for text, (_, sentences) in zip(texts, found) if any(sentences)]
             digests = b"".join(map(_digest, kept))
         return store, np.frombuffer(digests, "<u8")
-
-    def split(self, document: Document) -> list[str]:
-        """The sentences of a document, whatever its form."""
-        if document.kind == documents.SENTENCES:
-            return document.texts
-        from data_prep.sentences import paragraphs_of_json, paragraphs_of_text, split_paragraph
-
-        paragraphs, keep_headings = document.texts, self.reading.headings == "keep"
-        if document.kind == documents.JSON:
-            paragraphs = paragraphs_of_json(document.texts[0], document.where, keep_headings)
-        elif document.kind == documents.TEXT:
-            paragraphs = paragraphs_of_text(document.texts[0], keep_headings)
-        language = self.reading.language
-        return [sentence for paragraph in paragraphs for sentence in split_paragraph(paragraph, language)]
 
     def load(self, part: int) -> tuple[TokenStore, int]:
         """The ids of a part, mapped from its file, without the documents to leave out; and how many these are."""

@@ -56,7 +56,7 @@ def open_workspace(manifest: str, shared: bool = False, remove: bool = True) -> 
         try:
             yield temporary
             if remove:
-                shutil.rmtree(temporary, ignore_errors=True)
+                _remove(temporary)
         except OtherJobError:
             raise
         except InputError:
@@ -95,7 +95,8 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
             "finish it with its own flags and input, or give --overwrite to throw it away"
         )
     if found != job:
-        _empty(folder)
+        if found is not None:
+            _empty(folder)
         files.write_json(path, job)
         return False
     if not shared:
@@ -124,6 +125,14 @@ def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) ->
         changed = [file["name"] for file in found.get("input", ()) if ours.get(file["name"]) != file]
         return f"other input ({', '.join(changed[:_MOST_DIFFERENCES]) or 'more files now'})"
     return "other output files"
+
+
+def _remove(folder: str) -> None:
+    """Takes the folder out of the way as a whole first: another task may be writing to it."""
+    done = f"{folder}.{os.getpid()}{TEMPORARY}"
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(folder, done)
+    shutil.rmtree(done, ignore_errors=True)
 
 
 def _lock(lock: int, shared: bool, manifest: str) -> None:
