@@ -15,7 +15,7 @@ from data_prep.text_files import size_of_files
 from data_prep.work_units import UnitMaker
 
 # Characters that are looked at, of the first file and of one in the middle.
-_SAMPLE_CHARACTERS = 1 << 16
+_SAMPLE_CHARACTERS = 1 << 15
 # What a pass over the finished records costs beside making them, measured: shuffling, checksums, writing.
 _SECONDS_A_RECORD_BYTE = 4e-9
 _START_SECONDS = 1.0
@@ -65,7 +65,7 @@ def describe_estimate(estimated: Estimate, name: str) -> list[str]:
     return [
         f"{name}: from {_megabytes(estimated.input_bytes)} of input about {estimated.examples:,} examples, "
         f"{_megabytes(estimated.output_bytes)} before compression, and as much again while they are made",
-        f"about {_duration(estimated.seconds)} with {estimated.workers} workers",
+        f"about {_duration(estimated.seconds)} with {estimated.workers} worker{'s' * (estimated.workers > 1)}",
     ]
 
 

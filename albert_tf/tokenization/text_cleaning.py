@@ -53,7 +53,9 @@ def clean_text(text: str, cleaning: TextCleaning = OFFICIAL_CLEANING) -> str:
         text: any string.
         cleaning: the switches.
     """
-    text = " ".join(text.replace("\0", "").split())
+    if not text.isprintable() or "  " in text:  # NUL and all white space but the space itself are not printable
+        text = " ".join(text.replace("\0", "").split())
+    text = text.strip(" ")
     if cleaning.replace_quotes:
         text = text.replace("``", '"').replace("''", '"')
     if not text.isascii():
