@@ -176,7 +176,8 @@ def _load_bucket(spills: Sequence[str], bucket: int) -> tuple[memoryview, np.nda
         begin = int(lengths[:first].sum(dtype=np.int64))
         size = int(lengths[first:last].sum(dtype=np.int64))
         contents.append(unit.arrays["records"][begin : begin + size].tobytes())
-        sizes.append(lengths[first:last])
+        # A copy: what is only looked at keeps the whole file mapped.
+        sizes.append(lengths[first:last].copy())
     ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]), dtype=np.int64)
     return memoryview(b"".join(contents)), ends
 
