@@ -168,18 +168,18 @@ def gather(path: str, spills: Sequence[str], buckets: range, seed: int, compress
 
 def _load_bucket(spills: Sequence[str], bucket: int) -> tuple[memoryview, np.ndarray]:
     """The records of a bucket, one after the other, and where each ends."""
-    contents, sizes = [], []
+    pieces, sizes = [], [np.zeros(0, np.uint32)]
     for path in spills:
-        unit = read_unit(path)
-        ends, lengths = unit.arrays["bucket_ends"], unit.arrays["sizes"]
-        first, last = (int(ends[bucket - 1]) if bucket else 0), int(ends[bucket])
-        begin = int(lengths[:first].sum(dtype=np.int64))
-        size = int(lengths[first:last].sum(dtype=np.int64))
-        contents.append(unit.arrays["records"][begin : begin + size].tobytes())
+        arrays = read_unit(path).arrays
+        first, last = (int(arrays["bucket_ends"][bucket - 1]) if bucket else 0), int(arrays["bucket_ends"][bucket])
         # A copy: what is only looked at keeps the whole file mapped.
-        sizes.append(lengths[first:last].copy())
-    ends = np.cumsum(np.concatenate([np.zeros(0, np.int64), *sizes]), dtype=np.int64)
-    return memoryview(b"".join(contents)), ends
+        sizes.append(arrays["sizes"][first:last].copy())
+        pieces.append((path, int(arrays["sizes"][:first].sum(dtype=np.int64)), int(sizes[-1].sum(dtype=np.int64))))
+    contents, filled = memoryview(bytearray(sum(size for *_, size in pieces))), 0
+    for path, begin, size in pieces:
+        contents[filled : filled + size] = memoryview(read_unit(path).arrays["records"])[begin : begin + size]
+        filled += size
+    return contents, np.cumsum(np.concatenate(sizes), dtype=np.int64)
 
 
 class _HashingWriter:
