@@ -28,7 +28,7 @@ _JOB = {
     "keep_accents": (False, "Leave accents on their letters."),
     "replace_quotes": (False, "Turn `` and '' into \"."),
     "drop_duplicate_documents": (False, "Take a document that stands in the corpus more than once only once."),
-    "shuffle_megabytes": (128, "Memory for shuffling, of each worker."),
+    "shuffle_megabytes": (64, "Memory for shuffling, of each worker."),
     "num_workers": (0, "Processes; 0 for one a core. Any number writes the same bytes."),
     "dask_scheduler": (None, "Address of a Dask cluster (tcp://host:port) that works instead; needs the extra dask."),
     "task_index": (0, "Which of --num_tasks runs this is, from 0: they share the work through the output's folder."),

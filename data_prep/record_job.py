@@ -12,7 +12,7 @@ COMPRESSIONS = ("none", "gzip")
 
 # Records that a work unit makes at most, about; and what a worker holds of a file of records while it shuffles it.
 UNIT_BYTES = 24_000_000
-SHUFFLE_MEGABYTES = 128
+SHUFFLE_MEGABYTES = 64
 
 
 @dataclasses.dataclass(frozen=True)

@@ -42,7 +42,7 @@ FLAGS_OF = {
         "keep_accents": False,
         "replace_quotes": False,
         "drop_duplicate_documents": False,
-        "shuffle_megabytes": 128,
+        "shuffle_megabytes": 64,
         "num_workers": 0,
         "dask_scheduler": None,
         "task_index": 0,

@@ -19,8 +19,8 @@ from absl import flags
 from albert_tf import command
 
 # Examples a second of the official create_pretraining_data.py (google-research/albert, TF 1.15, Python 3.7) by
-# max_seq_length: 2.3 MB of English Wikipedia, dupe_factor 1, one core of a Xeon server CPU, start-up taken off;
-# measured 2026-11-20 on the machine of docs/data.md.
+# max_seq_length: 2.3 MB of English Wikipedia, dupe_factor 1, one core of the machine that docs/data.md names, start-up
+# taken off, 2026-11-20.
 OFFICIAL_EXAMPLES_PER_SECOND = {128: 424.0, 512: 145.0}
 
 _SAMPLE_SECONDS = 0.1
