@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from data_prep.unit_files import read_unit, write_unit
+from data_prep.unit_files import load_unit, write_unit
 
 # Digests compared at a time; each takes some 80 bytes while it is sorted.
 _DIGESTS_AT_ONCE = 1_000_000
@@ -21,14 +21,14 @@ def find_duplicates(folder: str, token_paths: list[str], at_once: int = _DIGESTS
         token_paths: the units of the parts, in order; each with its documents' "digests".
         at_once: how many digests to hold.
     """
-    counts = [len(read_unit(path).arrays["digests"]) // 2 for path in token_paths]
+    counts = [len(load_unit(path).arrays["digests"]) // 2 for path in token_paths]
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     kept = np.ones(first[-1], bool)
     rounds = max(1, -(-int(first[-1]) // at_once))
     for turn in range(rounds):
         digests, numbers = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.int64)]
         for start, path in zip(first, token_paths):
-            of_part = read_unit(path).arrays["digests"].reshape(-1, 2)
+            of_part = load_unit(path).arrays["digests"].reshape(-1, 2)
             chosen = np.flatnonzero(of_part[:, 0] % np.uint64(rounds) == turn)
             digests.append(of_part[chosen])
             numbers.append(start + chosen)
@@ -41,7 +41,7 @@ def find_duplicates(folder: str, token_paths: list[str], at_once: int = _DIGESTS
 
 def read_kept(folder: str, part: int, count: int) -> np.ndarray:
     """Which of the `count` documents of a part to keep: bool [count]."""
-    arrays = read_unit(os.path.join(folder, "kept")).arrays
+    arrays = load_unit(os.path.join(folder, "kept")).arrays
     start = int(arrays["first"][part])
     low = start // 8
     bits = np.unpackbits(arrays["kept"][low : (start + count + 7) // 8])

@@ -28,6 +28,7 @@ from data_prep.shards import OutputFiles, describe_file
 from data_prep.standard_input import STANDARD_INPUT, input_files
 from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
+from data_prep.unit_files import write_note
 from data_prep.work_units import DrawUnit, UnitMaker
 from data_prep.worker_pool import WorkerPool, count_cores, end_on_terminate
 from data_prep.workspace import describe_differences, enter_job, open_workspace
@@ -225,7 +226,7 @@ def _tokenize(run: _Run) -> list[dict]:
             for place, header in enumerate(made):
                 headers[chosen[place]] = header
                 run.check_for_end()
-    files.write_json(note, {"parts": [headers[part] for part in sorted(headers)]})
+    write_note(note, {"parts": [headers[part] for part in sorted(headers)]})
     return files.read_json(note)["parts"]
 
 

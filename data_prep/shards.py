@@ -20,7 +20,7 @@ from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX, Manifest
 from data_prep.draws import shuffled_order
-from data_prep.unit_files import naming, read_unit, write_unit
+from data_prep.unit_files import load_unit, naming, write_unit
 
 _GZIP_LEVEL = 6
 
@@ -170,14 +170,14 @@ def _load_bucket(spills: Sequence[str], bucket: int) -> tuple[memoryview, np.nda
     """The records of a bucket, one after the other, and where each ends."""
     pieces, sizes = [], [np.zeros(0, np.uint32)]
     for path in spills:
-        arrays = read_unit(path).arrays
+        arrays = load_unit(path).arrays
         first, last = (int(arrays["bucket_ends"][bucket - 1]) if bucket else 0), int(arrays["bucket_ends"][bucket])
         # A copy: what is only looked at keeps the whole file mapped.
         sizes.append(arrays["sizes"][first:last].copy())
         pieces.append((path, int(arrays["sizes"][:first].sum(dtype=np.int64)), int(sizes[-1].sum(dtype=np.int64))))
     contents, filled = memoryview(bytearray(sum(size for *_, size in pieces))), 0
     for path, begin, size in pieces:
-        contents[filled : filled + size] = memoryview(read_unit(path).arrays["records"])[begin : begin + size]
+        contents[filled : filled + size] = memoryview(load_unit(path).arrays["records"])[begin : begin + size]
         filled += size
     return contents, np.cumsum(np.concatenate(sizes), dtype=np.int64)
 

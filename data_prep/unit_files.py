@@ -7,6 +7,7 @@ before that checksum, and eight bytes that say what this is.
 
 import contextlib
 import dataclasses
+import errno
 import json
 import mmap
 import os
@@ -98,6 +99,31 @@ def read_unit(path: str, check: bool = False) -> Unit | None:
         dtype = np.dtype(np.uint8 if kind == "bytes" else kind)
         arrays[name] = np.frombuffer(view, dtype, count // dtype.itemsize, offset)
     return Unit(text["header"], arrays)
+
+
+def write_note(path: str, values: Mapping[str, Any]) -> None:
+    """Writes a small JSON file whole or not at all; unlike files.write_json it does not make a folder that is gone."""
+    temporary = f"{path}.{os.getpid()}{TEMPORARY}"
+    try:
+        with naming(path):
+            Path(temporary).write_text(json.dumps(values))
+            Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def load_unit(path: str) -> Unit:
+    """Opens a unit that must be there.
+
+    Raises:
+        FileNotFoundError: it is not, or is damaged: another task has finished the job and cleared up.
+    """
+    unit = read_unit(path)
+    if unit is None:
+        raise FileNotFoundError(errno.ENOENT, "no whole unit of work", path)
+    return unit
 
 
 @contextlib.contextmanager

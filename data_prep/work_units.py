@@ -24,7 +24,7 @@ from data_prep.masking import Pieces
 from data_prep.shards import describe_file, gather, scatter
 from data_prep.statistics import RecordStatistics
 from data_prep.token_store import TokenStore
-from data_prep.unit_files import read_unit, write_unit
+from data_prep.unit_files import load_unit, read_unit, write_note, write_unit
 
 _STORE_ARRAYS = ("ids", "sentences", "documents", "sources")
 
@@ -104,7 +104,7 @@ class UnitMaker:
 
     def load(self, part: int) -> tuple[TokenStore, int]:
         """The ids of a part, mapped from its file, without the documents to leave out; and how many these are."""
-        unit = read_unit(self.tokens_path(part))
+        unit = load_unit(self.tokens_path(part))
         store = TokenStore(**{name: unit.arrays[name] for name in _STORE_ARRAYS})
         if not self.drop_duplicates:
             return store, 0
@@ -153,7 +153,7 @@ class UnitMaker:
                 temporary, spills, buckets, derive_seed(self.settings.random_seed, "shard", shard), compression
             )
             os.replace(temporary, path)
-            files.write_json(note, described)
+            write_note(note, described)
         except BaseException:
             if os.path.exists(temporary):
                 os.unlink(temporary)

@@ -17,7 +17,7 @@ from typing import Any
 from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX
-from data_prep.unit_files import TEMPORARY
+from data_prep.unit_files import TEMPORARY, write_note
 
 _JOB_FILE = "job.json"
 _MOST_DIFFERENCES = 3
@@ -97,7 +97,7 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
     if found != job:
         if found is not None:
             _empty(folder)
-        files.write_json(path, job)
+        write_note(path, job)
         return False
     if not shared:
         for entry in os.listdir(folder):

@@ -69,8 +69,12 @@ def test_array_tasks_share_the_work_and_write_the_same_bytes(small_corpus, small
         *(f"--output_file={output}", f"--spm_model_file={small_vocabulary}", "--num_tasks=2", "--num_workers=1"),
         *("--max_seq_length=32", "--max_predictions_per_seq=5", "--dupe_factor=2"),
     ]
-    runs = [subprocess.Popen([*command, f"--task_index={index}"], stderr=subprocess.PIPE) for index in (0, 1)]
-    assert [run.communicate()[1] and run.returncode for run in runs] == [0, 0]
+    runs = [
+        subprocess.Popen([*command, f"--task_index={index}"], stderr=subprocess.PIPE, text=True) for index in (0, 1)
+    ]
+    for run in runs:
+        errors = run.communicate()[1]
+        assert run.returncode == 0, errors
     alone = tmp_path / "alone" / "train@3"
     create_records(_job(small_corpus, small_vocabulary, alone, part_characters=PART_CHARACTERS))
     assert _checksums(output.parent) == _checksums(alone.parent)
