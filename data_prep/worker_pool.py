@@ -1,19 +1,29 @@
 """Workers for a stream of tasks: processes that end with the main process, however that ends, or a Dask cluster."""
 
+import collections
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+from pathlib import Path
 from typing import Any
+
+from absl import logging
 
 from albert_tf.errors import InputError
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
 _TASKS_AHEAD = 2
 _SECONDS_TO_CONNECT = 10
+# How often a task is tried, alone, after a worker died while it was under way.
+_ATTEMPTS = 2
+
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _shared: Any = None
 
@@ -36,6 +46,7 @@ class WorkerPool:
         """
         self._count, self._shared, self._dask_scheduler = count, shared, dask_scheduler
         self._executor: futures.ProcessPoolExecutor | None = None
+        self._shared_file = None
         self._client = None
         self._submit: Callable[[Callable, tuple], Any] | None = None
 
@@ -46,15 +57,33 @@ class WorkerPool:
             shared = self._client.scatter(self._shared, broadcast=True)
             self._submit = lambda function, task: self._client.submit(_apply, function, shared, task, pure=False)
         elif self._count > 1:
-            # A fresh interpreter: no thread, lock or flag of this process is copied.
-            self._executor = futures.ProcessPoolExecutor(
-                self._count,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(self._shared,),
-            )
-            self._submit = lambda function, task: self._executor.submit(_call, function, task)
+            # In a file: what a process is started with goes through a pipe, and Python waits for ever if the
+            # process is killed before it has read more than the pipe holds.
+            self._shared_file = tempfile.NamedTemporaryFile(prefix="albert-tf-workers-")
+            pickle.dump(self._shared, self._shared_file)
+            self._shared_file.flush()
+            self._start()
+            self._submit = self._submit_here
         return self
+
+    def _start(self) -> None:
+        # A fresh interpreter: no thread, lock or flag of this process is copied.
+        self._executor = futures.ProcessPoolExecutor(
+            self._count,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(self._shared_file.name,),
+        )
+
+    def _submit_here(self, function: Callable, task: tuple) -> futures.Future:
+        try:
+            # A process is started here as long as there are too few. Half started, it would be heard of.
+            with _signals_held():
+                return self._executor.submit(_call, function, task)
+        except futures.process.BrokenProcessPool as error:
+            broken: futures.Future = futures.Future()
+            broken.set_exception(error)
+            return broken
 
     def __exit__(self, *_) -> None:
         if self._client is not None:
@@ -64,29 +93,72 @@ class WorkerPool:
         # After an error too the workers finish the tasks they hold: to kill one while a task is on its way to it
         # leaves the thread that sends the task waiting for a reader, and this process waiting for the thread.
         self._executor.shutdown(wait=True, cancel_futures=True)
+        self._shared_file.close()
 
-    def map(self, function: Callable, tasks: Iterable[tuple]) -> Iterator:
+    def map(self, function: Callable, tasks: Iterable[tuple], describe: Callable[[tuple], str] = str) -> Iterator:
         """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
 
+        If a worker dies, the tasks that were under way are done again, one at a time.
+
+        Args:
+            function: can be pickled.
+            tasks: its arguments.
+            describe: names a task, for the error.
+
         Raises:
-            InputError: a worker was killed.
+            InputError: a worker died over the same task again and again.
         """
         if self._submit is None:
             for task in tasks:
                 yield function(self._shared, *task)
             return
-        tasks, waiting = iter(tasks), []
-        try:
-            while True:
-                while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
-                    waiting.append(self._submit(function, task))
-                if not waiting:
-                    return
-                yield waiting.pop(0).result()
-        except futures.process.BrokenProcessPool:
-            raise InputError(
-                "a worker process was killed, most likely for want of memory; run it again with fewer --num_workers"
-            ) from None
+        tasks, waiting = iter(tasks), collections.deque()
+        while True:
+            while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
+                waiting.append((task, self._submit(function, task)))
+            if not waiting:
+                return
+            task, future = waiting[0]
+            try:
+                result = future.result()
+            except futures.process.BrokenProcessPool:
+                self._redo(function, waiting, describe)
+                continue
+            except Exception as error:
+                if type(error).__name__ == "KilledWorker":
+                    raise InputError(_describe_death(describe(task))) from None
+                raise
+            waiting.popleft()
+            yield result
+
+    def _redo(self, function: Callable, waiting: collections.deque, describe: Callable[[tuple], str]) -> None:
+        """Does what a dead worker took with it, one task at a time, so that the one to blame is found."""
+        logging.warning("a worker process was killed; what it was doing is done again")
+        self._restart()
+        for place, (task, future) in enumerate(waiting):
+            for attempt in range(_ATTEMPTS):
+                if future.done() and not isinstance(future.exception(), futures.process.BrokenProcessPool):
+                    break
+                if attempt:
+                    logging.warning("a worker process was killed over %s", describe(task))
+                    self._restart()
+                future = self._submit(function, task)
+                futures.wait([future])
+            else:
+                if isinstance(future.exception(), futures.process.BrokenProcessPool):
+                    raise InputError(_describe_death(describe(task)))
+            waiting[place] = task, future
+
+    def _restart(self) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._start()
+
+
+def _describe_death(task: str) -> str:
+    return (
+        f"worker processes were killed again and again over {task}, most likely for want of memory; run it again "
+        "with fewer --num_workers"
+    )
 
 
 def _connect_to_dask(address: str):
@@ -134,6 +206,16 @@ def end_on_terminate() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Lets Ctrl-C and SIGTERM wait until the block is through; processes started in it begin so, too."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _call(function: Callable, task: tuple) -> Any:
     return function(_shared, *task)
 
@@ -142,11 +224,12 @@ def _apply(function: Callable, shared: Any, task: tuple) -> Any:
     return function(shared, *task)
 
 
-def _start_worker(shared: Any) -> None:
+def _start_worker(shared_file: str) -> None:
     """Readies a process: Ctrl-C is the main process's affair, and without that one there is nothing to do."""
     global _shared
-    _shared = shared
+    _shared = pickle.loads(Path(shared_file).read_bytes())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING_SIGNALS)
     main_process = multiprocessing.parent_process()
 
     def end_with_main_process() -> None:
