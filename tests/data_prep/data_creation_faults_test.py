@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from albert_tf.benchmarks.measure import descendants, worker_processes
+
 pytestmark = pytest.mark.faults
 
 KILLS = 30
@@ -36,27 +38,6 @@ def _checksums(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
 
 
-def _descendants(process: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    except FileNotFoundError:
-        return []
-    return [int(child) for child in children] + [pid for child in children for pid in _descendants(int(child))]
-
-
-def _workers(process: int) -> list[int]:
-    """The descendants that work, without the process that only counts semaphores."""
-    workers = []
-    for child in _descendants(process):
-        try:
-            command = Path(f"/proc/{child}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"spawn_main" in command:
-            workers.append(child)
-    return workers
-
-
 def _wait_until(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not condition():
@@ -76,7 +57,7 @@ def test_an_interrupted_run_leaves_no_record_and_no_process(long_corpus, small_v
     partial = tmp_path / "out" / ".train.partial"
     try:
         _wait_until(lambda: (partial / "tokens-000000").exists())
-        workers = _descendants(run.pid)
+        workers = descendants(run.pid)
         run.send_signal(number)
         _, errors = run.communicate(timeout=60)
     finally:
@@ -102,7 +83,7 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(long_cor
         # Two kills in a run at most: a third could be over the same task, which is then given up.
         for victim in rng.choices(("parent", "worker"), k=2):
             time.sleep(rng.uniform(0.1, 0.6) * duration)
-            workers = _workers(run.pid)
+            workers = worker_processes(run.pid)
             if run.poll() is None and sum(kills.values()) < KILLS and (victim == "parent" or workers):
                 stages |= {name.split("-")[0] for name in (os.listdir(partial) if partial.exists() else ())}
                 os.kill(run.pid if victim == "parent" else rng.choice(workers), signal.SIGKILL)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from albert_tf.benchmarks.measure import worker_processes
 from data_prep.process_executor import ProcessExecutor, WorkerKilled
 from data_prep.worker_pool import WorkerPool
 
@@ -45,24 +46,6 @@ def _is_gone(process):
     return False
 
 
-def _workers() -> list[int]:
-    """The processes of the executors of this process, not the one that multiprocessing keeps for itself."""
-    with open(f"/proc/{os.getpid()}/task/{os.getpid()}/children") as file:
-        children = file.read().split()
-    for thread in os.listdir(f"/proc/{os.getpid()}/task"):
-        with open(f"/proc/{os.getpid()}/task/{thread}/children") as file:
-            children += file.read().split()
-    workers = set()
-    for child in children:
-        try:
-            with open(f"/proc/{child}/cmdline", "rb") as file:
-                if b"spawn_main" in file.read():
-                    workers.add(int(child))
-        except OSError:
-            continue
-    return sorted(workers)
-
-
 def test_a_worker_killed_while_a_task_is_on_its_way_to_it_is_replaced():
     with ProcessExecutor(1, 0) as executor:
         worker = executor.submit(_pid).result()
@@ -84,12 +67,12 @@ def test_workers_killed_at_random_moments_lose_nothing():
         for number, (answer, text) in enumerate(answers):
             assert (answer, len(text)) == (100 + number, LARGE)
             # No more often: a task over which three workers are killed would be given up.
-            if number % 3 == 0 and (workers := _workers()):
+            if number % 3 == 0 and (workers := worker_processes(os.getpid())):
                 time.sleep(rng.uniform(0, 0.05))
                 kills.append(rng.choice(workers))
                 os.kill(kills[-1], signal.SIGKILL)
     assert len(set(kills)) > 10
-    assert not _workers()
+    assert not worker_processes(os.getpid())
 
 
 def test_one_task_that_ends_every_worker_fails_alone():
