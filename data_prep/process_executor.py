@@ -46,14 +46,19 @@ class ProcessExecutor(futures.Executor):
         self._count, self._shared = count, pickle.dumps(shared)
         self._tasks: queue.SimpleQueue = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._given_up = False
+        self._closed = self._given_up = False
 
     def submit(self, function: Callable, /, *arguments) -> futures.Future:
         """Has a worker call a function that can be pickled.
 
         Returns:
             What will hold its result, its exception, or WorkerKilled.
+
+        Raises:
+            RuntimeError: after shutdown.
         """
+        if self._closed:
+            raise RuntimeError("the processes have been shut down")
         future: futures.Future = futures.Future()
         self._tasks.put((future, pickle.dumps((function, arguments))))
         if len(self._threads) < self._count:
@@ -68,6 +73,7 @@ class ProcessExecutor(futures.Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Ends the processes; each finishes the task that it holds, and the others unless they are cancelled."""
+        self._closed = True
         if cancel_futures:
             self._given_up = True
             with contextlib.suppress(queue.Empty):

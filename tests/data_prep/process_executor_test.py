@@ -103,3 +103,5 @@ def test_shutting_down_cancels_what_has_not_begun_and_leaves_no_process():
     assert begun.done()
     assert waiting.cancelled()
     assert _is_gone(worker)
+    with pytest.raises(RuntimeError, match="shut down"):
+        executor.submit(_pid)
