@@ -12,7 +12,7 @@ help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
-	@echo "make bench      time training, inference and the input, alone and beside peers, a JSON line each"
+	@echo "make bench      time data creation, training, inference and the input, alone and beside peers, a JSON line each"
 	@echo "make lint       ruff; format: let ruff mend what it can"
 	@echo "make clean      remove .venv, caches and demo_output"
 
@@ -45,6 +45,7 @@ parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity
 
 bench: $(VENV)/.parity
+	$(BIN)/python -m albert_tf.benchmarks.data_creation
 	$(BIN)/python -m albert_tf.benchmarks.input_pipeline
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json

@@ -56,7 +56,11 @@ setup(
             "pytest-xdist>=3.6,<4",
             "ruff>=0.17,<0.18",
             "matplotlib>=3.8,<4",
+            "pyarrow>=18,<26",
+            "zstandard>=0.23,<1",
         ],
+        "parquet": ["pyarrow>=18,<26"],
+        "zstd": ["zstandard>=0.23,<1"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
         "parity": ["jax>=0.6,<1", "keras-hub>=0.32,<0.33", "torch==2.13.0", "transformers>=4.57,<5"],

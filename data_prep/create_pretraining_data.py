@@ -21,35 +21,50 @@ _SETTINGS = {
     "reference_quirks": (False, "Do as the official code also where it is at fault; docs/data.md lists how."),
 }
 _JOB = {
-    "input_file": (None, "Text files and globs, comma-separated: a sentence a line, a blank line ends a document."),
+    "input_file": (None, "Files and globs: a sentence a line, a blank line between documents; - for standard input."),
     "output_file": (None, "A path, a comma list of paths, or path@64 for files path-00000-of-00064 and so on."),
     "spm_model_file": (None, "The sentencepiece vocabulary (.model)."),
     "do_lower_case": (True, "Lower-case the text."),
     "keep_accents": (False, "Leave accents on their letters."),
     "replace_quotes": (False, "Turn `` and '' into \"."),
+    "drop_duplicate_documents": (False, "Take a document that stands in the corpus more than once only once."),
+    "shuffle_megabytes": (64, "Memory for shuffling, of each worker."),
     "num_workers": (0, "Processes; 0 for one a core. Any number writes the same bytes."),
     "dask_scheduler": (None, "Address of a Dask cluster (tcp://host:port) that works instead; needs the extra dask."),
+    "task_index": (0, "Which of --num_tasks runs this is, from 0: they share the work through the output's folder."),
+    "num_tasks": (1, "How many runs of the same command share the work."),
+    "overwrite": (False, "Throw away what was made with other flags or of other text."),
+    "dry_run": (False, "Say how large the output will be and how long it will take, and stop."),
+}
+_READING = {
+    "split_sentences": (False, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."),
+    "language": ("en", "Language of raw text: en, de, pt-br, zh, ..."),
+    "text_column": ("text", "The column of a Parquet file that holds the text."),
 }
 _CHOICES = {
     "sentence_task": (["sop", "nsp", "none"], "In order or swapped (sop), of another document (nsp), one segment."),
     "normalization": (["NFKD", "NFKC"], "Unicode form of the text."),
     "compression": (["none", "gzip"], "Compression of the record files."),
+    "input_format": (["auto", "text", "jsonl", "parquet"], "What the input is; auto: by the ending of each file."),
+    "headings": (["drop", "keep"], "Headings (paragraphs of .jsonl that start with '# '): leave out, or a sentence."),
+    "blank_line": (["document", "paragraph"], "What a blank line in raw .txt ends."),
+}
+_OFFICIAL = {
+    "random_next_sentence": (flags.DEFINE_bool, "The official way to say --sentence_task=nsp."),
+    "vocab_file": (flags.DEFINE_string, "Accepted for official command lines; not used."),
+    "do_permutation": (flags.DEFINE_bool, "Accepted for official command lines; only false is supported."),
 }
 _DEFINE = {bool: flags.DEFINE_bool, int: flags.DEFINE_integer, float: flags.DEFINE_float}
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    for name, (default, help_text) in {**_JOB, **_SETTINGS}.items():
+    for name, (default, help_text) in {**_JOB, **_READING, **_SETTINGS}.items():
         define = _DEFINE.get(type(default), flags.DEFINE_string)
         define(name, default, help_text, flag_values=flag_values)
     for name, (choices, help_text) in _CHOICES.items():
         flags.DEFINE_enum(name, choices[0], choices, help_text, flag_values=flag_values)
-    for name, define, help_text in (
-        ("random_next_sentence", flags.DEFINE_bool, "The official way to say --sentence_task=nsp."),
-        ("vocab_file", flags.DEFINE_string, "Accepted for official command lines; not used."),
-        ("do_permutation", flags.DEFINE_bool, "Accepted for official command lines; only false is supported."),
-    ):
+    for name, (define, help_text) in _OFFICIAL.items():
         define(name, None, help_text, flag_values=flag_values)
 
 
@@ -60,11 +75,7 @@ def main() -> None:
 
 
 def resolve_sentence_task(flag_values: flags.FlagValues) -> str:
-    """The task that --sentence_task and the official --random_next_sentence name together.
-
-    Raises:
-        InputError: they contradict each other.
-    """
+    """The task that --sentence_task and --random_next_sentence name; InputError if they contradict each other."""
     task, random_next = flag_values.sentence_task, flag_values.random_next_sentence
     if random_next is None or random_next == (task == "nsp"):
         return task
@@ -76,14 +87,16 @@ def resolve_sentence_task(flag_values: flags.FlagValues) -> str:
 
 
 def _run() -> None:
+    from data_prep.documents import TextReading
     from data_prep.instances import InstanceSettings
-    from data_prep.record_writer import RecordJob, create_records
+    from data_prep.record_job import RecordJob
+    from data_prep.record_writer import create_records
 
     command.require_flags("input_file", "output_file", "spm_model_file")
     if FLAGS.do_permutation:
         raise InputError(
-            "--do_permutation=true is not supported: it doubles the predictions of a record, and no released trainer "
-            "reads such records; leave it out"
+            "--do_permutation=true is not supported: no released trainer reads records of twice the predictions; "
+            "leave it out"
         )
     if FLAGS.vocab_file:
         logging.info("--vocab_file is not used: --spm_model_file holds the vocabulary")
@@ -94,6 +107,9 @@ def _run() -> None:
         RecordJob(
             **{name: FLAGS[name].value for name in _JOB},
             settings=settings,
+            reading=TextReading(
+                **{name: FLAGS[name].value for name in (*_READING, "input_format", "headings", "blank_line")}
+            ),
             normalization=FLAGS.normalization,
             compression=FLAGS.compression,
         )

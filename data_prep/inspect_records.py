@@ -1,5 +1,6 @@
 """Shows pre-training records as a person reads them, and the figures of the whole set."""
 
+import os
 import sys
 
 from absl import flags
@@ -15,6 +16,8 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_string("input_file", None, "Record files and globs, comma-separated.", **values)
     flags.DEFINE_string("spm_model_file", None, "The sentencepiece vocabulary they were made with.", **values)
     flags.DEFINE_integer("num_examples", 5, "How many records to show.", lower_bound=0, **values)
+    flags.DEFINE_string("json_file", None, "Where to write the figures as JSON.", **values)
+    flags.DEFINE_string("plot_file", None, "Where to draw the figures, a PNG; needs the extra plot.", **values)
 
 
 def main() -> None:
@@ -24,15 +27,26 @@ def main() -> None:
 
 
 def _run() -> None:
-    from albert_tf.files import list_files
+    from albert_tf.files import list_files, write_json
     from albert_tf.inputs.manifest import MANIFEST_SUFFIX
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
-    from data_prep.record_report import report
+    from data_prep.record_report import inspect
 
     command.require_flags("input_file", "spm_model_file")
     # A glob such as train* also finds the manifest, which is no record file.
     paths = [path for path in list_files(FLAGS.input_file) if not path.endswith(MANIFEST_SUFFIX)]
-    sys.stdout.write(report(paths, AlbertTokenizer(FLAGS.spm_model_file), FLAGS.num_examples))
+    if FLAGS.plot_file:
+        from data_prep.record_plot import draw, import_pyplot
+
+        # Before the reading, so that a missing package is found out at once.
+        import_pyplot()
+    color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    inspection = inspect(paths, AlbertTokenizer(FLAGS.spm_model_file), FLAGS.num_examples, color)
+    sys.stdout.write(inspection.text)
+    if FLAGS.json_file:
+        write_json(FLAGS.json_file, inspection.figures)
+    if FLAGS.plot_file:
+        draw(inspection.figures, FLAGS.plot_file)
 
 
 if __name__ == "__main__":

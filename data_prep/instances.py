@@ -1,15 +1,16 @@
-"""A part of the corpus to its examples: the work unit, a pure function of the settings and the part."""
+"""A pass over a part of the corpus to its examples: a pure function of the settings, the part and a seed."""
 
 import dataclasses
-import hashlib
-import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from albert_tf.errors import InputError
-from data_prep.documents import Part
-from data_prep.masking import MaskedInstance, Masker, MaskingRules, Pieces
-from data_prep.segment_pairs import NONE, SENTENCE_TASKS, PairRules, TokenizedDocument, build_pairs
+from albert_tf.inputs.instance_batch import InstanceBatch
+from data_prep.draws import Draws
+from data_prep.masking import Masker, MaskingRules, Pieces
+from data_prep.segment_pairs import NONE, SENTENCE_TASKS, PairRules, build_pairs
+from data_prep.token_store import TokenStore
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,54 +78,23 @@ class InstanceSettings:
         )
 
 
-def tokenize_part(part: Part, encode_batch, counts: Counter) -> list[TokenizedDocument]:
-    """The documents of a part as ids; sentences and documents without a piece are left out.
-
-    Args:
-        part: the documents.
-        encode_batch: texts -> lists of ids, as AlbertTokenizer.encode_batch.
-        counts: documents, sentences and pieces are added here.
-    """
-    encoded = iter(encode_batch([sentence for document in part.documents for sentence in document.sentences]))
-    documents = []
-    for document in part.documents:
-        sentences = [next(encoded) for _ in document.sentences]
-        tokenized = TokenizedDocument.from_sentences(sentences, document.source)
-        if tokenized.num_sentences:
-            documents.append(tokenized)
-            counts["sentences"] += tokenized.num_sentences
-            counts["pieces"] += len(tokenized.ids)
-    counts["documents"] += len(documents)
-    return documents
-
-
-def make_instances(
-    documents: Sequence[TokenizedDocument],
-    settings: InstanceSettings,
-    pieces: Pieces,
-    rng: random.Random,
-    counts: Counter,
-) -> Iterator[MaskedInstance]:
+def draw_instances(
+    store: TokenStore, settings: InstanceSettings, pieces: Pieces, draws: Draws, counts: Counter
+) -> tuple[InstanceBatch, np.ndarray]:
     """The examples of one pass over the documents of a part.
 
     Args:
-        documents: all documents of the part.
+        store: the documents of the part.
         settings: how.
         pieces: the vocabulary.
-        rng: all draws come from its random().
+        draws: all that is drawn comes from it.
         counts: what happened out of the ordinary is added here.
+
+    Returns:
+        (the examples; how many masked windows have 0, 1, 2, ... words)
     """
-    masker = Masker(settings.masking_rules, pieces)
-    rules = settings.pair_rules
-    for index in range(len(documents)):
-        for pair in build_pairs(documents, index, rules, rng, counts):
-            yield masker.mask(pair, rng)
-
-
-def derive_seed(*keys: int | str) -> int:
-    """A 128-bit seed from keys such as (seed, part, duplicate): the same on every machine and version of Python."""
-    text = "/".join(map(str, keys))
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
+    pairs = build_pairs(store, settings.pair_rules, draws, counts)
+    return Masker(settings.masking_rules, pieces).mask(store.ids, pairs, draws)
 
 
 def explain_no_examples(settings: InstanceSettings, counts: Counter) -> str:

@@ -5,16 +5,13 @@ procedure is that of the official create_pretraining_data.py (create_masked_lm_p
 is done otherwise and what `reference_quirks` brings back.
 """
 
-import bisect
 import dataclasses
-import itertools
-import random
-from collections.abc import Sequence
 
 import numpy as np
 
-from albert_tf.inputs.pretraining_records import PretrainingInstance
-from data_prep.segment_pairs import SegmentPair
+from albert_tf.inputs.instance_batch import InstanceBatch
+from data_prep.draws import Draws
+from data_prep.segment_pairs import SegmentPairs
 
 # Of the pieces to be predicted, this share becomes [MASK], and as much again as is missing to KEEP_SHARE stays
 # as it is; the rest is replaced by a random piece (BERT, section 3.1). Drawn for each piece on its own.
@@ -28,7 +25,7 @@ class Pieces:
     Attributes:
         cls_id, sep_id, mask_id, unk_id: ids of the special pieces.
         vocab_size: number of pieces.
-        starts: 1 for an id that starts a word, else 0; by id.
+        starts: 1 for an id that starts a word, else 0; uint8, by id.
         specials: ids that text never holds or that stand for no text; never drawn as a random replacement.
     """
 
@@ -45,9 +42,8 @@ class Pieces:
         """Takes word_starts, bool [V], and the ids of the special pieces."""
         self.cls_id, self.sep_id, self.mask_id, self.unk_id = cls_id, sep_id, mask_id, unk_id
         self.vocab_size = len(word_starts)
-        self.starts = np.asarray(word_starts, bool).astype(int).tolist()
+        self.starts = np.asarray(word_starts, bool).astype(np.uint8)
         self.specials = frozenset((pad_id, unk_id, cls_id, sep_id, mask_id))
-        self._ordinary = [piece for piece in range(self.vocab_size) if piece not in self.specials]
 
     @classmethod
     def of_tokenizer(cls, tokenizer) -> "Pieces":
@@ -55,9 +51,10 @@ class Pieces:
         names = ("pad_id", "unk_id", "cls_id", "sep_id", "mask_id")
         return cls(tokenizer.word_starts, **{name: getattr(tokenizer, name) for name in names})
 
-    def replacements(self, with_specials: bool) -> Sequence[int]:
+    def replacements(self, with_specials: bool) -> np.ndarray:
         """The ids that a random replacement is drawn from."""
-        return range(self.vocab_size) if with_specials else self._ordinary
+        every = np.arange(self.vocab_size)
+        return every if with_specials else np.setdiff1d(every, sorted(self.specials))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,115 +83,167 @@ class MaskingRules:
         shares = [weight / sum(inverse) for weight in inverse]
         return shares if self.favor_shorter_ngram else shares[::-1]
 
-    def budget(self, num_tokens: int) -> int:
-        """How many pieces of an example of so many tokens ([CLS], [SEP] included) to predict; halves go to even."""
+    def budgets(self, num_tokens: np.ndarray) -> np.ndarray:
+        """How many pieces of examples of so many tokens ([CLS], [SEP] included) to predict; halves go to even."""
         if self.masked_lm_prob == 0:
-            return 0
-        return min(self.max_predictions_per_seq, max(1, round(num_tokens * self.masked_lm_prob)))
+            return np.zeros(len(num_tokens), np.int64)
+        wanted = np.rint(num_tokens * self.masked_lm_prob).astype(np.int64)
+        return np.clip(wanted, 1, self.max_predictions_per_seq)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class MaskedInstance:
-    """An instance, and how many words each masked window of it has."""
+@dataclasses.dataclass(frozen=True)
+class _Texts:
+    """The pieces of many pairs, special ones left out, one pair after the other, and where their words start.
 
-    instance: PretrainingInstance
-    windows: list[int]
+    Attributes:
+        ids: the pieces [T].
+        offsets: where each pair starts in ids, and at last T; int64 [N + 1].
+        middles: where each pair's second segment starts in ids; int64 [N].
+        boundary: 1 where a word starts, as the record tells it; uint8 [T].
+        words: where each word starts in ids, and at last T; int64 [W + 1].
+        word_offsets: where each pair starts in words, and at last W; int64 [N + 1].
+        word_middles: the first word of each pair's second segment; int64 [N].
+    """
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    middles: np.ndarray
+    boundary: np.ndarray
+    words: np.ndarray
+    word_offsets: np.ndarray
+    word_middles: np.ndarray
 
 
 class Masker:
-    """Masks one pair after another by the same rules."""
+    """Masks many pairs at once."""
 
     def __init__(self, rules: MaskingRules, pieces: Pieces):
         self.rules = rules
         self.pieces = pieces
         self._replacements = pieces.replacements(with_specials=rules.reference_quirks)
-        self._cumulative = [*itertools.accumulate(rules.ngram_shares())][:-1]
+        self._cumulative = np.cumsum(rules.ngram_shares())[:-1]
 
-    def mask(self, pair: SegmentPair, rng: random.Random) -> MaskedInstance:
-        """Joins the segments with [CLS] and [SEP], hides words, and notes what they were.
+    def mask(self, ids: np.ndarray, pairs: SegmentPairs, draws: Draws) -> tuple[InstanceBatch, np.ndarray]:
+        """Joins segments with [CLS] and [SEP], hides words, and notes what they were.
 
         Args:
-            pair: the segments; the second may be empty.
-            rng: all draws come from its random().
-        """
-        pieces = self.pieces
-        tokens = [pieces.cls_id, *pair.first, pieces.sep_id]
-        separator, segment_ids = len(tokens) - 1, [0] * len(tokens)
-        if pair.second:
-            tokens += [*pair.second, pieces.sep_id]
-            segment_ids += [1] * (len(pair.second) + 1)
-        boundary, words, words_in_first = self._find_words(tokens, separator)
-        covered, windows = self._choose(words, words_in_first, separator, len(tokens), rng)
-        positions = [*itertools.compress(range(len(tokens)), covered)]
-        hidden = tokens.copy()
-        for position in positions:
-            draw = rng.random()
-            if draw < MASK_SHARE:
-                hidden[position] = pieces.mask_id
-            elif draw >= KEEP_SHARE:
-                hidden[position] = self._replacements[int(rng.random() * len(self._replacements))]
-        labels = [tokens[position] for position in positions]
-        instance = PretrainingInstance(hidden, segment_ids, boundary, positions, labels, pair.label)
-        return MaskedInstance(instance, windows)
-
-    def _find_words(self, tokens: list[int], separator: int) -> tuple[list[int], list[int], int]:
-        """Where words start.
+            ids: the pieces that the pairs are cut from.
+            pairs: the segments.
+            draws: all that is drawn comes from it.
 
         Returns:
-            (token_boundary; the first position of each word, and at last the end of the text; how many of the
-            words are in the first segment). The end of a word is the start of the next, a [SEP] between aside.
+            (the examples; how many masked windows have 0, 1, 2, ... words: int64 [ngram + 1])
         """
-        boundary = [*map(self.pieces.starts.__getitem__, tokens)]
-        boundary[0] = boundary[separator] = boundary[-1] = 1
-        if not self.rules.reference_quirks:
-            boundary[1] = 1
-            if separator + 1 < len(tokens):
-                boundary[separator + 1] = 1
-        if self.rules.do_whole_word_mask:
-            words = [position for position in itertools.compress(range(len(tokens)), boundary) if position > 1]
-            words[:0] = [1]
-            words.remove(separator)
-            words_in_first = bisect.bisect_left(words, separator)
-        else:
-            words = [position for position in range(1, len(tokens)) if position != separator]
-            words_in_first = separator - 1
-        if separator == len(tokens) - 1:
-            words.append(separator)
-        return boundary, words, words_in_first
+        texts = self._find_words(ids, pairs)
+        covered, windows = self._choose(texts, draws)
+        hidden = np.flatnonzero(np.repeat(covered, np.diff(texts.words)))
+        shown = self._show(texts.ids[hidden], draws)
+        return self._assemble(texts, pairs, hidden, shown), windows
 
-    def _choose(
-        self, words: list[int], words_in_first: int, separator: int, length: int, rng: random.Random
-    ) -> tuple[bytearray, list[int]]:
-        """Draws windows of words until the budget is met.
+    def _find_words(self, ids: np.ndarray, pairs: SegmentPairs) -> _Texts:
+        lengths = pairs.ends - pairs.starts
+        text = ids[spans(pairs.starts.ravel(), lengths.ravel())]
+        offsets = offsets_of(lengths.sum(axis=1))
+        middles = offsets[:-1] + lengths[:, 0]
+        has_second = lengths[:, 1] > 0
+        boundary = self.pieces.starts[text]
+        if not self.rules.reference_quirks:
+            boundary[offsets[:-1]] = 1
+            boundary[middles[has_second]] = 1
+        if self.rules.do_whole_word_mask:
+            opens = boundary.copy()
+            opens[offsets[:-1]] = 1
+        else:
+            opens = np.ones_like(boundary)
+        words = np.append(np.flatnonzero(opens), len(text))
+        return _Texts(
+            *(text, offsets, middles, boundary, words),
+            word_offsets=np.searchsorted(words, offsets),
+            word_middles=np.searchsorted(words, middles),
+        )
+
+    def _choose(self, texts: _Texts, draws: Draws) -> tuple[np.ndarray, np.ndarray]:
+        """Draws windows of words until the budgets are met: a window of every pair in each turn.
 
         Every word, in random order, opens one window. A window too long for what is left of the budget loses
-        words at its end; one that touches a masked piece is given up.
+        words at its end; one that touches a masked word is given up.
 
         Returns:
-            (1 for each position to predict, the number of words of each window taken)
+            (1 for each word to predict; how many windows of each number of words were taken)
         """
-        covered, windows = bytearray(length), []
-        left = self.rules.budget(length)
-        unseen = [*range(len(words) - 1)]
-        straddle = self.rules.reference_quirks
-        while left > 0 and unseen:
-            # A random one of the unseen words: as if they had been shuffled beforehand, for less work.
-            drawn = int(rng.random() * len(unseen))
-            word, unseen[drawn] = unseen[drawn], unseen[-1]
-            unseen.pop()
-            stop = words_in_first if word < words_in_first and not straddle else len(words) - 1
-            after = min(word + 1 + bisect.bisect_right(self._cumulative, rng.random()), stop)
+        words, ngram = texts.words, self.rules.ngram
+        covered = np.zeros(len(words) + ngram, np.uint8)
+        windows = np.zeros(ngram + 1, np.int64)
+        unseen = np.arange(len(words) - 1)
+        left = self.rules.budgets(np.diff(texts.offsets) + 2 + (texts.middles < texts.offsets[1:]))
+        turn, ends = texts.word_offsets[:-1], texts.word_offsets[1:]
+        middles = ends if self.rules.reference_quirks else texts.word_middles
+        while True:
+            active = np.flatnonzero((left > 0) & (turn < ends))
+            if len(active) == 0:
+                return covered[: len(words) - 1], windows
+            if len(active) < len(left):
+                left, turn, ends, middles = left[active], turn[active], ends[active], middles[active]
+            # A random one of the words not seen yet; the first of these takes its place, so that the order is as
+            # if all had been shuffled beforehand.
+            drawn = turn + draws.below(ends - turn)
+            word = unseen[drawn]
+            unseen[drawn] = unseen[turn]
+            turn = turn + 1
+            stop = np.where(word < middles, middles, ends)
+            wanted = 1 + np.searchsorted(self._cumulative, draws.unit(len(word)), "right")
+            after = np.minimum(word + wanted, stop)
             begin = words[word]
-            while after > word:
-                end = words[after]
-                size = end - begin - (begin <= separator < end)
-                if size <= left:
-                    break
-                after -= 1
-            if after == word or covered.find(1, begin, end) >= 0:
-                continue
-            covered[begin:end] = b"\1" * (end - begin)
-            covered[separator] = 0
-            left -= size
-            windows.append(after - word)
-        return covered, windows
+            for _ in range(ngram - 1):
+                after -= (words[after] - begin > left) & (after > word + 1)
+            size = words[after] - begin
+            taken = size <= left
+            for step in range(ngram):
+                taken &= (covered[word + step] == 0) | (word + step >= after)
+            word, after = word[taken], after[taken]
+            for step in range(ngram):
+                covered[(word + step)[word + step < after]] = 1
+            left = left - size * taken
+            windows += np.bincount(after - word, minlength=ngram + 1)
+
+    def _show(self, originals: np.ndarray, draws: Draws) -> np.ndarray:
+        """What stands where pieces are to be predicted: [MASK], the piece itself, or a random one."""
+        chance = draws.unit(len(originals))
+        shown = np.where(chance < MASK_SHARE, self.pieces.mask_id, originals)
+        random = np.flatnonzero(chance >= KEEP_SHARE)
+        shown[random] = self._replacements[draws.below(np.full(len(random), len(self._replacements)))]
+        return shown
+
+    def _assemble(self, texts: _Texts, pairs: SegmentPairs, hidden: np.ndarray, shown: np.ndarray) -> InstanceBatch:
+        lengths = pairs.ends - pairs.starts
+        first_lengths, has_second = lengths[:, 0] + 2, lengths[:, 1] > 0
+        offsets = offsets_of(lengths.sum(axis=1) + 2 + has_second)
+        # Where each piece of text stands among all tokens: behind one [CLS] a pair, and one [SEP] or two.
+        gaps = np.stack([lengths[:, 0], lengths[:, 1]], axis=1).ravel()
+        places = spans(np.stack([offsets[:-1] + 1, offsets[:-1] + first_lengths], axis=1).ravel(), gaps)
+        input_ids = np.full(offsets[-1], self.pieces.sep_id, texts.ids.dtype)
+        input_ids[offsets[:-1]] = self.pieces.cls_id
+        input_ids[places] = texts.ids
+        boundary = np.ones(offsets[-1], np.uint8)
+        boundary[places] = texts.boundary
+        input_ids[places[hidden]] = shown
+        prediction_offsets = np.searchsorted(hidden, texts.offsets)
+        positions = places[hidden] - np.repeat(offsets[:-1], np.diff(prediction_offsets))
+        return InstanceBatch(
+            *(input_ids, offsets, first_lengths, boundary),
+            masked_lm_positions=positions,
+            masked_lm_ids=texts.ids[hidden],
+            prediction_offsets=prediction_offsets,
+            labels=pairs.labels,
+        )
+
+
+def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The numbers start, start + 1, ... of each span, one span after the other; int64 [sum of lengths]."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
+
+
+def offsets_of(lengths: np.ndarray) -> np.ndarray:
+    """Where each span starts if they follow one another, and at last the end; int64 [spans + 1]."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

@@ -37,10 +37,11 @@ class ByteProgress:
         elif time.monotonic() - self._last_line > _SECONDS_BETWEEN_LINES:
             self._last_line = time.monotonic()
             seconds = self._last_line - self._started
+            rate = self._done / seconds
             logging.info(
-                "%s: %.0f of %.0f MB, %.1f MB/s",
-                *(self._label, self._done / _MEGABYTE, self._total / _MEGABYTE),
-                self._done / _MEGABYTE / seconds,
+                "%s: %.0f of %.0f MB, %.1f MB/s, %.0f s to go",
+                *(self._label, self._done / _MEGABYTE, self._total / _MEGABYTE, rate / _MEGABYTE),
+                max(0, self._total - self._done) / max(1.0, rate),
             )
 
     def __enter__(self) -> "ByteProgress":

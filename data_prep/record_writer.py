@@ -1,12 +1,12 @@
-"""The whole job of create_pretraining_data: parts to worker processes, their examples to shards, a manifest at last.
+"""The whole job of create_pretraining_data, in stages: parts to ids, ids to examples, examples to files, a manifest.
 
-Which worker takes a part, and when, changes nothing: a part's examples depend on the settings, the vocabulary and
-the part alone, and shards are put together in the order of the parts.
+Which worker does a unit of work, and when, changes nothing: each is a pure function of the job and its own number.
+A run that was killed is taken up by the same command, which finds the units that are finished.
 """
 
 import dataclasses
 import os
-import random
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,226 +17,265 @@ import albert_tf
 from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import Manifest
-from albert_tf.inputs.pretraining_records import to_example
-from albert_tf.inputs.record_files import frame
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.documents import PART_CHARACTERS, Part, read_parts
-from data_prep.instances import InstanceSettings, derive_seed, explain_no_examples, make_instances, tokenize_part
-from data_prep.masking import Pieces
+from data_prep.documents import read_parts
+from data_prep.duplicates import find_duplicates
 from data_prep.progress import ByteProgress
-from data_prep.shards import OutputFiles, Spill, describe_file, gather, scatter
+from data_prep.record_estimate import describe_estimate, estimate
+from data_prep.record_job import RecordJob
+from data_prep.record_summary import check_enough, check_no_empty, describe, log_summary
+from data_prep.shards import OutputFiles, describe_file
+from data_prep.standard_input import STANDARD_INPUT, input_files
 from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
+from data_prep.unit_files import write_note
+from data_prep.work_units import DrawUnit, UnitMaker
 from data_prep.worker_pool import WorkerPool, count_cores, end_on_terminate
+from data_prep.workspace import describe_differences, enter_job, open_workspace
 
-COMPRESSIONS = ("none", "gzip")
-
-# Above this share of the text cut off, the sentences are probably paragraphs.
-_MUCH_TEXT_CUT_OFF = 0.25
+_TOKENS_NOTE = "tokens.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class RecordJob:
-    """What create_pretraining_data is to do; names are those of its flags.
+@dataclasses.dataclass
+class _Run:
+    """A job under way.
 
     Attributes:
-        input_file: comma list of paths and globs of text: one sentence a line, blank lines between documents.
-        output_file: a path, a comma list, or path@N.
-        spm_model_file: the sentencepiece vocabulary.
-        settings: what the examples are.
-        do_lower_case, keep_accents, normalization, replace_quotes: text cleaning, as AlbertTokenizer takes them.
-        compression: none or gzip.
-        num_workers: processes; 0 for one a core. Changes no byte of the output.
-        dask_scheduler: address of a Dask cluster that works instead; it must see the same files. Changes no byte.
-        part_characters: size of a work unit; another size gives other examples.
+        job: what is to be done.
+        output: where it goes.
+        paths: the input.
+        identity: flags, vocabulary, input and output, as the manifest has them.
+        folder: the workspace.
+        maker: does units of work here.
+        workers: do them elsewhere.
+        check_for_end: raises SystemExit after SIGTERM.
     """
 
-    input_file: str
-    output_file: str
-    spm_model_file: str
-    settings: InstanceSettings = dataclasses.field(default_factory=InstanceSettings)
-    do_lower_case: bool = True
-    keep_accents: bool = False
-    normalization: str = "NFKD"
-    replace_quotes: bool = False
-    compression: str = "none"
-    num_workers: int = 0
-    dask_scheduler: str | None = None
-    part_characters: int = PART_CHARACTERS
+    job: RecordJob
+    output: OutputFiles
+    paths: list[str]
+    identity: dict
+    folder: str
+    maker: UnitMaker
+    workers: WorkerPool
+    check_for_end: Callable[[], None]
 
-    def __post_init__(self):
-        if self.compression not in COMPRESSIONS:
-            raise InputError(f"--compression must be none or gzip; received {self.compression!r}")
-        if self.num_workers < 0:
-            raise InputError(f"--num_workers must not be negative; received {self.num_workers}")
+    def share(self, count: int) -> list[int]:
+        """The numbers below count in the order in which this run does them: its own, then those of other tasks.
 
-    @property
-    def cleaning(self) -> dict:
-        """The tokenizer's switches."""
-        names = ("do_lower_case", "keep_accents", "normalization", "replace_quotes")
-        return {name: getattr(self, name) for name in names}
+        What another task has finished by then is found finished.
+        """
+        index, tasks = self.job.task_index, self.job.num_tasks
+        own = [*range(index, count, tasks)]
+        return own + [number for number in reversed(range(count)) if number % tasks != index]
 
 
-@dataclasses.dataclass(frozen=True)
-class _Made:
-    """Everything the work units handed back: their spill files in the order of the parts, and their counts."""
-
-    spills: list[Spill]
-    counts: Counter
-    statistics: RecordStatistics
-
-
-class UnitMaker:
-    """Makes the examples of parts; each worker process holds one."""
-
-    def __init__(self, tokenizer: AlbertTokenizer, settings: InstanceSettings, num_shards: int, folder: str):
-        self.tokenizer, self.settings = tokenizer, settings
-        self.num_shards, self.folder = num_shards, folder
-        self.pieces = Pieces.of_tokenizer(tokenizer)
-
-    def make(self, part: Part) -> tuple[Spill, Counter, RecordStatistics]:
-        """Writes all examples of a part, every duplicate, to its spill file; returns that and what was counted."""
-        settings, counts = self.settings, Counter()
-        statistics = RecordStatistics(self.pieces.mask_id, self.pieces.unk_id)
-        documents = tokenize_part(part, self.tokenizer.encode_batch, counts)
-        framed = []
-        for duplicate in range(settings.dupe_factor):
-            rng = random.Random(derive_seed(settings.random_seed, part.index, duplicate))
-            for masked in make_instances(documents, settings, self.pieces, rng, counts):
-                statistics.add(masked.instance, masked.windows)
-                example = to_example(masked.instance, settings.max_seq_length, settings.max_predictions_per_seq)
-                framed.append(frame(example))
-        seed = derive_seed(settings.random_seed, part.index, "scatter")
-        spill = scatter(os.path.join(self.folder, f"part-{part.index:06d}"), framed, self.num_shards, seed)
-        return spill, counts, statistics
-
-    def gather(self, path: str, slices: list[tuple[str, int, int]], shard: int, compression: str) -> dict:
-        """Writes a shard; see shards.gather."""
-        return gather(path, slices, derive_seed(self.settings.random_seed, "shard", shard), compression)
-
-
-def create_records(job: RecordJob) -> Manifest:
+def create_records(job: RecordJob) -> Manifest | None:
     """Writes the records and their manifest, or nothing.
 
     Returns:
-        The manifest.
+        The manifest; None after a dry run, and if another task is left to give the files their names.
 
     Raises:
-        InputError: something in the input or the flags is at fault.
-        OSError: a file cannot be written (a full disk); nothing is left behind.
+        InputError: something in the input or the flags is at fault; nothing is left behind.
+        OSError: a file cannot be written (a full disk). What is finished is kept for the next run.
     """
     started = time.monotonic()
-    settings = job.settings
     output = OutputFiles.from_flag(job.output_file)
-    output.check_replaceable()
+    output.check_replaceable(job.overwrite)
     tokenizer = AlbertTokenizer(job.spm_model_file, **job.cleaning)
-    paths = files.list_files(job.input_file)
-    if low_budget := settings.describe_low_budget():
+    if low_budget := job.settings.describe_low_budget():
         logging.warning("%s", low_budget)
-    with end_on_terminate() as check_for_end, output.workspace() as folder:
-        # Workers of a cluster have other working folders.
-        folder = folder if files.is_remote(folder) else os.path.abspath(folder)
-        maker = UnitMaker(tokenizer, settings, len(output.paths), folder)
-        shard_paths = [os.path.join(folder, f"shard-{shard:05d}") for shard in range(len(output.paths))]
-        with WorkerPool(job.num_workers or count_cores(), maker, job.dask_scheduler) as workers:
-            made = _make_units(job, paths, workers, maker, check_for_end)
-            _check_enough(made.statistics.counts["examples"], made.counts, job, len(output.paths))
-            tasks = (
-                (path, [spill.slice(shard) for spill in made.spills], shard, job.compression)
-                for shard, path in enumerate(shard_paths)
-            )
-            described = [*workers.map(UnitMaker.gather, tasks)]
-        _check_no_empty(described, output)
-        manifest = _describe(job, output, paths, tokenizer, described, made)
-        check_for_end()
-        output.publish(shard_paths, manifest.to_json())
-    _log_summary(manifest, output, time.monotonic() - started)
+    given = input_files(job.input_file, os.path.dirname(output.manifest), job.reading.input_format)
+    with end_on_terminate() as check_for_end, given as paths:
+        for path in paths:
+            job.reading.format_of(path)
+        identity = _identify(job, output, paths, tokenizer)
+        if (finished := _find_finished(output, identity, job.overwrite)) is not None:
+            logging.info("%s: all of it is there already, made with the same flags of the same text", output.manifest)
+            return finished
+        if job.dry_run or size_of_files(paths) > 0:
+            estimated = estimate(job, paths, tokenizer, job.num_workers or count_cores())
+            for line in describe_estimate(estimated, output.manifest):
+                logging.info("%s", line)
+            if job.dry_run:
+                return None
+        try:
+            manifest = _make(job, output, paths, identity, tokenizer, check_for_end)
+        except FileNotFoundError:
+            # Another task has finished the job and removed the workspace.
+            manifest = _find_finished(output, identity, False) if job.num_tasks > 1 else None
+            if manifest is None:
+                raise
+        except (OSError, KeyboardInterrupt, SystemExit):
+            logging.info("what is finished is kept beside the output; the same command goes on with it")
+            raise
+    if manifest is not None:
+        log_summary(manifest, output, time.monotonic() - started)
     return manifest
 
 
-def _make_units(
-    job: RecordJob, paths: list[str], workers: WorkerPool, maker: UnitMaker, check_for_end: Callable[[], None]
-) -> _Made:
-    """Makes all parts and adds up what they counted."""
-    made = _Made([], Counter(), RecordStatistics(maker.pieces.mask_id, maker.pieces.unk_id))
-    with ByteProgress(size_of_files(paths), "creating records") as progress:
-        parts = read_parts(paths, job.part_characters, job.settings.reference_quirks, progress.advance)
-        for spill, counts, statistics in workers.map(UnitMaker.make, ((part,) for part in parts)):
-            made.spills.append(spill)
-            made.counts.update(counts)
-            made.statistics.merge(statistics)
-            check_for_end()
-    return made
-
-
-def _check_enough(examples: int, counts: Counter, job: RecordJob, num_shards: int) -> None:
-    if examples == 0:
-        raise InputError(f"--input_file={job.input_file}: {explain_no_examples(job.settings, counts)}")
-    if job.settings.sentence_task == "nsp" and counts["documents"] == 1:
-        raise InputError(
-            f"--input_file={job.input_file} holds one document; --sentence_task=nsp takes segments of other documents, "
-            "so give at least two, with a blank line between"
-        )
-    if examples < num_shards:
-        raise InputError(f"{examples} examples cannot fill {num_shards} files; give a smaller --output_file=path@N")
-
-
-def _check_no_empty(described: list[dict], output: OutputFiles) -> None:
-    empty = sum(not shard["examples"] for shard in described)
-    if empty:
-        raise InputError(
-            f"{empty} of {len(output.paths)} files would hold no example; give a smaller --output_file=path@N"
-        )
-
-
-def _describe(
+def _make(
     job: RecordJob,
     output: OutputFiles,
     paths: list[str],
+    identity: dict,
     tokenizer: AlbertTokenizer,
-    described: list[dict],
-    made: _Made,
-) -> Manifest:
-    settings, counts, statistics = job.settings, made.counts, made.statistics
-    corpus = {name: counts[name] for name in ("documents", "sentences", "pieces")}
-    events = {name: count for name, count in sorted(counts.items()) if name not in corpus and count}
-    return Manifest(
-        files=[{"name": os.path.basename(path), **shard} for path, shard in zip(output.paths, described)],
-        num_examples=statistics.counts["examples"],
-        max_seq_length=settings.max_seq_length,
-        max_predictions_per_seq=settings.max_predictions_per_seq,
-        sentence_task=settings.sentence_task,
-        compression=job.compression,
-        vocabulary={
+    check_for_end: Callable[[], None],
+) -> Manifest | None:
+    """Makes the files in the workspace and gives them their names, which is left to the first of several tasks."""
+    several, first_task = job.num_tasks > 1, job.task_index == 0
+    with open_workspace(output.manifest, shared=several, remove=first_task) as folder:
+        if enter_job(folder, identity, job.overwrite, shared=several):
+            logging.info("going on with what an earlier run finished, in %s", folder)
+        elif several and (finished := _find_finished(output, identity, job.overwrite)) is not None:
+            # Another task finished the job, and removed its folder, just before this one made it again.
+            shutil.rmtree(folder)
+            return finished
+        maker = UnitMaker(tokenizer, job.settings, job.reading, folder, job.drop_duplicate_documents)
+        with WorkerPool(job.num_workers or count_cores(), maker, job.dask_scheduler) as workers:
+            run = _Run(job, output, paths, identity, folder, maker, workers, check_for_end)
+            manifest = _write(run)
+        check_for_end()
+        if not first_task:
+            logging.info("all files are made; task 0 gives them their names")
+            return None
+        output.publish([maker.shard_path(shard) for shard in range(len(output.paths))], manifest.to_json())
+    return manifest
+
+
+def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: AlbertTokenizer) -> dict:
+    """Everything that decides the output, in the words of the manifest."""
+    standard = job.input_file == STANDARD_INPUT
+    return {
+        "flags": job.flags,
+        "vocabulary": {
             "file": os.path.basename(job.spm_model_file),
             "sha256": tokenizer.sha256,
             "size": tokenizer.vocab_size,
         },
-        flags={**dataclasses.asdict(settings), **job.cleaning, "part_characters": job.part_characters},
-        input=[{"name": os.path.basename(path), **describe_file(path)} for path in paths],
-        statistics={**corpus, **statistics.summary(settings.max_seq_length), "events": events},
-        written_by=f"albert_tf {albert_tf.__version__}",
-    )
+        "input": [
+            {"name": "standard input" if standard else os.path.basename(path), **describe_file(path)} for path in paths
+        ],
+        "output": [os.path.basename(path) for path in output.paths],
+        "written_by": f"albert_tf {albert_tf.__version__}",
+    }
 
 
-def _log_summary(manifest: Manifest, output: OutputFiles, seconds: float) -> None:
-    figures = manifest.statistics
-    logging.info(
-        "%s: %d examples in %d files, %.1f s, %.0f examples/s",
-        *(output.manifest, manifest.num_examples, len(manifest.files), seconds, manifest.num_examples / seconds),
-    )
-    logging.info(
-        "mean length %.1f, mask rate %.1f %%, %.1f predictions an example, label 1 %.1f %%, unknown pieces %.2f %%",
-        *(figures["mean_length"], 100 * figures["mask_rate"], figures["predictions_per_example"]),
-        *(100 * figures["label_1_share"], 100 * figures["unknown_share"]),
-    )
-    for name, count in figures["events"].items():
-        logging.info("%s: %d", name.replace("_", " "), count)
-    drawn = figures["pieces"] * manifest.flags["dupe_factor"]
-    cut_off = figures["events"].get("pieces_cut_off", 0) / drawn
-    if cut_off > _MUCH_TEXT_CUT_OFF:
-        logging.warning(
-            "%.0f %% of the text was cut off because sentences are long for --max_seq_length=%d; is there one "
-            "sentence a line?",
-            *(100 * cut_off, manifest.max_seq_length),
+def _find_finished(output: OutputFiles, identity: dict, overwrite: bool) -> Manifest | None:
+    """The manifest of the output if this very job has written it and its files are whole; else None.
+
+    Raises:
+        InputError: another job has written it, and is not to be overwritten.
+    """
+    manifest = output.read_manifest()
+    if manifest is None:
+        return None
+    found = {name: getattr(manifest, name) for name in ("flags", "vocabulary", "input")}
+    wanted = {name: identity[name] for name in found}
+    if found != wanted:
+        if overwrite:
+            return None
+        raise InputError(
+            f"{output.manifest} was made with {describe_differences(found, wanted)}; give --overwrite to replace it, "
+            "or another --output_file"
         )
+    for path, file in zip(output.paths, manifest.files):
+        if not files.exists(path) or describe_file(path) != {name: file[name] for name in ("bytes", "sha256")}:
+            logging.warning("%s is missing or is not as it was made; the records are made again", path)
+            return None
+    return manifest
+
+
+def _write(run: _Run) -> Manifest:
+    """All stages up to the finished files in the workspace; returns their manifest."""
+    job, num_files = run.job, len(run.output.paths)
+    parts = _tokenize(run)
+    if job.drop_duplicate_documents:
+        find_duplicates(run.folder, [run.maker.tokens_path(part) for part in range(len(parts))])
+    documents, pieces = (sum(part[name] for part in parts) for name in ("documents", "pieces"))
+    buckets = job.buckets_of_a_file(documents, pieces, num_files)
+    counts, statistics, num_units = _draw(run, parts, num_files * buckets)
+    check_enough(statistics.counts["examples"], counts, job, num_files)
+    described = _gather(run, num_units, buckets)
+    check_no_empty(described, run.output)
+    return describe(job, run.identity, described, counts, statistics)
+
+
+def _tokenize(run: _Run) -> list[dict]:
+    """Makes the ids of all parts; returns their headers, in order."""
+    job = run.job
+    note = os.path.join(run.folder, _TOKENS_NOTE)
+    if os.path.exists(note):
+        return files.read_json(note)["parts"]
+    headers: dict[int, dict] = {}
+    total = size_of_files(run.paths)
+    for own in (True, False) if job.num_tasks > 1 else (True,):
+        with ByteProgress(total, "tokenising") as progress:
+            chosen = []
+
+            def parts(own=own, chosen=chosen, progress=progress):
+                for part in read_parts(
+                    run.paths, job.part_characters, job.settings.reference_quirks, progress.advance, job.reading
+                ):
+                    if (part.index % job.num_tasks == job.task_index) == own:
+                        chosen.append(part.index)
+                        yield (part,)
+
+            made = run.workers.map(UnitMaker.tokenize, parts(), lambda task: task[0].describe())
+            for place, header in enumerate(made):
+                headers[chosen[place]] = header
+                run.check_for_end()
+    write_note(note, {"parts": [headers[part] for part in sorted(headers)]})
+    return files.read_json(note)["parts"]
+
+
+def _draw(run: _Run, parts: list[dict], num_buckets: int) -> tuple[Counter, RecordStatistics, int]:
+    """Makes the examples of all parts; returns what was counted, and the number of units."""
+    step, dupe_factor = run.job.duplicates_of_a_unit(), run.job.settings.dupe_factor
+    passes = [range(first, min(first + step, dupe_factor)) for first in range(0, dupe_factor, step)]
+    units = [
+        DrawUnit(part * len(passes) + number, part, duplicates)
+        for part in range(len(parts))
+        for number, duplicates in enumerate(passes)
+    ]
+    counts, statistics = Counter(), RecordStatistics(run.maker.pieces.mask_id, run.maker.pieces.unk_id)
+    order = run.share(len(units))
+    weights = [2 * parts[unit.part]["pieces"] * len(unit.duplicates) for unit in units]
+    with ByteProgress(sum(weights), "drawing examples") as progress:
+        tasks = ((units[number], num_buckets) for number in order)
+        made = run.workers.map(UnitMaker.draw, tasks, lambda task: f"part {task[0].part}")
+        for number, header in zip(order, made):
+            counts.update(header["counts"])
+            statistics.add_json(header["statistics"])
+            statistics.distinct.update(header["distinct"])
+            progress.advance(weights[number])
+            run.check_for_end()
+    return counts, statistics, len(units)
+
+
+def _gather(run: _Run, num_units: int, buckets: int) -> list[dict]:
+    """Makes the files of records; returns their entries in the manifest, in order."""
+    paths, compression = run.output.paths, run.job.compression
+    order = run.share(len(paths))
+    described: list[dict] = [{}] * len(paths)
+    with ByteProgress(_size_of_spills(run, num_units), "writing records") as progress:
+        tasks = (
+            (shard, _absolute(paths[shard]), num_units, range(shard * buckets, (shard + 1) * buckets), compression)
+            for shard in order
+        )
+        made = run.workers.map(UnitMaker.gather, tasks, lambda task: os.path.basename(task[1]))
+        for shard, entry in zip(order, made):
+            described[shard] = {"name": os.path.basename(paths[shard]), **entry}
+            progress.advance(_size_of_spills(run, num_units) // len(paths))
+            run.check_for_end()
+    return described
+
+
+def _size_of_spills(run: _Run, num_units: int) -> int:
+    return sum(os.path.getsize(run.maker.spill_path(unit)) for unit in range(num_units))
+
+
+def _absolute(path: str) -> str:
+    # Workers of a cluster have other working folders.
+    return path if files.is_remote(path) else os.path.abspath(path)

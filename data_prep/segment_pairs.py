@@ -2,14 +2,18 @@
 
 The rules are those of the official create_pretraining_data.py (create_instances_from_document,
 truncate_seq_pair); docs/data.md lists what is done otherwise and what `reference_quirks` brings back. Nothing here
-knows about text or vocabularies: a document is ids and sentence offsets.
+knows about text or vocabularies: documents are ids and offsets, a segment is where it starts and ends among the ids.
 """
 
-import bisect
 import dataclasses
-import random
+import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+
+import numpy as np
+
+from data_prep.draws import Draws
+from data_prep.token_store import TokenStore
 
 SOP, NSP, NONE = "sop", "nsp", "none"
 SENTENCE_TASKS = (SOP, NSP, NONE)
@@ -19,43 +23,26 @@ _TRIES_FOR_ANOTHER_DOCUMENT = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class TokenizedDocument:
-    """A document as ids.
+class SegmentPairs:
+    """Pairs of segments of a part.
 
     Attributes:
-        ids: the pieces of all sentences, one after the other.
-        offsets: where each sentence starts in ids, and at last len(ids); no sentence is empty.
-        source: number of the document in the corpus; pieces of one long document share it.
+        starts: int64 [pairs, 2], where the first and the second segment start among the ids of the part.
+        ends: int64 [pairs, 2], where they end. An empty second segment means that there is no sentence task.
+        labels: uint8 [pairs], 0 in order, 1 swapped or random.
     """
 
-    ids: Sequence[int]
-    offsets: Sequence[int]
-    source: int
+    starts: np.ndarray
+    ends: np.ndarray
+    labels: np.ndarray
 
     @classmethod
-    def from_sentences(cls, sentences: Sequence[Sequence[int]], source: int) -> "TokenizedDocument":
-        """Joins the ids of sentences; empty ones are left out."""
-        ids: list[int] = []
-        offsets = [0]
-        for sentence in sentences:
-            if sentence:
-                ids += sentence
-                offsets.append(len(ids))
-        return cls(ids, offsets, source)
-
-    @property
-    def num_sentences(self) -> int:
-        """How many sentences the document has."""
-        return len(self.offsets) - 1
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SegmentPair:
-    """Two segments of ids, the second empty if there is no sentence task; label 0 in order, 1 swapped or random."""
-
-    first: Sequence[int]
-    second: Sequence[int]
-    label: int
+    def from_lists(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int], int]]) -> "tuple[np.ndarray, SegmentPairs]":
+        """Ids and pairs from (first, second, label), with the ids of both segments as lists."""
+        ids = np.array([piece for first, second, _ in pairs for piece in (*first, *second)], np.uint16)
+        lengths = np.array([[len(first), len(second)] for first, second, _ in pairs], np.int64)
+        ends = np.cumsum(lengths.ravel()).reshape(-1, 2)
+        return ids, cls(ends - lengths, ends, np.array([label for *_, label in pairs], np.uint8))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,162 +67,164 @@ class PairRules:
         return self.max_seq_length - (2 if self.sentence_task == NONE else 3)
 
 
-def build_pairs(
-    documents: Sequence[TokenizedDocument], index: int, rules: PairRules, rng: random.Random, counts: Counter
-) -> Iterator[SegmentPair]:
-    """Cuts one document into pairs, once through.
+def build_pairs(store: TokenStore, rules: PairRules, draws: Draws, counts: Counter) -> SegmentPairs:
+    """Cuts the documents of a part into pairs, once through.
 
     Args:
-        documents: the documents of a part; all but `index` serve as sources of random segments for nsp.
-        index: which document to cut.
+        store: the documents of a part; for nsp they are also where random segments come from.
         rules: how.
-        rng: all draws come from its random().
+        draws: all that is drawn comes from it.
         counts: what happened out of the ordinary is added here (docs/data.md, statistics).
+
+    Returns:
+        The pairs in the order of the documents and of the text in each.
     """
-    document = documents[index]
+    targets = _draw_targets(store.num_documents, rules, draws)
     if rules.sentence_task == NONE:
-        pairs = _single_segments(document, rules, rng)
+        pairs = _single_segments(store, targets)
     elif rules.sentence_task == SOP and not rules.reference_quirks:
-        pairs = _ordered_pairs(document, rules, rng, counts)
+        pairs = _ordered_pairs(store, targets, draws, counts)
     else:
-        pairs = _official_pairs(documents, index, rules, rng, counts)
-    for first, second, label in pairs:
-        cut_first, cut_second = truncate(first, second, rules.max_tokens, rng)
-        counts["pieces_cut_off"] += len(first) + len(second) - len(cut_first) - len(cut_second)
-        yield SegmentPair(cut_first, cut_second, label)
+        pairs = _official_pairs(store, targets, rules, draws, counts)
+    truncated = truncate(pairs, rules.max_tokens, draws)
+    counts["pieces_cut_off"] += int((pairs.ends - pairs.starts).sum() - (truncated.ends - truncated.starts).sum())
+    return truncated
 
 
-def truncate(
-    first: Sequence[int], second: Sequence[int], max_tokens: int, rng: random.Random
-) -> tuple[Sequence[int], Sequence[int]]:
-    """Drops pieces until both segments fit: always from the longer (the second if equal), front or back by chance."""
-    start_first, end_first, start_second, end_second = 0, len(first), 0, len(second)
-    for _ in range(len(first) + len(second) - max_tokens):
-        from_front = rng.random() < 0.5
-        if end_first - start_first > end_second - start_second:
-            start_first, end_first = start_first + from_front, end_first - (not from_front)
-        else:
-            start_second, end_second = start_second + from_front, end_second - (not from_front)
-    return first[start_first:end_first], second[start_second:end_second]
+def truncate(pairs: SegmentPairs, max_tokens: int, draws: Draws) -> SegmentPairs:
+    """Drops pieces until both segments fit: always from the longer (the second if equal), front or back by chance.
 
-
-def draw_integer(rng: random.Random, low: int, high: int) -> int:
-    """A whole number from low to high, both included.
-
-    Only Random.random() is the same in every version of Python, so every draw of the data scripts is made of it.
+    How many each segment loses follows from the lengths alone: one within its half of the room is kept whole, and
+    of an odd room the first has the larger half. How many of them go at the front is a coin for each.
     """
-    return low + int(rng.random() * (high - low + 1))
+    lengths = pairs.ends - pairs.starts
+    first, second = lengths[:, 0], lengths[:, 1]
+    kept_first = np.minimum(first, np.maximum(max_tokens - max_tokens // 2, max_tokens - second))
+    kept_second = np.minimum(second, np.maximum(max_tokens // 2, max_tokens - first))
+    dropped = (lengths - np.stack([kept_first, kept_second], axis=1)).ravel()
+    ends = np.cumsum(dropped)
+    fronts = np.concatenate([[0], np.cumsum(draws.coins(int(dropped.sum())), dtype=np.int64)])
+    at_front = (fronts[ends] - fronts[ends - dropped]).reshape(lengths.shape)
+    starts = pairs.starts + at_front
+    return SegmentPairs(starts, starts + lengths - dropped.reshape(lengths.shape), pairs.labels)
 
 
-def _draw_target(rules: PairRules, rng: random.Random) -> int:
-    """How many pieces the pairs of a document aim at; drawn once a document and pass."""
-    if rng.random() < rules.short_seq_prob:
-        return draw_integer(rng, 2, rules.max_tokens)
-    return rules.max_tokens
+def _draw_targets(count: int, rules: PairRules, draws: Draws) -> np.ndarray:
+    """How many pieces the pairs of each document aim at; drawn once a document and pass. int64 [count]."""
+    short = draws.unit(count) < rules.short_seq_prob
+    return np.where(short, 2 + draws.below(np.full(count, rules.max_tokens - 1)), rules.max_tokens)
 
 
-def _chunk_end(document: TokenizedDocument, start: int, target: int) -> int:
-    """The sentence before which a chunk from `start` ends: the first to reach the target, or the document's end."""
-    offsets = document.offsets
-    end = bisect.bisect_left(offsets, offsets[start] + target, start + 1)
-    return min(end, document.num_sentences)
+def _chunk_ends(store: TokenStore, targets: np.ndarray) -> list[int]:
+    """For each sentence, the sentence before which a chunk from there ends: the first to reach the target.
+
+    It may lie beyond the end of the document, which the caller minds.
+    """
+    sentences_of = np.diff(store.documents.astype(np.int64))
+    starts = store.sentences.astype(np.int64)
+    reached = np.searchsorted(starts, starts[:-1] + np.repeat(targets, sentences_of))
+    return reached.tolist()
 
 
-def _span(document: TokenizedDocument, start: int, end: int) -> Sequence[int]:
-    return document.ids[document.offsets[start] : document.offsets[end]]
+def _joined(store: TokenStore, bounds: np.ndarray, labels: np.ndarray) -> SegmentPairs:
+    """Pairs from sentence numbers: int64 [pairs, 4], start and end of the first and of the second segment."""
+    pieces = store.sentences.astype(np.int64)[bounds]
+    return SegmentPairs(pieces[:, 0::2], pieces[:, 1::2], labels.astype(np.uint8))
 
 
-def _single_segments(document: TokenizedDocument, rules: PairRules, rng: random.Random) -> Iterator[tuple]:
-    target = _draw_target(rules, rng)
-    start = 0
-    while start < document.num_sentences:
-        end = _chunk_end(document, start, target)
-        yield _span(document, start, end), [], 0
-        start = end
+def _single_segments(store: TokenStore, targets: np.ndarray) -> SegmentPairs:
+    reached, borders = _chunk_ends(store, targets), store.documents.tolist()
+    bounds = []
+    for start, last in itertools.pairwise(borders):
+        while start < last:
+            end = min(reached[start], last)
+            bounds.append((start, end, end, end))
+            start = end
+    bounds = np.array(bounds, np.int64).reshape(-1, 4)
+    return _joined(store, bounds, np.zeros(len(bounds)))
 
 
-def _ordered_pairs(
-    document: TokenizedDocument, rules: PairRules, rng: random.Random, counts: Counter
-) -> Iterator[tuple]:
+def _ordered_pairs(store: TokenStore, targets: np.ndarray, draws: Draws, counts: Counter) -> SegmentPairs:
     """Sentence order as the paper means it: both segments from one place of one document.
 
     A chunk takes at least two sentences. A last sentence that is left alone is paired with the one before it,
     which is then used twice. A document of one sentence has no order to learn and is left out.
     """
-    last = document.num_sentences
-    target = _draw_target(rules, rng)
-    if last == 1:
-        counts["one_sentence_documents_left_out"] += 1
-        return
-    start = 0
-    while start < last:
-        if start == last - 1:
-            counts["sentences_used_twice"] += 1
-            start -= 1
-        end = max(_chunk_end(document, start, target), start + 2)
-        middle = start + draw_integer(rng, 1, end - start - 1)
-        first, second = _span(document, start, middle), _span(document, middle, end)
-        swapped = rng.random() < 0.5
-        yield (second, first, 1) if swapped else (first, second, 0)
-        start = end
+    reached, borders = _chunk_ends(store, targets), store.documents.tolist()
+    starts, ends = [], []
+    for start, last in itertools.pairwise(borders):
+        if last - start == 1:
+            counts["one_sentence_documents_left_out"] += 1
+            continue
+        while start < last:
+            if start == last - 1:
+                counts["sentences_used_twice"] += 1
+                start -= 1
+            end = min(max(reached[start], start + 2), last)
+            starts.append(start)
+            ends.append(end)
+            start = end
+    starts, ends = np.array(starts, np.int64), np.array(ends, np.int64)
+    middles = starts + 1 + draws.below(ends - starts - 1)
+    swapped = draws.coins(len(starts)).astype(bool)
+    in_order = np.stack([starts, middles, middles, ends], axis=1).reshape(-1, 4)
+    return _joined(store, np.where(swapped[:, None], in_order[:, [2, 3, 0, 1]], in_order), swapped)
 
 
 def _official_pairs(
-    documents: Sequence[TokenizedDocument], index: int, rules: PairRules, rng: random.Random, counts: Counter
-) -> Iterator[tuple]:
+    store: TokenStore, targets: np.ndarray, rules: PairRules, draws: Draws, counts: Counter
+) -> SegmentPairs:
     """The official loop: nsp, or sop with a random segment beside every chunk of one sentence."""
-    document = documents[index]
-    target = _draw_target(rules, rng)
-    start = 0
-    while start < document.num_sentences:
-        end = _chunk_end(document, start, target)
-        size = end - start
-        middle = start + (draw_integer(rng, 1, size - 1) if size > 1 else 1)
-        first = _span(document, start, middle)
-        if size == 1 or (rules.sentence_task == NSP and rng.random() < 0.5):
-            counts["random_segments"] += 1
-            counts["one_sentence_chunks"] += size == 1
-            yield first, _random_segment(documents, index, target - len(first), rules, rng, counts), 1
-            end = middle
-        else:
-            second = _span(document, middle, end)
-            swapped = rules.sentence_task == SOP and rng.random() < 0.5
-            yield (second, first, 1) if swapped else (first, second, 0)
-        start = end
+    reached, borders = _chunk_ends(store, targets), store.documents.tolist()
+    offsets, goals = store.sentences.tolist(), targets.tolist()
+    bounds, labels = [], []
+    for document in range(store.num_documents):
+        start, last = borders[document : document + 2]
+        while start < last:
+            end = min(reached[start], last)
+            size = end - start
+            middle = start + (draws.integer(1, size - 1) if size > 1 else 1)
+            if size == 1 or (rules.sentence_task == NSP and draws.one() < 0.5):
+                counts["random_segments"] += 1
+                counts["one_sentence_chunks"] += size == 1
+                wanted = goals[document] - (offsets[middle] - offsets[start])
+                second = _random_segment(store, document, max(wanted, 1), rules, draws, counts)
+                bounds.append((start, middle, *second))
+                labels.append(1)
+                end = middle
+            elif rules.sentence_task == SOP and draws.one() < 0.5:
+                bounds.append((middle, end, start, middle))
+                labels.append(1)
+            else:
+                bounds.append((start, middle, middle, end))
+                labels.append(0)
+            start = end
+    return _joined(store, np.array(bounds, np.int64).reshape(-1, 4), np.array(labels, np.uint8))
 
 
 def _random_segment(
-    documents: Sequence[TokenizedDocument],
-    index: int,
-    target: int,
-    rules: PairRules,
-    rng: random.Random,
-    counts: Counter,
-) -> Sequence[int]:
-    """Sentences from a random place of another document until the target is reached, one at least."""
+    store: TokenStore, document: int, wanted: int, rules: PairRules, draws: Draws, counts: Counter
+) -> tuple[int, int]:
+    """Sentences (from, to) of another document, from a random place until the target is reached, one at least."""
     if rules.reference_quirks:
         for _ in range(_TRIES_FOR_ANOTHER_DOCUMENT):
-            chosen = draw_integer(rng, 0, len(documents) - 1)
-            if chosen != index:
+            chosen = draws.integer(0, store.num_documents - 1)
+            if chosen != document:
                 break
     else:
-        chosen = _draw_other_source(documents, index, rng)
-    document = documents[chosen]
-    counts["random_segments_of_the_same_document"] += document.source == documents[index].source
-    start = draw_integer(rng, 0, document.num_sentences - 1)
-    return _span(document, start, _chunk_end(document, start, max(target, 1)))
+        chosen = _draw_other_source(store.sources, document, draws)
+    counts["random_segments_of_the_same_document"] += int(store.sources[chosen] == store.sources[document])
+    low, high = store.documents[chosen : chosen + 2].tolist()
+    start = draws.integer(low, high - 1)
+    end = int(np.searchsorted(store.sentences, int(store.sentences[start]) + wanted))
+    return start, min(end, high)
 
 
-def _draw_other_source(documents: Sequence[TokenizedDocument], index: int, rng: random.Random) -> int:
+def _draw_other_source(sources: np.ndarray, document: int, draws: Draws) -> int:
     """A document of another source; the same one only if there is no other. Documents of a source lie together."""
-    source = documents[index].source
-    low, high = index, index + 1
-    while low > 0 and documents[low - 1].source == source:
-        low -= 1
-    while high < len(documents) and documents[high].source == source:
-        high += 1
-    others = len(documents) - (high - low)
+    low, high = np.searchsorted(sources, sources[document]), np.searchsorted(sources, sources[document], "right")
+    others = len(sources) - int(high - low)
     if others == 0:
-        return index
-    chosen = draw_integer(rng, 0, others - 1)
-    return chosen if chosen < low else chosen + high - low
+        return document
+    chosen = draws.integer(0, others - 1)
+    return chosen if chosen < low else chosen + int(high - low)

@@ -18,7 +18,7 @@ from albert_tf.errors import InputError
 from albert_tf.files import list_files, replace_file
 from albert_tf.tokenization.text_cleaning import LONE_SURROGATES, REPLACEMENT_CHARACTER
 from data_prep.progress import ByteProgress
-from data_prep.text_files import COMPRESSED, read_lines, size_of_files
+from data_prep.text_files import COMPRESSED, import_zstandard, read_lines, size_of_files
 
 HEADINGS = ("drop", "keep")
 BLANK_LINES = ("document", "paragraph")
@@ -40,8 +40,8 @@ class SentenceSplitting:
     """What to split, and how.
 
     Attributes:
-        input_file: comma list of paths and globs: .txt or .jsonl, plain or .gz or .xz.
-        output_file: where the sentences go; compressed if its name ends in .gz or .xz.
+        input_file: comma list of paths and globs: .txt or .jsonl, plain or .gz, .xz or .zst.
+        output_file: where the sentences go; compressed if its name ends in .gz, .xz or .zst.
         language: code of the text's language, such as "en"; it chooses abbreviations and sentence ends.
         headings: "drop" or "keep" (as a sentence of its own) the headings of JSON lines.
         blank_line: what ends at a blank line of a .txt file: a "document" or only a "paragraph".
@@ -143,13 +143,36 @@ def _json_paragraphs(lines: Iterable[tuple[int, str]], path: str, keep_headings:
     for number, line in lines:
         if not line.strip():
             continue
-        for paragraph in _paragraphs_of_document(line, f"{path}: line {number}"):
-            heading = _HEADING.match(paragraph)
-            if heading is None:
-                yield paragraph
-            elif keep_headings:
-                yield paragraph[heading.end() :]
+        yield from paragraphs_of_json(line, f"{path}: line {number}", keep_headings)
         yield None
+
+
+def paragraphs_of_json(line: str, where: str, keep_headings: bool) -> Iterator[str]:
+    """The paragraphs of a document in JSON: of its "text", between blank lines, or its "paragraphs".
+
+    Args:
+        line: a JSON object.
+        where: file and line, for errors.
+        keep_headings: whether a heading ("# ...") is a paragraph of its own, or is left out.
+
+    Raises:
+        InputError: not such an object.
+    """
+    return _without_headings(_paragraphs_of_document(line, where), keep_headings)
+
+
+def paragraphs_of_text(text: str, keep_headings: bool) -> Iterator[str]:
+    """What stands between blank lines; headings as in paragraphs_of_json."""
+    return _without_headings(_BLANK_LINE.split(text), keep_headings)
+
+
+def _without_headings(paragraphs: Iterable[str], keep_headings: bool) -> Iterator[str]:
+    for paragraph in paragraphs:
+        heading = _HEADING.match(paragraph)
+        if heading is None:
+            yield paragraph
+        elif keep_headings:
+            yield paragraph[heading.end() :]
 
 
 def _paragraphs_of_document(line: str, where: str) -> list[str]:
@@ -193,7 +216,9 @@ def _format_of(path: str) -> str:
     for ending, kind in _ENDINGS.items():
         if name.lower().endswith(ending):
             return kind
-    raise InputError(f"--input_file: {path} is neither .txt nor .jsonl (nor such a file with .gz or .xz); rename it")
+    raise InputError(
+        f"--input_file: {path} is neither .txt nor .jsonl (nor such a file with .gz, .xz or .zst); rename it"
+    )
 
 
 @contextlib.contextmanager
@@ -203,6 +228,9 @@ def _compressed(raw, path: str):
             yield file
     elif path.endswith(".xz"):
         with lzma.LZMAFile(raw, "wb", preset=1) as file:
+            yield file
+    elif path.endswith(".zst"):
+        with import_zstandard().ZstdCompressor(level=3).stream_writer(raw, closefd=False) as file:
             yield file
     else:
         yield raw

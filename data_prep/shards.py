@@ -1,19 +1,17 @@
-"""Output files: their names, the temporary folder beside them, and how examples of all parts are mixed into them.
+"""Output files: their names, and how the examples of all parts are mixed into them, in two passes.
 
-Each work unit leaves one spill file with its examples in the order of their shards. A shard is the slices of all
-spill files that belong to it, shuffled in memory and written once.
+Each work unit deals its records out to buckets at random and leaves them in one file, sorted by bucket. An output file
+is one bucket or several, of a size that fits in memory: its records of all units are read, shuffled and written once.
 """
 
 import contextlib
 import dataclasses
-import fcntl
 import gzip
 import hashlib
 import os
 import re
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +19,8 @@ import numpy as np
 from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX, Manifest
-from albert_tf.inputs.record_files import split_frames
+from data_prep.draws import shuffled_order
+from data_prep.unit_files import load_unit, naming, write_unit
 
 _GZIP_LEVEL = 6
 
@@ -62,7 +61,7 @@ class OutputFiles:
             raise InputError(f"--output_file={output_file}: all files must be in one folder, beside their manifest")
         return cls(names, names[0] + MANIFEST_SUFFIX)
 
-    def check_replaceable(self) -> None:
+    def check_replaceable(self, overwrite: bool = False) -> None:
         """Sees that what stands at these names may be replaced.
 
         Raises:
@@ -71,9 +70,8 @@ class OutputFiles:
         for path in self.paths:
             if not files.is_remote(path) and Path(path).is_dir():
                 raise InputError(f"--output_file: {path} is a folder; give a file name, as in {path}/train@8")
-        if files.exists(self.manifest):
-            with files.open_binary(self.manifest) as file:
-                manifest = Manifest.from_json(file.read().decode("utf-8", "replace"), self.manifest)
+        manifest = self.read_manifest()
+        if manifest is not None and not overwrite:
             listed = {file["name"] for file in manifest.files}
             others = sorted(listed - {os.path.basename(path) for path in self.paths})
             if others:
@@ -82,123 +80,124 @@ class OutputFiles:
                     "or choose another --output_file"
                 )
 
-    @contextlib.contextmanager
-    def workspace(self) -> Iterator[str]:
-        """A temporary folder beside the output (for a remote output, a local one), removed at the end in any case.
-
-        What a killed run left there is removed first.
-
-        Raises:
-            InputError: another run is writing to the same output.
-        """
-        folder, name = os.path.split(self.manifest)
-        if files.is_remote(folder):
-            with tempfile.TemporaryDirectory() as temporary:
-                yield temporary
-            return
-        made = _make_folders(folder)
-        temporary = os.path.join(folder, f".{name.removesuffix(MANIFEST_SUFFIX)}.partial")
-        finished = False
-        Path(temporary).mkdir(exist_ok=True)
-        lock = os.open(temporary, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InputError(f"another run is writing {self.manifest}; wait for it or stop it") from None
-            try:
-                for leftover in os.listdir(temporary):
-                    os.unlink(os.path.join(temporary, leftover))
-                yield temporary
-                finished = True
-            finally:
-                shutil.rmtree(temporary, ignore_errors=True)
-                if not finished:
-                    _remove_empty(made)
-        finally:
-            os.close(lock)
+    def read_manifest(self) -> Manifest | None:
+        """The manifest that stands there, if there is one."""
+        if not files.exists(self.manifest):
+            return None
+        with files.open_binary(self.manifest) as file:
+            return Manifest.from_json(file.read().decode("utf-8", "replace"), self.manifest)
 
     def publish(self, temporary_paths: Sequence[str], manifest_json: str) -> None:
-        """Moves finished shards to their names, then writes the manifest."""
-        if files.exists(self.manifest) and not files.is_remote(self.manifest):
-            os.unlink(self.manifest)
-        for temporary, path in zip(temporary_paths, self.paths):
-            if files.is_remote(path):
+        """Moves finished shards to their names, then the manifest, which is written before anything is moved."""
+        if files.is_remote(self.manifest):
+            for temporary, path in zip(temporary_paths, self.paths):
                 with files.replace_file(path) as target, Path(temporary).open("rb") as source:
                     shutil.copyfileobj(source, target, 1 << 20)
-            else:
-                os.replace(temporary, path)
-        with files.replace_file(self.manifest) as file:
+            with files.replace_file(self.manifest) as file:
+                file.write(manifest_json.encode())
+            return
+        written = os.path.join(os.path.dirname(temporary_paths[0]), "manifest.json")
+        with files.replace_file(written) as file:
             file.write(manifest_json.encode())
+        Path(self.manifest).unlink(missing_ok=True)
+        for temporary, path in zip(temporary_paths, self.paths):
+            # If it is not there, a run that was killed just here has moved it.
+            if os.path.exists(temporary):
+                os.replace(temporary, path)
+        os.replace(written, self.manifest)
 
 
-@dataclasses.dataclass(frozen=True)
-class Spill:
-    """The examples of one part on disk.
-
-    Attributes:
-        path: a file of framed records, those of shard 0 first.
-        ends: int64 [shards], where the slice of each shard ends.
-    """
-
-    path: str
-    ends: np.ndarray
-
-    def slice(self, shard: int) -> tuple[str, int, int]:
-        """(path, start, end) of the bytes that belong to a shard."""
-        return self.path, int(self.ends[shard - 1]) if shard else 0, int(self.ends[shard])
-
-
-def scatter(path: str, framed: Sequence[bytes], num_shards: int, seed: int) -> Spill:
-    """Deals the records of a part out to the shards, as evenly as can be and at random, and writes them.
+def scatter(path: str, framed: Sequence[bytes], num_buckets: int, seed: int, header: Mapping, **arrays) -> None:
+    """Deals records out to buckets, as evenly as can be and at random, and writes them as a unit.
 
     Args:
-        path: the spill file.
-        framed: records as they are to stand in the shard.
-        num_shards: how many shards there are.
-        seed: of this part.
+        path: the unit.
+        framed: records as they are to stand in a file.
+        num_buckets: how many buckets there are.
+        seed: of this unit.
+        header, arrays: what else the unit is to hold.
     """
     order = shuffled_order(len(framed), seed)
-    first = seed % num_shards
-    sizes = []
-    with _naming(path), Path(path).open("wb") as file:
-        for shard in range(num_shards):
-            chosen = b"".join([framed[index] for index in order[(shard - first) % num_shards :: num_shards]])
-            file.write(chosen)
-            sizes.append(len(chosen))
-    return Spill(path, np.cumsum(sizes))
+    # The places of each bucket in the order, which follow from a random first bucket on in turn.
+    buckets = (np.arange(len(framed)) + seed % num_buckets) % num_buckets
+    order = order[np.argsort(buckets, kind="stable")]
+    sizes = np.array([*map(len, framed)], np.uint32)[order]
+    counts = np.bincount(buckets, minlength=num_buckets)
+    write_unit(
+        path,
+        header,
+        {
+            "records": b"".join(map(framed.__getitem__, order.tolist())),
+            "sizes": sizes,
+            "bucket_ends": np.cumsum(counts).astype(np.uint64),
+            **arrays,
+        },
+    )
 
 
-def gather(path: str, slices: Sequence[tuple[str, int, int]], seed: int, compression: str) -> dict:
-    """Writes one shard: its slices of all spill files, shuffled in memory.
+def gather(path: str, spills: Sequence[str], buckets: range, seed: int, compression: str) -> dict:
+    """Writes one file: its buckets one after the other, the records of each shuffled in memory.
 
     Args:
-        path: the shard.
-        slices: (path, start, end) in each spill file, in the order of the parts.
-        seed: of this shard.
+        path: the file.
+        spills: the units that scatter wrote, in order.
+        buckets: those that belong to this file.
+        seed: of this file.
         compression: none or gzip.
 
     Returns:
         "examples", "bytes" and "sha256" of the file.
     """
-    framed: list[bytes] = []
-    for spill_path, start, end in slices:
-        with Path(spill_path).open("rb") as file:
-            file.seek(start)
-            framed += split_frames(file.read(end - start))
-    order = shuffled_order(len(framed), seed)
-    with _naming(path), Path(path).open("wb") as file:
-        with _compressed(file, compression) as target:
-            for start in range(0, len(order), 1024):
-                target.write(b"".join([framed[index] for index in order[start : start + 1024]]))
+    examples = 0
+    with naming(path), Path(path).open("wb") as file:
+        hashing = _HashingWriter(file)
+        with _compressed(hashing, compression) as target:
+            for bucket in buckets:
+                records, ends = _load_bucket(spills, bucket)
+                order = shuffled_order(len(ends), seed + bucket)
+                starts = (ends - np.diff(ends, prepend=0))[order].tolist()
+                ends = ends[order].tolist()
+                for first in range(0, len(order), 1024):
+                    last = first + 1024
+                    target.write(b"".join([records[a:b] for a, b in zip(starts[first:last], ends[first:last])]))
+                examples += len(order)
+                # Not held while the next bucket is read.
+                del records
         file.flush()
         os.fsync(file.fileno())
-    return {"examples": len(framed), **describe_file(path)}
+    return {"examples": examples, "bytes": hashing.count, "sha256": hashing.digest.hexdigest()}
 
 
-def shuffled_order(count: int, seed: int) -> list[int]:
-    """The numbers below count in an order that the seed decides, on every machine and version of NumPy."""
-    return np.argsort(np.random.Philox(key=seed).random_raw(count), kind="stable").tolist()
+def _load_bucket(spills: Sequence[str], bucket: int) -> tuple[memoryview, np.ndarray]:
+    """The records of a bucket, one after the other, and where each ends."""
+    pieces, sizes = [], [np.zeros(0, np.uint32)]
+    for path in spills:
+        arrays = load_unit(path).arrays
+        first, last = (int(arrays["bucket_ends"][bucket - 1]) if bucket else 0), int(arrays["bucket_ends"][bucket])
+        # A copy: what is only looked at keeps the whole file mapped.
+        sizes.append(arrays["sizes"][first:last].copy())
+        pieces.append((path, int(arrays["sizes"][:first].sum(dtype=np.int64)), int(sizes[-1].sum(dtype=np.int64))))
+    contents, filled = memoryview(bytearray(sum(size for *_, size in pieces))), 0
+    for path, begin, size in pieces:
+        contents[filled : filled + size] = memoryview(load_unit(path).arrays["records"])[begin : begin + size]
+        filled += size
+    return contents, np.cumsum(np.concatenate(sizes), dtype=np.int64)
+
+
+class _HashingWriter:
+    """A file that knows how much was written to it, and its SHA-256."""
+
+    def __init__(self, file):
+        self._file = file
+        self.count, self.digest = 0, hashlib.sha256()
+
+    def write(self, contents: bytes) -> int:
+        self.count += len(contents)
+        self.digest.update(contents)
+        return self._file.write(contents)
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
 def describe_file(path: str) -> dict:
@@ -212,17 +211,6 @@ def describe_file(path: str) -> dict:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
-    """Gives an error of writing (a full disk) the name of the file, which the system leaves out."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = path
-        raise
-
-
-@contextlib.contextmanager
 def _compressed(file, compression: str) -> Iterator:
     if compression != "gzip":
         yield file
@@ -230,20 +218,3 @@ def _compressed(file, compression: str) -> Iterator:
     # No name and no time in the header: the same records give the same bytes.
     with gzip.GzipFile(filename="", mode="wb", compresslevel=_GZIP_LEVEL, fileobj=file, mtime=0) as zipped:
         yield zipped
-
-
-def _make_folders(folder: str) -> list[Path]:
-    """Makes a folder and its parents; returns those that were not there, innermost first."""
-    missing = []
-    path = Path(folder or ".")
-    while not path.exists():
-        missing.append(path)
-        path = path.parent
-    Path(folder or ".").mkdir(parents=True, exist_ok=True)
-    return missing
-
-
-def _remove_empty(folders: Sequence[Path]) -> None:
-    with contextlib.suppress(OSError):
-        for folder in folders:
-            folder.rmdir()

@@ -2,11 +2,15 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from albert_tf.inputs.instance_batch import InstanceBatch
 from albert_tf.inputs.pretraining_records import PretrainingInstance
 
 _DIGITS = 6
+_COUNTERS = ("counts", "lengths", "labels", "windows")
 
 
 class RecordStatistics:
@@ -48,9 +52,46 @@ class RecordStatistics:
         self.windows.update(_find_runs(instance) if windows is None else windows)
         self.distinct.update(text)
 
+    def add_batch(self, batch: InstanceBatch, windows: np.ndarray) -> None:
+        """Counts many examples.
+
+        Args:
+            batch: the examples.
+            windows: how many masked windows have 0, 1, 2, ... words.
+        """
+        places = np.repeat(batch.offsets[:-1], np.diff(batch.prediction_offsets)) + batch.masked_lm_positions
+        shown, text = batch.input_ids[places], batch.input_ids.copy()
+        text[places] = batch.masked_lm_ids
+        lengths = np.bincount(np.diff(batch.offsets))
+        pieces = np.bincount(text, minlength=self.unk_id + 1)
+        self.counts.update(
+            {
+                "examples": len(batch),
+                "tokens": len(text),
+                "predictions": len(shown),
+                "masked": int((shown == self.mask_id).sum()),
+                "kept": int((shown == batch.masked_lm_ids).sum()),
+                "unknown": int(pieces[self.unk_id]),
+                "without_predictions": int((np.diff(batch.prediction_offsets) == 0).sum()),
+            }
+        )
+        self.lengths.update(_nonzero(lengths))
+        self.labels.update(_nonzero(np.bincount(batch.labels)))
+        self.windows.update(_nonzero(windows))
+        self.distinct.update(np.flatnonzero(pieces).tolist())
+
+    def to_json(self) -> dict:
+        """The counts as JSON can hold them, the distinct pieces aside."""
+        return {name: [*getattr(self, name).items()] for name in _COUNTERS}
+
+    def add_json(self, counts: Mapping) -> None:
+        """Adds what to_json gave."""
+        for name in _COUNTERS:
+            getattr(self, name).update(dict(map(tuple, counts[name])))
+
     def merge(self, other: "RecordStatistics") -> None:
         """Adds the counts of other examples to these."""
-        for name in ("counts", "lengths", "labels", "windows", "distinct"):
+        for name in (*_COUNTERS, "distinct"):
             getattr(self, name).update(getattr(other, name))
 
     def summary(self, max_seq_length: int) -> dict:
@@ -91,6 +132,11 @@ def _find_runs(instance: PretrainingInstance) -> list[int]:
             runs[-1] += instance.token_boundary[position]
         previous = position
     return runs
+
+
+def _nonzero(counts: np.ndarray) -> dict[int, int]:
+    """{number: how often} of an array of counts."""
+    return {number: int(counts[number]) for number in np.flatnonzero(counts).tolist()}
 
 
 def _share(part: int, whole: int) -> float:

@@ -5,6 +5,7 @@ from absl import flags, logging
 from albert_tf import command
 from albert_tf.tokenization.text_cleaning import NORMALIZATIONS, TextCleaning
 from data_prep import vocabulary
+from data_prep.documents import TextReading
 
 FLAGS = flags.FLAGS
 
@@ -14,7 +15,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_string(
         "input_file",
         None,
-        "Comma list of sentence files and globs, as split_sentences writes them.",
+        "Comma list of sentence files and globs, as split_sentences writes them; or of raw text.",
         flag_values=flag_values,
     )
     flags.DEFINE_string("model_prefix", None, "Where to write: PREFIX.model and PREFIX.vocab.", flag_values=flag_values)
@@ -30,6 +31,16 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         10_000_000,
         "Train on a random sample of this many sentences if there are more.",
         flag_values=flag_values,
+    )
+    flags.DEFINE_bool(
+        "split_sentences",
+        False,
+        "The text is raw (.txt, .jsonl, .parquet): split it into sentences.",
+        flag_values=flag_values,
+    )
+    flags.DEFINE_string("language", "en", "Language of raw text: en, de, pt-br, zh, ...", flag_values=flag_values)
+    flags.DEFINE_string(
+        "text_column", "text", "The column of a Parquet file that holds the text.", flag_values=flag_values
     )
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text.", flag_values=flag_values)
     flags.DEFINE_bool(
@@ -62,6 +73,9 @@ def _run() -> None:
         character_coverage=FLAGS.character_coverage,
         input_sentence_size=FLAGS.input_sentence_size,
         cleaning=TextCleaning(FLAGS.do_lower_case, FLAGS.keep_accents, FLAGS.normalization),
+        reading=TextReading(
+            split_sentences=FLAGS.split_sentences, language=FLAGS.language, text_column=FLAGS.text_column
+        ),
     )
     sentences = vocabulary.train(settings)
     logging.info("%s.model: %d pieces from %d sentences", settings.model_prefix, settings.vocab_size, sentences)

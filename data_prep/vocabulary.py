@@ -12,6 +12,7 @@ from albert_tf.errors import InputError
 from albert_tf.files import list_files, replace_file
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.tokenizer import CLS, MASK, PAD, SEP, UNK, parse_model
+from data_prep.documents import TextReading, read_parts, sentences_of
 from data_prep.progress import ByteProgress
 from data_prep.text_files import read_lines, size_of_files
 
@@ -43,6 +44,7 @@ class VocabularyTraining:
         character_coverage: share of the characters of the corpus that get a piece; the rest become <unk>.
         input_sentence_size: train on a fixed random sample of this many sentences if there are more.
         cleaning: what is done to each sentence first; tokenise with the same switches later.
+        reading: how the files are read; by default as sentences.
     """
 
     input_file: str
@@ -51,6 +53,7 @@ class VocabularyTraining:
     character_coverage: float = 0.99995
     input_sentence_size: int = 10_000_000
     cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
+    reading: TextReading = dataclasses.field(default_factory=TextReading)
 
     def __post_init__(self):
         if not self.model_prefix or self.model_prefix.endswith("/"):
@@ -78,15 +81,14 @@ def train(settings: VocabularyTraining) -> int:
     """
     paths = list_files(settings.input_file)
     for path in paths:
-        if re.search(r"\.(jsonl|json|ndjson)(\.gz|\.xz)?$", path):
-            raise InputError(f"--input_file: {path} is not a sentence file; run split_sentences on it first")
+        settings.reading.format_of(path)
     # Opened before the training, so that an output that cannot be written is found out at once.
     with (
         replace_file(f"{settings.model_prefix}.vocab") as vocab_file,
         replace_file(f"{settings.model_prefix}.model") as model_file,
     ):
         with ByteProgress(size_of_files(paths), "reading") as progress:
-            sentences = _Sentences(paths, settings.cleaning, progress)
+            sentences = _Sentences(paths, settings, progress)
             model_bytes = _train(sentences, settings)
         proto = parse_model(model_bytes, settings.model_prefix)
         assert tuple(piece.piece for piece in proto.pieces[: len(FIRST_PIECES)]) == FIRST_PIECES
@@ -106,23 +108,33 @@ class _Sentences:
     sentencepiece turns any exception of its sentence iterator into a RuntimeError, so it has to be kept here.
     """
 
-    def __init__(self, paths: list[str], cleaning: TextCleaning, progress: ByteProgress):
+    def __init__(self, paths: list[str], settings: VocabularyTraining, progress: ByteProgress):
         self.count = 0
         self.error: BaseException | None = None
-        self._paths, self._cleaning, self._progress = paths, cleaning, progress
+        self._paths, self._progress = paths, progress
+        self._cleaning, self._reading = settings.cleaning, settings.reading
 
     def __iter__(self) -> Iterator[str]:
         try:
-            for path in self._paths:
-                for _, line in read_lines(path, self._progress.advance):
-                    cleaned = clean_text(line, self._cleaning)
-                    if cleaned:
-                        yield from cut_long_sentence(cleaned)
-                        self.count += 1
+            for sentence in self._read():
+                cleaned = clean_text(sentence, self._cleaning)
+                if cleaned:
+                    yield from cut_long_sentence(cleaned)
+                    self.count += 1
         except BaseException as error:
             self.error = error
             raise
         logging.info("read %d sentences; training, which takes minutes for a large corpus", self.count)
+
+    def _read(self) -> Iterator[str]:
+        if self._reading.split_sentences:
+            for part in read_parts(self._paths, report=self._progress.advance, reading=self._reading):
+                for document in part.documents:
+                    yield from sentences_of(document, self._reading)
+            return
+        for path in self._paths:
+            for _, line in read_lines(path, self._progress.advance):
+                yield line
 
 
 def cut_long_sentence(sentence: str, longest: int = LONGEST_SENTENCE) -> Iterator[str]:

@@ -1,21 +1,19 @@
 """Workers for a stream of tasks: processes that end with the main process, however that ends, or a Dask cluster."""
 
+import collections
 import contextlib
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
 from typing import Any
 
 from albert_tf.errors import InputError
+from data_prep.process_executor import ProcessExecutor, WorkerKilled
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
 _TASKS_AHEAD = 2
 _SECONDS_TO_CONNECT = 10
-
-_shared: Any = None
 
 
 def count_cores() -> int:
@@ -35,58 +33,66 @@ class WorkerPool:
             dask_scheduler: address of a Dask scheduler, as in "tcp://host:8786"; its workers work instead.
         """
         self._count, self._shared, self._dask_scheduler = count, shared, dask_scheduler
-        self._executor: futures.ProcessPoolExecutor | None = None
+        self._executor: ProcessExecutor | None = None
         self._client = None
-        self._submit: Callable[[Callable, tuple], Any] | None = None
+        self._submit: Callable[..., Any] | None = None
 
     def __enter__(self) -> "WorkerPool":
         if self._dask_scheduler is not None:
             self._client = _connect_to_dask(self._dask_scheduler)
             self._count = sum(self._client.nthreads().values())
             shared = self._client.scatter(self._shared, broadcast=True)
-            self._submit = lambda function, task: self._client.submit(_apply, function, shared, task, pure=False)
+            self._submit = lambda function, *task: self._client.submit(_apply, function, shared, task, pure=False)
         elif self._count > 1:
-            # A fresh interpreter: no thread, lock or flag of this process is copied.
-            self._executor = futures.ProcessPoolExecutor(
-                self._count,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(self._shared,),
-            )
-            self._submit = lambda function, task: self._executor.submit(_call, function, task)
+            self._executor = ProcessExecutor(self._count, self._shared)
+            self._submit = self._executor.submit
         return self
 
     def __exit__(self, *_) -> None:
         if self._client is not None:
             self._client.close()
-        if self._executor is None:
-            return
-        # After an error too the workers finish the tasks they hold: to kill one while a task is on its way to it
-        # leaves the thread that sends the task waiting for a reader, and this process waiting for the thread.
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
 
-    def map(self, function: Callable, tasks: Iterable[tuple]) -> Iterator:
+    def map(self, function: Callable, tasks: Iterable[tuple], describe: Callable[[tuple], str] = str) -> Iterator:
         """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
 
+        If a worker dies, its task is done again by another.
+
+        Args:
+            function: can be pickled.
+            tasks: its arguments.
+            describe: names a task, for the error.
+
         Raises:
-            InputError: a worker was killed.
+            InputError: workers died over the same task again and again.
         """
         if self._submit is None:
             for task in tasks:
                 yield function(self._shared, *task)
             return
-        tasks, waiting = iter(tasks), []
-        try:
-            while True:
-                while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
-                    waiting.append(self._submit(function, task))
-                if not waiting:
-                    return
-                yield waiting.pop(0).result()
-        except futures.process.BrokenProcessPool:
-            raise InputError(
-                "a worker process was killed, most likely for want of memory; run it again with fewer --num_workers"
-            ) from None
+        tasks, waiting = iter(tasks), collections.deque()
+        while True:
+            while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
+                waiting.append((task, self._submit(function, *task)))
+            if not waiting:
+                return
+            task, future = waiting.popleft()
+            try:
+                result = future.result()
+            except Exception as error:
+                # KilledWorker is Dask's.
+                if isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker":
+                    raise InputError(_describe_death(describe(task))) from None
+                raise
+            yield result
+
+
+def _describe_death(task: str) -> str:
+    return (
+        f"worker processes were killed again and again over {task}, most likely for want of memory; run it again "
+        "with fewer --num_workers"
+    )
 
 
 def _connect_to_dask(address: str):
@@ -134,23 +140,5 @@ def end_on_terminate() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _call(function: Callable, task: tuple) -> Any:
-    return function(_shared, *task)
-
-
 def _apply(function: Callable, shared: Any, task: tuple) -> Any:
     return function(shared, *task)
-
-
-def _start_worker(shared: Any) -> None:
-    """Readies a process: Ctrl-C is the main process's affair, and without that one there is nothing to do."""
-    global _shared
-    _shared = shared
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    main_process = multiprocessing.parent_process()
-
-    def end_with_main_process() -> None:
-        main_process.join()
-        os._exit(1)
-
-    threading.Thread(target=end_with_main_process, daemon=True).start()

@@ -29,7 +29,8 @@ FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
 # What data_prep may use of albert_tf.
 OPEN_TO_DATA_PREP = (
     *("command", "config", "errors", "files", "tokenization"),
-    *("inputs.example_messages", "inputs.manifest", "inputs.pretraining_records", "inputs.record_files"),
+    *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest"),
+    *("inputs.pretraining_records", "inputs.record_files"),
 )
 
 # Pure Keras 3: the same code runs on Keras's other backends.

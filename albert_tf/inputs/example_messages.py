@@ -7,6 +7,7 @@ a float_list (2) or an int64_list (3), each with its values in field 1, numbers 
 `tf.train.Example.SerializeToString(deterministic=True)`.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -76,6 +77,55 @@ def pack_integers(values: Sequence[int] | np.ndarray) -> bytes:
         while len(_small_varints) <= min(max(values), _MOST_SMALL_VARINTS):
             _small_varints.append(_varint(len(_small_varints)))
         return b"".join(map(_varint, values))
+
+
+def pack_spans(values: np.ndarray, offsets: np.ndarray) -> list[bytes]:
+    """pack_integers of many spans of one array, without a Python object for each number.
+
+    Args:
+        values: non-negative integers, all spans one after the other.
+        offsets: where each span starts, and at last the end.
+
+    Returns:
+        The wire form of each span.
+    """
+    values = np.asarray(values).astype(np.uint64 if values.dtype.itemsize > 4 else np.uint32, copy=False)
+    most = int(values.max()) if len(values) else 0
+    digits = max(1, -(-most.bit_length() // 7))
+    wire = np.empty((len(values), digits), np.uint8)
+    written = np.empty((len(values), digits), bool)
+    for place in range(digits):
+        shifted = values >> np.asarray(7 * place, values.dtype)
+        more = shifted > 0x7F
+        wire[:, place] = (shifted & np.asarray(0x7F, values.dtype)).astype(np.uint8) | (more.astype(np.uint8) << 7)
+        written[:, place] = shifted > 0
+    written[:, 0] = True
+    packed = wire[written].tobytes()
+    ends = np.concatenate([[0], np.cumsum(written.sum(axis=1))])[offsets].tolist()
+    return [packed[start:end] for start, end in itertools.pairwise(ends)]
+
+
+def feature_head(name: str, size: int, floats: bool = False) -> bytes:
+    """What stands before the values of a feature in a serialized tf.train.Example.
+
+    Args:
+        name: of the feature.
+        size: bytes of its values in their wire form.
+        floats: whether they are floats; integers if not.
+    """
+    kind = _FLOAT_LIST if floats else _INT64_LIST
+    # Each message inside another needs the size of what follows, so the heads are made from the inside out.
+    head = b""
+    for number in (1, kind, 2):
+        inner = size + len(head)
+        head = bytes((number << 3 | _LENGTH_DELIMITED,)) + _varint(inner) + head
+    head = _field(1, name.encode()) + head
+    return bytes((1 << 3 | _LENGTH_DELIMITED,)) + _varint(size + len(head)) + head
+
+
+def example_head(size: int) -> bytes:
+    """What stands before the features of a serialized tf.train.Example that take so many bytes."""
+    return bytes((1 << 3 | _LENGTH_DELIMITED,)) + _varint(size)
 
 
 def _varint(value: int) -> bytes:

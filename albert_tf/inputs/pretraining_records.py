@@ -12,7 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from albert_tf.errors import InputError
-from albert_tf.inputs.example_messages import decode_example, encode_example, pack_integers
+from albert_tf.inputs.example_messages import (
+    decode_example,
+    encode_example,
+    pack_integers,
+)
 from albert_tf.inputs.manifest import Manifest, read_manifest
 from albert_tf.inputs.record_files import (
     count_examples,
@@ -72,10 +76,8 @@ def to_example(instance: PretrainingInstance, max_seq_length: int, max_predictio
     padding = max_seq_length - len(instance.input_ids)
     unused = max_predictions_per_seq - len(instance.masked_lm_ids)
     if padding < 0 or unused < 0:
-        raise ValueError(
-            f"an instance of {len(instance.input_ids)} tokens and {len(instance.masked_lm_ids)} predictions does "
-            f"not fit max_seq_length={max_seq_length}, max_predictions_per_seq={max_predictions_per_seq}"
-        )
+        sizes = len(instance.input_ids), len(instance.masked_lm_ids)
+        raise ValueError(describe_misfit(*sizes, max_seq_length, max_predictions_per_seq))
     length, predictions = len(instance.input_ids), len(instance.masked_lm_ids)
     pad, pad_predictions = bytes(padding), bytes(unused)
     return encode_example(
@@ -89,6 +91,14 @@ def to_example(instance: PretrainingInstance, max_seq_length: int, max_predictio
             "masked_lm_weights": np.array([1.0] * predictions + [0.0] * unused, np.float32),
             LABEL_ON_DISK: pack_integers([instance.label]),
         }
+    )
+
+
+def describe_misfit(tokens: int, predictions: int, max_seq_length: int, max_predictions_per_seq: int) -> str:
+    """One line about an instance that is too long, or has too many predictions, for its record."""
+    return (
+        f"an instance of {tokens} tokens and {predictions} predictions does not fit "
+        f"max_seq_length={max_seq_length}, max_predictions_per_seq={max_predictions_per_seq}"
     )
 
 

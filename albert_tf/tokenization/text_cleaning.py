@@ -53,7 +53,9 @@ def clean_text(text: str, cleaning: TextCleaning = OFFICIAL_CLEANING) -> str:
         text: any string.
         cleaning: the switches.
     """
-    text = " ".join(text.replace("\0", "").split())
+    if not text.isprintable() or "  " in text:  # NUL and all white space but the space itself are not printable
+        text = " ".join(text.replace("\0", "").split())
+    text = text.strip(" ")
     if cleaning.replace_quotes:
         text = text.replace("``", '"').replace("''", '"')
     if not text.isascii():
@@ -65,6 +67,6 @@ def _normalize(text: str, cleaning: TextCleaning) -> str:
     text = LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, text)
     if not cleaning.keep_accents:
         text = unicodedata.normalize("NFKD", text)
-        if not text.isascii():
-            text = "".join([character for character in text if not unicodedata.combining(character)])
+        for character in filter(unicodedata.combining, set(text)):
+            text = text.replace(character, "")
     return unicodedata.normalize(cleaning.normalization, text)

@@ -12,14 +12,16 @@ import random
 import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.documents import Document, Part
-from data_prep.instances import InstanceSettings, make_instances, tokenize_part
+from data_prep.draws import Draws
+from data_prep.instances import InstanceSettings, draw_instances
 from data_prep.masking import Pieces
 from data_prep.segment_pairs import build_pairs
 from data_prep.statistics import RecordStatistics
+from data_prep.token_store import TokenStore
 
 CHARACTERS = 1_500_000
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'])")
@@ -43,19 +45,18 @@ def documents(shared, tokenizer):
             size += len(paragraph)
             if size > CHARACTERS:
                 break
-    part = Part(0, [Document(source, sentences) for source, sentences in enumerate(chapters) if sentences])
-    return tokenize_part(part, tokenizer.encode_batch, Counter())
+    return TokenStore.from_documents(
+        (source, tokenizer.encode_batch(sentences)) for source, sentences in enumerate(chapters) if sentences
+    )
 
 
 def _make(documents, tokenizer, **changes):
     settings = InstanceSettings(**{"max_seq_length": 128, "dupe_factor": 1, **changes})
     pieces, counts = Pieces.of_tokenizer(tokenizer), Counter()
     statistics = RecordStatistics(pieces.mask_id, pieces.unk_id)
-    made = []
-    for masked in make_instances(documents, settings, pieces, random.Random(1), counts):
-        statistics.add(masked.instance, masked.windows)
-        made.append(masked)
-    return made, statistics, counts
+    batch, windows = draw_instances(documents, settings, pieces, Draws(1), counts)
+    statistics.add_batch(batch, windows)
+    return batch, statistics, counts
 
 
 def _error(share, trials):
@@ -82,8 +83,8 @@ def test_rates_labels_and_replacements(documents, tokenizer):
 def test_windows_are_those_of_a_literal_walk_through_the_rules(documents, tokenizer):
     made, statistics, _ = _make(documents, tokenizer)
     rng, expected = random.Random(2), Counter()
-    for masked in made[:1500]:
-        expected.update(_walk(masked.instance, rng))
+    for number in range(1500):
+        expected.update(_walk(made.instance(number), rng))
     for words in (1, 2, 3):
         share = expected[words] / expected.total()
         ours = statistics.windows[words] / statistics.windows.total()
@@ -121,29 +122,32 @@ def _walk(instance, rng):
             yield n
 
 
-class _ShortTarget(random.Random):
+class _ShortTarget(Draws):
     """Draws that make build_pairs aim at one target: "short" at first, then that target, then as they come."""
 
     def __init__(self, target):
         super().__init__(target)
         self._first = [0.0, (target - 2 + 0.5) / 124]
 
-    def random(self):
-        return self._first.pop(0) if self._first else super().random()
+    def unit(self, count):
+        return np.full(count, self._first.pop(0)) if self._first else super().unit(count)
 
 
 @pytest.mark.parametrize("target", [2, 5, 17, 40, 64, 100, 125])
 def test_lengths_are_those_of_a_literal_walk_through_the_rules(documents, target):
     rules = InstanceSettings(max_seq_length=128).pair_rules
-    for index, document in enumerate(documents):
-        pairs = build_pairs(documents, index, rules, _ShortTarget(target), Counter())
-        ours = [len(pair.first) + len(pair.second) + 3 for pair in pairs]
-        assert ours == [*_walk_lengths(document, target)]
+    pairs = build_pairs(documents, rules, _ShortTarget(target), Counter())
+    ours = ((pairs.ends - pairs.starts).sum(axis=1) + 3).tolist()
+    borders = documents.documents.tolist()
+    assert ours == [
+        length
+        for start, end in itertools.pairwise(borders)
+        for length in _walk_lengths(np.diff(documents.sentences[start : end + 1].astype(int)).tolist(), target)
+    ]
 
 
-def _walk_lengths(document, target):
-    """The lengths of a document's examples, sentence by sentence, by the rules of docs/data.md."""
-    sentences = [end - start for start, end in itertools.pairwise(document.offsets)]
+def _walk_lengths(sentences, target):
+    """The lengths of a document's examples, by the lengths of its sentences and the rules of docs/data.md."""
     chunk = []
     for index, sentence in enumerate(sentences):
         chunk.append(sentence)
@@ -157,7 +161,7 @@ def _walk_lengths(document, target):
 
 def test_only_ends_of_documents_are_short_without_short_targets(documents, tokenizer):
     _, statistics, _ = _make(documents, tokenizer, short_seq_prob=0.0)
-    assert statistics.lengths.total() - statistics.lengths[128] <= len(documents)
+    assert statistics.lengths.total() - statistics.lengths[128] <= documents.num_documents
 
 
 def test_a_long_sequence_with_the_official_budget_is_masked_at_four_percent(documents, tokenizer):

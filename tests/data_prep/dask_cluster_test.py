@@ -1,4 +1,4 @@
-"""Records made by a Dask cluster of two worker processes against those made here."""
+"""Records made by a Dask cluster of three worker processes against those made here."""
 
 import os
 import warnings
@@ -9,7 +9,8 @@ import pytest
 from albert_tf.errors import InputError
 from data_prep import worker_pool
 from data_prep.instances import InstanceSettings
-from data_prep.record_writer import RecordJob, create_records
+from data_prep.record_job import RecordJob
+from data_prep.record_writer import create_records
 
 distributed = pytest.importorskip("distributed")
 
@@ -24,7 +25,7 @@ def scheduler():
     with (
         warnings.catch_warnings(),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
         ) as cluster,
     ):
         warnings.simplefilter("ignore")

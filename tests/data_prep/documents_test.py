@@ -18,7 +18,7 @@ def _read(tmp_path, *texts, **options):
 
 
 def _sentences(parts):
-    return [document.sentences for part in parts for document in part.documents]
+    return [document.texts for part in parts for document in part.documents]
 
 
 def test_blank_lines_end_documents_and_blanks_around_lines_go(tmp_path):
@@ -52,17 +52,17 @@ def test_a_document_larger_than_parts_is_cut_and_its_pieces_share_a_source(tmp_p
     sources = [document.source for part in parts for document in part.documents]
     assert sources == sorted(sources)
     assert len(set(sources)) == 3
-    assert max(sum(len(s) for d in part.documents for s in d.sentences) for part in parts) < 6 * 300
+    assert max(sum(len(s) for d in part.documents for s in d.texts) for part in parts) < 6 * 300
 
 
 def test_only_two_parts_are_in_memory(tmp_path):
     path = tmp_path / "long.txt"
-    path.write_text("\n\n".join(f"a{n}\nb{n}" for n in range(10_000)))
+    path.write_text("\n\n".join(f"a{n}\nb{n}" for n in range(100_000)))
     read = []
     parts = read_parts([str(path)], part_characters=100, report=read.append)
     next(parts)
     next(parts)
-    assert sum(read) <= 16_384
+    assert sum(read) <= 1 << 18 < path.stat().st_size
     assert len([*itertools.islice(parts, 20)]) == 20
 
 

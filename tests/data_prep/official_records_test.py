@@ -5,7 +5,6 @@ masked again many times with reference_quirks; the official masks are then one m
 distribution.
 """
 
-import random
 from collections import Counter
 
 import numpy as np
@@ -14,8 +13,9 @@ import pytest
 from albert_tf.inputs.pretraining_records import from_example
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from data_prep.draws import Draws
 from data_prep.masking import Masker, MaskingRules, Pieces
-from data_prep.segment_pairs import SegmentPair
+from data_prep.segment_pairs import SegmentPairs
 from data_prep.statistics import RecordStatistics
 
 DRAWS = 12
@@ -33,12 +33,19 @@ def official(request, shared):
     return [from_example(message) for _, message in read_records(path)]
 
 
-def _text(instance) -> SegmentPair:
+def _text(instance) -> tuple[list, list, int]:
     ids = [*instance.input_ids]
     for position, original in zip(instance.masked_lm_positions, instance.masked_lm_ids):
         ids[position] = original
     separator = instance.segment_ids.index(1) - 1
-    return SegmentPair(ids[1:separator], ids[separator + 1 : -1], instance.label)
+    return ids[1:separator], ids[separator + 1 : -1], instance.label
+
+
+def _mask_again(official, pieces, seed, times=DRAWS) -> list:
+    """Our masks on their texts, `times` of each, one after the other."""
+    ids, pairs = SegmentPairs.from_lists([_text(theirs) for theirs in official for _ in range(times)])
+    batch, _ = Masker(RULES, pieces).mask(ids, pairs, Draws(seed))
+    return [batch.instance(number) for number in range(len(batch))]
 
 
 def _statistics(pieces, instances) -> RecordStatistics:
@@ -49,21 +56,18 @@ def _statistics(pieces, instances) -> RecordStatistics:
 
 
 def test_boundaries_segments_and_budgets_are_the_same(official, pieces):
-    masker, rng = Masker(RULES, pieces), random.Random(0)
     unfilled = 0
-    for theirs in official:
-        ours = masker.mask(_text(theirs), rng).instance
+    for theirs, ours in zip(official, _mask_again(official, pieces, seed=0, times=1)):
         assert ours.token_boundary == theirs.token_boundary
         assert ours.segment_ids == theirs.segment_ids
-        budget = RULES.budget(len(theirs.input_ids))
+        budget = RULES.budgets(np.array([len(theirs.input_ids)]))
         assert len(theirs.masked_lm_ids) <= budget
         unfilled += len(theirs.masked_lm_ids) < budget
     assert unfilled <= 0.01 * len(official)
 
 
 def test_masks_are_distributed_alike(official, pieces):
-    masker, rng = Masker(RULES, pieces), random.Random(1)
-    ours = _statistics(pieces, (masker.mask(_text(theirs), rng).instance for theirs in official for _ in range(DRAWS)))
+    ours = _statistics(pieces, _mask_again(official, pieces, seed=1))
     theirs = _statistics(pieces, official)
     # Runs of masked words: each share within four standard errors of its two samples.
     for words in (1, 2, 3, 4):
@@ -77,13 +81,10 @@ def test_masks_are_distributed_alike(official, pieces):
 
 
 def test_masks_lie_as_evenly_over_the_example(official, pieces):
-    masker, rng = Masker(RULES, pieces), random.Random(2)
     tenths = Counter(), Counter()
-    for theirs in official:
-        drawn = [masker.mask(_text(theirs), rng).instance for _ in range(DRAWS)]
-        for counts, instances in zip(tenths, (drawn, [theirs])):
-            for instance in instances:
-                counts.update(10 * p // len(instance.input_ids) for p in instance.masked_lm_positions)
+    for counts, instances in zip(tenths, (_mask_again(official, pieces, seed=2), official)):
+        for instance in instances:
+            counts.update(10 * p // len(instance.input_ids) for p in instance.masked_lm_positions)
     shares = [np.array([counts[tenth] for tenth in range(10)]) / counts.total() for counts in tenths]
     # Masked pieces come in clumps of about 1.6, so a share varies a little more than a binomial one.
     error = (0.1 * 0.9 * 1.6 * (1 + 1 / DRAWS) / tenths[1].total()) ** 0.5

@@ -1,5 +1,8 @@
 """Records as a person reads them: one line worked out by hand, official records, damage, another vocabulary."""
 
+import json
+import re
+
 import pytest
 
 from albert_tf.errors import InputError
@@ -7,8 +10,10 @@ from albert_tf.inputs.pretraining_records import PretrainingInstance, to_example
 from albert_tf.inputs.record_files import frame
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.instances import InstanceSettings
-from data_prep.record_report import describe_record, report
-from data_prep.record_writer import RecordJob, create_records
+from data_prep.record_job import RecordJob
+from data_prep.record_plot import draw
+from data_prep.record_report import describe_record, inspect
+from data_prep.record_writer import create_records
 from data_prep.statistics import RecordStatistics
 
 
@@ -55,7 +60,7 @@ def test_the_whole_set_is_counted(small_corpus, small_vocabulary, tmp_path):
     settings = InstanceSettings(max_seq_length=32, dupe_factor=1)
     manifest = create_records(RecordJob(small_corpus, str(tmp_path / "r@2"), small_vocabulary, settings, num_workers=1))
     paths = [str(tmp_path / file["name"]) for file in manifest.files]
-    text = report(paths, AlbertTokenizer(small_vocabulary), num_examples=3)
+    text = inspect(paths, AlbertTokenizer(small_vocabulary), num_examples=3).text
     assert text.count("label ") == 4
     assert f"{paths[0]}: offset 0" in text
     assert f" {manifest.num_examples}\n" in text
@@ -66,7 +71,7 @@ def test_the_whole_set_is_counted(small_corpus, small_vocabulary, tmp_path):
 def test_official_records_are_shown(shared, length):
     reference = shared / "reference"
     tokenizer = AlbertTokenizer(str(reference / "official_records.spm.model"))
-    text = report([str(reference / f"official_records_s{length}.tfrecord")], tokenizer, num_examples=2)
+    text = inspect([str(reference / f"official_records_s{length}.tfrecord")], tokenizer, num_examples=2).text
     assert f"max_seq_length {length}, max_predictions_per_seq 20" in text
     assert "[MASK:" in text
 
@@ -77,7 +82,7 @@ def test_damage_is_told_with_file_and_offset(small_vocabulary, tmp_path):
     path = tmp_path / "records"
     path.write_bytes(record)
     with pytest.raises(InputError, match=rf"{path}: offset {len(record) // 2}: a record is corrupt"):
-        report([str(path)], AlbertTokenizer(small_vocabulary), 1)
+        inspect([str(path)], AlbertTokenizer(small_vocabulary), 1)
 
 
 def test_another_vocabulary_is_refused(small_corpus, small_vocabulary, shared, tmp_path):
@@ -86,11 +91,42 @@ def test_another_vocabulary_is_refused(small_corpus, small_vocabulary, shared, t
     )
     other = AlbertTokenizer(str(shared / "reference" / "official_records.spm.model"))
     with pytest.raises(InputError, match=r"made with another vocabulary \(small\.model"):
-        report([str(tmp_path / "r")], other, 1)
+        inspect([str(tmp_path / "r")], other, 1)
 
 
 def test_ids_beyond_the_vocabulary_are_refused(small_vocabulary, tmp_path):
     path = tmp_path / "records"
     path.write_bytes(frame(to_example(PretrainingInstance([2, 900, 3], [0] * 3, [1] * 3, [], [], 0), 8, 2)))
     with pytest.raises(InputError, match="offset 0: the record holds the id 900"):
-        report([str(path)], AlbertTokenizer(small_vocabulary), 1)
+        inspect([str(path)], AlbertTokenizer(small_vocabulary), 1)
+
+
+def test_colours_tell_masked_left_alone_and_replaced_and_take_nothing_away():
+    painted = describe_record(INSTANCE, _Vocabulary(), "sop", color=True)
+    for code, text in (("33", "[MASK:house]"), ("32", "[tree:tree]"), ("31", "[.:s]"), ("2", "[SEP]")):
+        assert f"\x1b[{code}m{text}\x1b[0m" in painted
+    assert re.sub("\x1b\\[[0-9]*m", "", painted) == describe_record(INSTANCE, _Vocabulary(), "sop")
+
+
+def test_repeats_and_pieces_never_seen_are_counted(small_vocabulary, tmp_path):
+    def instance(shown):
+        return PretrainingInstance([2, 9, shown, 3], [0] * 4, [1] * 4, [2], [8], 0)
+
+    path = tmp_path / "records"
+    path.write_bytes(b"".join(frame(to_example(instance(shown), 8, 2)) for shown in (4, 4, 7, 4)))
+    figures = inspect([str(path)], AlbertTokenizer(small_vocabulary), 0).figures
+    assert (figures["repeated_records"], figures["repeated_texts"]) == (2, 3)
+    assert figures["pieces_never_seen"] == 150 - 4
+    assert figures["predictions_at"] == [0, 0, 4, 0, 0, 0, 0, 0]
+    assert figures["lengths"] == [[4, 4]]
+    assert figures["labels"] == [4]
+
+
+def test_figures_are_json_and_a_page(small_corpus, small_vocabulary, tmp_path):
+    pytest.importorskip("matplotlib")
+    settings = InstanceSettings(max_seq_length=32, dupe_factor=1)
+    create_records(RecordJob(small_corpus, str(tmp_path / "r"), small_vocabulary, settings, num_workers=1))
+    figures = inspect([str(tmp_path / "r")], AlbertTokenizer(small_vocabulary), 0).figures
+    assert json.loads(json.dumps(figures)) == figures
+    draw(figures, str(tmp_path / "page.png"))
+    assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")

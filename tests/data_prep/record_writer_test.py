@@ -1,8 +1,14 @@
 """The whole of data creation on a small corpus: the same bytes, the manifest, the figures, every bad input."""
 
+import dataclasses
 import hashlib
+import itertools
 import json
 import os
+import re
+import signal
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,9 +19,11 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.instances import InstanceSettings, derive_seed
-from data_prep.record_writer import RecordJob, create_records
-from data_prep.segment_pairs import TokenizedDocument
+from data_prep.documents import PART_CHARACTERS
+from data_prep.draws import derive_seed
+from data_prep.instances import InstanceSettings
+from data_prep.record_job import RecordJob
+from data_prep.record_writer import create_records
 from data_prep.worker_pool import WorkerPool
 
 SETTINGS = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2}
@@ -43,6 +51,56 @@ def test_any_number_of_workers_writes_the_same_bytes(small_corpus, small_vocabul
         written.append(_checksums(folder))
     assert len(written[0]) == 5
     assert written[0] == written[1] == written[2]
+
+
+def test_array_tasks_share_the_work_and_write_the_same_bytes(small_corpus, small_vocabulary, tmp_path):
+    expected = tmp_path / "one" / "train@3"
+    create_records(_job(small_corpus, small_vocabulary, expected))
+    for order in ((0, 1), (1, 0), (2, 1, 0)):
+        # A task that comes late finds its share done: the others do not wait for it.
+        output = tmp_path / "".join(map(str, order)) / "train@3"
+        tasks = {"num_tasks": len(order)}
+        made = [create_records(_job(small_corpus, small_vocabulary, output, task_index=i, **tasks)) for i in order]
+        assert _checksums(output.parent) == _checksums(expected.parent)
+        assert (made[0] is None) == (order[0] != 0)
+    output = tmp_path / "together" / "train@3"
+    command = [
+        *(sys.executable, "-m", "data_prep.create_pretraining_data", f"--input_file={small_corpus}"),
+        *(f"--output_file={output}", f"--spm_model_file={small_vocabulary}", "--num_tasks=2", "--num_workers=1"),
+        *("--max_seq_length=32", "--max_predictions_per_seq=5", "--dupe_factor=2"),
+    ]
+    runs = [
+        subprocess.Popen([*command, f"--task_index={index}"], stderr=subprocess.PIPE, text=True) for index in (0, 1)
+    ]
+    for run in runs:
+        errors = run.communicate()[1]
+        assert run.returncode == 0, errors
+    alone = tmp_path / "alone" / "train@3"
+    create_records(_job(small_corpus, small_vocabulary, alone, part_characters=PART_CHARACTERS))
+    assert _checksums(output.parent) == _checksums(alone.parent)
+
+
+def test_a_dry_run_writes_nothing_and_comes_near(small_corpus, small_vocabulary, tmp_path, caplog):
+    caplog.set_level("INFO", logger="absl")
+    job = _job(small_corpus, small_vocabulary, tmp_path / "out" / "train@2")
+    assert create_records(dataclasses.replace(job, dry_run=True)) is None
+    assert not (tmp_path / "out").exists()
+    (estimated,) = (message for message in caplog.messages if "examples" in message)
+    examples = int(re.search(r"about ([\d,]+) examples", estimated)[1].replace(",", ""))
+    manifest = create_records(job)
+    assert examples == pytest.approx(manifest.num_examples, rel=0.1)
+    megabytes = float(re.search(r"([\d.]+) MB before", estimated)[1])
+    assert megabytes == pytest.approx(sum(file["bytes"] for file in manifest.files) / 1e6, abs=0.06)
+
+
+def test_memory_for_shuffling_is_bounded_and_loses_nothing(small_corpus, small_vocabulary, tmp_path, monkeypatch):
+    whole = create_records(_job(small_corpus, small_vocabulary, tmp_path / "one" / "r@2"))
+    monkeypatch.setattr(RecordJob, "buckets_of_a_file", lambda *_: 7)
+    cut = create_records(_job(small_corpus, small_vocabulary, tmp_path / "seven" / "r@2"))
+    assert cut.statistics == whole.statistics
+    paths = [[tmp_path / folder / file["name"] for file in whole.files] for folder in ("one", "seven")]
+    found = [Counter(record for path in group for _, record in read_records(str(path))) for group in paths]
+    assert found[0] == found[1]
 
 
 def test_seed_and_quirks_change_the_bytes_and_the_place_does_not(small_corpus, small_vocabulary, tmp_path):
@@ -87,9 +145,9 @@ def test_every_sentence_is_in_every_pass(small_corpus, small_vocabulary, tmp_pat
     tokenizer = AlbertTokenizer(small_vocabulary)
     expected = Counter()
     for text in Path(small_corpus).read_text().split("\n\n"):
-        document = TokenizedDocument.from_sentences(tokenizer.encode_batch(text.split("\n")), 0)
-        if document.num_sentences > 1:
-            expected[tuple(sorted(document.ids))] += 3
+        sentences = [ids for ids in tokenizer.encode_batch(text.split("\n")) if ids]
+        if len(sentences) > 1:
+            expected[tuple(sorted(itertools.chain.from_iterable(sentences)))] += 3
     found = Counter()
     for instance in _instances([tmp_path / "r"]):
         ids = np.array(instance.input_ids)
@@ -205,8 +263,36 @@ def test_another_set_of_the_same_name_is_not_mixed_with(small_corpus, small_voca
     with pytest.raises(InputError, match=r"belongs to other files \(train-00000-of-00002, 2 in all\)"):
         create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@3"))
     assert _checksums(tmp_path) == before
-    create_records(_job(small_corpus, small_vocabulary, tmp_path / "train@2"))
-    assert _checksums(tmp_path) == before
+
+
+def test_what_is_finished_is_not_made_again(small_corpus, small_vocabulary, tmp_path, monkeypatch):
+    job = _job(small_corpus, small_vocabulary, tmp_path / "out" / "train@2")
+    manifest = create_records(job)
+    before = _checksums(tmp_path / "out")
+    with monkeypatch.context() as patched:
+        patched.setattr("data_prep.work_units.UnitMaker.tokenize", None)
+        assert create_records(job) == manifest
+    (tmp_path / "out" / "train-00001-of-00002").write_bytes(b"cut short")
+    create_records(job)
+    assert _checksums(tmp_path / "out") == before
+
+
+def test_a_changed_flag_or_text_is_refused_unless_overwriting_is_asked_for(small_corpus, small_vocabulary, tmp_path):
+    output = tmp_path / "out" / "train@2"
+    create_records(_job(small_corpus, small_vocabulary, output))
+    before = _checksums(tmp_path / "out")
+    other = {"settings": {"dupe_factor": 1}}
+    with pytest.raises(InputError, match=r"made with other flags \(dupe_factor 2, now 1\); give --overwrite"):
+        create_records(_job(small_corpus, small_vocabulary, output, **other))
+    text = Path(small_corpus).read_text()
+    Path(small_corpus).write_text(text + "\n\nbada.\nfalo.\n")
+    with pytest.raises(InputError, match=r"made with other input \(corpus\.txt\); give --overwrite"):
+        create_records(_job(small_corpus, small_vocabulary, output))
+    assert _checksums(tmp_path / "out") == before
+    Path(small_corpus).write_text(text)
+    create_records(_job(small_corpus, small_vocabulary, output, overwrite=True, **other))
+    create_records(_job(small_corpus, small_vocabulary, tmp_path / "fresh" / "train@2", **other))
+    assert _checksums(tmp_path / "out") == _checksums(tmp_path / "fresh") != before
 
 
 def test_a_failed_run_leaves_the_older_set_whole(small_corpus, small_vocabulary, tmp_path):
@@ -234,9 +320,29 @@ def test_settings_out_of_range_are_refused(settings, message):
         InstanceSettings(**settings)
 
 
-def test_a_worker_that_dies_is_one_line():
-    with pytest.raises(InputError, match="a worker process was killed"), WorkerPool(2, shared=9) as pool:
-        list(pool.map(os._exit, [()] * 3))
+def test_a_worker_that_dies_over_a_task_again_and_again_is_named():
+    with (
+        pytest.raises(InputError, match=r"were killed again and again over \(7,\)"),
+        WorkerPool(2, shared=9) as pool,
+    ):
+        list(pool.map(_die_at_7, [(number,) for number in range(10)]))
+
+
+def test_what_a_worker_was_doing_when_it_was_killed_is_done_again(tmp_path):
+    with WorkerPool(2, shared=str(tmp_path / "killed")) as pool:
+        assert list(pool.map(_die_once_at_3, [(number,) for number in range(8)])) == [*range(8)]
+    assert (tmp_path / "killed").exists()
+
+
+def _die_at_7(_, number):
+    return os._exit(1) if number == 7 else number
+
+
+def _die_once_at_3(mark, number):
+    if number == 3 and not os.path.exists(mark):
+        Path(mark).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
 
 
 def test_json_of_the_manifest_is_for_people(small_corpus, small_vocabulary, tmp_path):

@@ -1,12 +1,16 @@
 """Vocabulary training: official pieces and ids, the same bytes each time, the text form, and bad input."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 
 from albert_tf.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model
+from data_prep.documents import TextReading
+from data_prep.sentences import SentenceSplitting, split_files
 from data_prep.vocabulary import (
     FIRST_PIECES,
     VocabularyTraining,
@@ -107,7 +111,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(corpus, tmp_path):
     prefix = str(tmp_path / "out" / "v")
     assert "there is no text" in error_of(input_file=str(tmp_path / "empty.txt"), model_prefix=prefix)
     assert "line 2 is not UTF-8 at byte 8" in error_of(input_file=str(tmp_path / "latin.txt"), model_prefix=prefix)
-    assert "run split_sentences" in error_of(input_file=str(tmp_path / "a.jsonl"), model_prefix=prefix)
+    assert "add --split_sentences" in error_of(input_file=str(tmp_path / "a.jsonl"), model_prefix=prefix)
     assert "no file matches" in error_of(input_file=str(tmp_path / "none*"), model_prefix=prefix)
     assert "too small" in error_of(input_file=corpus, model_prefix=prefix, vocab_size=15)
     assert list((tmp_path / "out").iterdir()) == []
@@ -128,3 +132,15 @@ def test_an_output_that_cannot_be_written_is_found_before_training(corpus, tmp_p
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         train(VocabularyTraining(corpus, str(tmp_path / "file" / "v"), vocab_size=150))
+
+
+def test_raw_text_gives_the_vocabulary_of_its_sentences(corpus, tmp_path):
+    lines = [line for line in Path(corpus).read_text(encoding="utf-8").split("\n") if line]
+    with (tmp_path / "raw.jsonl").open("w", encoding="utf-8") as raw:
+        for start in range(0, len(lines), 10):
+            raw.write(json.dumps({"paragraphs": ["# heading", *lines[start : start + 10]]}) + "\n")
+    split_files(SentenceSplitting(str(tmp_path / "raw.jsonl"), str(tmp_path / "split.txt")))
+    train(VocabularyTraining(str(tmp_path / "split.txt"), str(tmp_path / "a"), vocab_size=150))
+    reading = TextReading(split_sentences=True)
+    train(VocabularyTraining(str(tmp_path / "raw.jsonl"), str(tmp_path / "b"), vocab_size=150, reading=reading))
+    assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()

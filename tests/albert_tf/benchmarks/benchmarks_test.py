@@ -35,6 +35,12 @@ def test_input_pipeline_prints_one_json_line():
 
 
 @pytest.mark.slow
+def test_data_creation_prints_one_json_line():
+    result = _run("data_creation", "--max_seq_length=64", "--dupe_factor=2", "--repeats=1")
+    assert result["examples_per_second"] > 0
+
+
+@pytest.mark.slow
 def test_train_step_prints_one_json_line(config_file):
     arguments = ["--max_seq_length=16", "--train_batch_size=2", "--max_predictions_per_seq=4", "--steps=1"]
     _assert_positive(_run("train_step", config_file, *arguments, "--repeats=2", "--precision=bfloat16", "--remat"))

@@ -1,0 +1,91 @@
+"""What came of a job: whether it is enough, its manifest, and a few lines about it."""
+
+from collections import Counter
+
+from absl import logging
+
+from albert_tf.errors import InputError
+from albert_tf.inputs.manifest import Manifest
+from data_prep.instances import explain_no_examples
+from data_prep.record_job import RecordJob
+from data_prep.shards import OutputFiles
+from data_prep.statistics import RecordStatistics
+
+# Above this share of the text cut off, the sentences are probably paragraphs.
+_MUCH_TEXT_CUT_OFF = 0.25
+
+
+def check_enough(examples: int, counts: Counter, job: RecordJob, num_shards: int) -> None:
+    """Raises InputError if there are too few examples, or documents, for what was asked for."""
+    if examples == 0:
+        raise InputError(f"--input_file={job.input_file}: {explain_no_examples(job.settings, counts)}")
+    if job.settings.sentence_task == "nsp" and counts["documents"] == 1:
+        raise InputError(
+            f"--input_file={job.input_file} holds one document; --sentence_task=nsp takes segments of other documents, "
+            "so give at least two, with a blank line between"
+        )
+    if examples < num_shards:
+        raise InputError(f"{examples} examples cannot fill {num_shards} files; give a smaller --output_file=path@N")
+
+
+def check_no_empty(described: list[dict], output: OutputFiles) -> None:
+    """Raises InputError if a file holds no example."""
+    empty = sum(not shard["examples"] for shard in described)
+    if empty:
+        raise InputError(
+            f"{empty} of {len(output.paths)} files would hold no example; give a smaller --output_file=path@N"
+        )
+
+
+def describe(
+    job: RecordJob, identity: dict, described: list[dict], counts: Counter, statistics: RecordStatistics
+) -> Manifest:
+    """The manifest of a finished job.
+
+    Args:
+        job: what was done.
+        identity: flags, vocabulary, input and version.
+        described: the entries of the files.
+        counts: documents, sentences, pieces of the text, and what happened out of the ordinary.
+        statistics: of the examples.
+    """
+    settings = job.settings
+    corpus = {name: counts[name] for name in ("documents", "sentences", "pieces")}
+    events = {name: count for name, count in sorted(counts.items()) if name not in corpus and count}
+    return Manifest(
+        files=described,
+        num_examples=statistics.counts["examples"],
+        max_seq_length=settings.max_seq_length,
+        max_predictions_per_seq=settings.max_predictions_per_seq,
+        sentence_task=settings.sentence_task,
+        compression=job.compression,
+        vocabulary=identity["vocabulary"],
+        flags=identity["flags"],
+        input=identity["input"],
+        statistics={**corpus, **statistics.summary(settings.max_seq_length), "events": events},
+        written_by=identity["written_by"],
+    )
+
+
+def log_summary(manifest: Manifest, output: OutputFiles, seconds: float) -> None:
+    """Logs how much was made, how fast, and what is worth knowing of it."""
+    figures = manifest.statistics
+    logging.info(
+        "%s: %d examples in %d files, %.1f s, %.0f examples/s",
+        *(output.manifest, manifest.num_examples, len(manifest.files), seconds, manifest.num_examples / seconds),
+    )
+    logging.info(
+        "mean length %.1f, mask rate %.1f %%, %.1f predictions an example, label 1 %.1f %%, unknown pieces %.2f %%",
+        *(figures["mean_length"], 100 * figures["mask_rate"], figures["predictions_per_example"]),
+        *(100 * figures["label_1_share"], 100 * figures["unknown_share"]),
+    )
+    for name, count in figures["events"].items():
+        logging.info("%s: %d", name.replace("_", " "), count)
+    drawn = figures["pieces"] * manifest.flags["dupe_factor"]
+    cut_off = figures["events"].get("pieces_cut_off", 0) / drawn
+    if cut_off > _MUCH_TEXT_CUT_OFF:
+        logging.warning(
+            "%.0f %% of the text was cut off because sentences are long for --max_seq_length=%d; is there one "
+            "sentence a line?",
+            *(100 * cut_off, manifest.max_seq_length),
+        )
