@@ -10,14 +10,15 @@ import itertools
 
 import numpy as np
 
-from albert_tf.inputs.example_messages import example_head, feature_head, pack_spans
-from albert_tf.inputs.pretraining_records import (
+from albert_tf.inputs.example_messages import BYTES_LIST, FLOAT_LIST, example_head, feature_head, pack_spans
+from albert_tf.inputs.feature_names import (
+    BOUNDARY_BITS_FEATURE,
     BOUNDARY_FEATURE,
+    FIRST_LENGTH_FEATURE,
     LABEL_ON_DISK,
     WEIGHTS_FEATURE,
-    PretrainingInstance,
-    describe_misfit,
 )
+from albert_tf.inputs.pretraining_records import PretrainingInstance, describe_misfit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +84,39 @@ def to_examples(batch: InstanceBatch, max_seq_length: int, max_predictions_per_s
     return [*map(join, *columns)]
 
 
+def to_unmasked_examples(batch: InstanceBatch, max_seq_length: int) -> list[bytes]:
+    """Each example of a batch as a record without masks (unmasked_records.py); its predictions are left out.
+
+    Raises:
+        ValueError: an example is longer than S.
+    """
+    lengths = np.diff(batch.offsets)
+    if lengths.max(initial=0) > max_seq_length:
+        raise ValueError(describe_misfit(lengths.max(), 0, max_seq_length, 0))
+    # Each example's bits start a byte of their own.
+    ends = np.cumsum((lengths + 7) // 8)
+    bits = np.zeros(8 * ends[-1] if len(ends) else 0, np.uint8)
+    bits[np.arange(batch.offsets[-1]) + np.repeat(8 * (ends - (lengths + 7) // 8) - batch.offsets[:-1], lengths)] = (
+        batch.token_boundary
+    )
+    packed, bounds = np.packbits(bits, bitorder="little").tobytes(), [0, *ends.tolist()]
+    head = functools.cache(feature_head)
+    bits_head = functools.cache(functools.partial(feature_head, kind=BYTES_LIST))
+    label_head = feature_head(LABEL_ON_DISK, 1)
+    firsts = pack_spans(batch.first_lengths, np.arange(len(batch) + 1))
+    columns = (firsts, pack_spans(batch.input_ids, batch.offsets), batch.labels.tolist(), itertools.pairwise(bounds))
+    examples = []
+    for first, ids, label, (start, end) in zip(*columns):
+        body = b"".join(
+            (
+                *(head(FIRST_LENGTH_FEATURE, len(first)), first, head("input_ids", len(ids)), ids),
+                *(label_head, bytes((label,)), bits_head(BOUNDARY_BITS_FEATURE, end - start), packed[start:end]),
+            )
+        )
+        examples.append(example_head(len(body)) + body)
+    return examples
+
+
 class _ExampleLayout:
     """The bytes of an example that depend on sizes alone, made once for each size."""
 
@@ -117,5 +151,5 @@ class _ExampleLayout:
 
     def _make_weights(self, predictions: int, label: int) -> bytes:
         weights = (np.arange(self._predictions) < predictions).astype("<f4").tobytes()
-        heads = feature_head(WEIGHTS_FEATURE, len(weights), floats=True), feature_head(LABEL_ON_DISK, 1)
+        heads = feature_head(WEIGHTS_FEATURE, len(weights), FLOAT_LIST), feature_head(LABEL_ON_DISK, 1)
         return b"".join((heads[0], weights, heads[1], bytes((label,))))

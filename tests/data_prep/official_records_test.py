@@ -49,7 +49,7 @@ def _mask_again(official, pieces, seed, times=DRAWS) -> list:
 
 
 def _statistics(pieces, instances) -> RecordStatistics:
-    statistics = RecordStatistics(pieces.mask_id, pieces.unk_id)
+    statistics = RecordStatistics(pieces.ids.mask_id, pieces.ids.unk_id)
     for instance in instances:
         statistics.add(instance)
     return statistics
