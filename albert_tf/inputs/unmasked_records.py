@@ -88,6 +88,7 @@ def parse_unmasked_batch(serialized, max_seq_length: int) -> UnmaskedBatch:
     """
     import tensorflow as tf
 
+    serialized = tf.convert_to_tensor(serialized)
     single = tf.io.FixedLenFeature([1], tf.int64)
     wanted = {
         "input_ids": tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int32),
@@ -97,10 +98,11 @@ def parse_unmasked_batch(serialized, max_seq_length: int) -> UnmaskedBatch:
     }
     parsed = tf.io.parse_example(serialized, wanted)
     rows = serialized.shape[0]
-    lengths = parsed["input_ids"].row_lengths()
+    ids, lengths = parsed["input_ids"], parsed["input_ids"].row_lengths()
     problem = f"Could not parse example: it has more than the {max_seq_length} tokens that its manifest tells."
     with tf.control_dependencies([tf.debugging.assert_less_equal(lengths, max_seq_length, problem)]):
-        ids = parsed["input_ids"].to_tensor(shape=[rows, max_seq_length])
+        lengths = tf.identity(lengths)
+    ids = ids.to_tensor(shape=[rows, max_seq_length])
     packed = tf.io.decode_raw(parsed[BOUNDARY_BITS_FEATURE], tf.uint8, fixed_length=-(-max_seq_length // 8))
     bits = tf.bitwise.bitwise_and(packed[:, :, None], tf.constant([1 << bit for bit in range(8)], tf.uint8))
     boundary = tf.reshape(bits > 0, [-1, 8 * packed.shape[1]])[:, :max_seq_length]
