@@ -42,25 +42,37 @@ class Sample:
 
     def __init__(self, whole_words: bool):
         self.whole_words = whole_words
-        self.tables = {name: Counter() for name in ("predictions", "words", "pieces", "places", "shown", "randoms", "specials")}
+        self.tables = {
+            name: Counter() for name in ("predictions", "words", "pieces", "places", "shown", "randoms", "specials")
+        }
 
-    def add(self, boundary, ids, positions, originals, count) -> None:
-        """Adds one example: its token boundaries, what is shown, and its predictions."""
-        tables, positions, originals = self.tables, positions[:count], originals[:count]
-        shown = ids[positions]
-        tables["predictions"][count] += 1
-        tables["places"].update(positions.tolist())
+    def add(self, examples: int, rows, positions, shown, originals, boundary, following) -> None:
+        """Adds the predictions of some examples, one after the other.
+
+        Args:
+            examples: how many there are.
+            rows: the example of each prediction.
+            positions, shown, originals: where it lies, what stands there, what stood there.
+            boundary, following: token_boundary there and at the next token.
+        """
         random = (shown != MASK) & (shown != originals)
-        kinds = np.where(shown == MASK, "mask", np.where(random, "random", "kept"))
-        tables["shown"].update(kinds.tolist())
-        tables["randoms"].update((shown[random] // 8).tolist())
-        tables["specials"].update((shown[random] <= MASK).tolist())
-        runs = np.split(positions, np.flatnonzero(np.diff(positions) != 1) + 1) if count else []
-        tables["pieces"].update(map(len, runs))
-        tables["words"].update(int(boundary[run].sum()) for run in runs)
+        opens = np.append(True, (np.diff(positions) != 1) | (np.diff(rows) != 0))
+        run = np.cumsum(opens) - 1
         # Words are hidden whole: a run starts where a word starts, and behind it another one does.
         if self.whole_words:
-            assert all(boundary[run[0]] and boundary[run[-1] + 1] for run in runs)
+            assert boundary[opens].all()
+            assert following[np.append(opens[1:], True)].all()
+        for name, values in {
+            "predictions": np.bincount(rows, minlength=examples),
+            "places": positions,
+            "pieces": np.bincount(run),
+            "words": np.bincount(run, weights=boundary).astype(int),
+            "shown": np.where(shown == MASK, 0, np.where(random, 1, 2)),
+            "randoms": shown[random] // 8,
+            "specials": shown[random] <= MASK,
+        }.items():
+            outcomes, counts = np.unique(values, return_counts=True)
+            self.tables[name].update(dict(zip(outcomes.tolist(), counts.tolist())))
 
 
 def distance(first: Counter, second: Counter) -> float:
@@ -109,12 +121,10 @@ class Documents:
         masker = Masker(self.settings.masking_rules, self.pieces)
         for turn in range(times):
             batch, _ = masker.mask(self.store.ids, self.pairs, Draws(1000 * seed + turn))
-            bounds, ends = batch.offsets, batch.prediction_offsets
-            for number in range(len(batch)):
-                tokens, drawn = (slice(*edges[number : number + 2]) for edges in (bounds, ends))
-                example = batch.token_boundary[tokens], batch.input_ids[tokens].astype(np.int64)
-                predicted = batch.masked_lm_positions[drawn], batch.masked_lm_ids[drawn].astype(np.int64)
-                sample.add(*example, *predicted, drawn.stop - drawn.start)
+            rows = np.repeat(np.arange(len(batch)), np.diff(batch.prediction_offsets))
+            places = batch.offsets[rows] + batch.masked_lm_positions
+            columns = batch.masked_lm_positions, batch.input_ids[places], batch.masked_lm_ids
+            sample.add(len(batch), rows, *columns, batch.token_boundary[places], batch.token_boundary[places + 1])
         return sample
 
     def dynamic(self, times: int, seed: int = 0, rules: MaskingRules | None = None) -> Sample:
@@ -126,10 +136,11 @@ class Documents:
         boundary = parsed.boundary.numpy()
         for turn in range(times):
             batch = masker.mask(parsed, tf.constant(turn * count, tf.int64))
-            columns = (batch[name].numpy() for name in ("input_ids", "masked_lm_positions", "masked_lm_ids"))
-            counts = batch["masked_lm_weights"].numpy().sum(axis=1).astype(int)
-            for example in zip(boundary, *columns, counts.tolist()):
-                sample.add(*example)
+            batch = {name: value.numpy() for name, value in batch.items()}
+            real = batch["masked_lm_weights"] > 0
+            rows, positions = np.nonzero(real)[0], batch["masked_lm_positions"][real]
+            columns = positions, batch["input_ids"][rows, positions], batch["masked_lm_ids"][real]
+            sample.add(count, rows, *columns, boundary[rows, positions], boundary[rows, positions + 1])
         return sample
 
 
