@@ -161,6 +161,8 @@ def gather(path: str, spills: Sequence[str], buckets: range, seed: int, compress
                     last = first + 1024
                     target.write(b"".join([records[a:b] for a, b in zip(starts[first:last], ends[first:last])]))
                 examples += len(order)
+                # Not held while the next bucket is read.
+                del records
         file.flush()
         os.fsync(file.fileno())
     return {"examples": examples, "bytes": hashing.count, "sha256": hashing.digest.hexdigest()}

@@ -4,11 +4,13 @@ Each unit of work is a pure function of the job and of its own number, and leave
 and sound is not done again.
 """
 
+import contextlib
 import dataclasses
+import gc
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -91,10 +93,11 @@ class UnitMaker:
 
     def encode(self, part: Part) -> tuple[TokenStore, np.ndarray]:
         """The ids of a part, and a digest of each document: uint64, two for each."""
-        texts = [sentences_of(document, self.reading) for document in part.documents]
-        encoded = iter(self.tokenizer.encode_batch([sentence for sentences in texts for sentence in sentences]))
-        found = [(document.source, [next(encoded) for _ in text]) for document, text in zip(part.documents, texts)]
-        store = TokenStore.from_documents(found, self.tokenizer.vocab_size)
+        with _without_collector():
+            texts = [sentences_of(document, self.reading) for document in part.documents]
+            encoded = iter(self.tokenizer.encode_batch([sentence for sentences in texts for sentence in sentences]))
+            found = [(document.source, [next(encoded) for _ in text]) for document, text in zip(part.documents, texts)]
+            store = TokenStore.from_documents(found, self.tokenizer.vocab_size)
         digests = b""
         if self.drop_duplicates:
             kept = [text for text, (_, sentences) in zip(texts, found) if any(sentences)]
@@ -158,6 +161,18 @@ class UnitMaker:
                 os.unlink(temporary)
             raise
         return described
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keeps Python from searching for unused cycles: a list for each sentence holds none, but starts many searches."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _digest(sentences: Sequence[str]) -> bytes:

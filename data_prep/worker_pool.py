@@ -2,30 +2,18 @@
 
 import collections
 import contextlib
-import multiprocessing
 import os
-import pickle
 import signal
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent import futures
-from pathlib import Path
 from typing import Any
 
-from absl import logging
-
 from albert_tf.errors import InputError
+from data_prep.process_executor import ProcessExecutor, WorkerKilled
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
 _TASKS_AHEAD = 2
 _SECONDS_TO_CONNECT = 10
-# How often a task is tried, alone, after a worker died while it was under way.
-_ATTEMPTS = 2
-
-_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-_shared: Any = None
 
 
 def count_cores() -> int:
@@ -45,60 +33,31 @@ class WorkerPool:
             dask_scheduler: address of a Dask scheduler, as in "tcp://host:8786"; its workers work instead.
         """
         self._count, self._shared, self._dask_scheduler = count, shared, dask_scheduler
-        self._executor: futures.ProcessPoolExecutor | None = None
-        self._shared_file = None
+        self._executor: ProcessExecutor | None = None
         self._client = None
-        self._submit: Callable[[Callable, tuple], Any] | None = None
+        self._submit: Callable[..., Any] | None = None
 
     def __enter__(self) -> "WorkerPool":
         if self._dask_scheduler is not None:
             self._client = _connect_to_dask(self._dask_scheduler)
             self._count = sum(self._client.nthreads().values())
             shared = self._client.scatter(self._shared, broadcast=True)
-            self._submit = lambda function, task: self._client.submit(_apply, function, shared, task, pure=False)
+            self._submit = lambda function, *task: self._client.submit(_apply, function, shared, task, pure=False)
         elif self._count > 1:
-            # In a file: what a process is started with goes through a pipe, and Python waits for ever if the
-            # process is killed before it has read more than the pipe holds.
-            self._shared_file = tempfile.NamedTemporaryFile(prefix="albert-tf-workers-")
-            pickle.dump(self._shared, self._shared_file)
-            self._shared_file.flush()
-            self._start()
-            self._submit = self._submit_here
+            self._executor = ProcessExecutor(self._count, self._shared)
+            self._submit = self._executor.submit
         return self
-
-    def _start(self) -> None:
-        # A fresh interpreter: no thread, lock or flag of this process is copied.
-        self._executor = futures.ProcessPoolExecutor(
-            self._count,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(self._shared_file.name,),
-        )
-
-    def _submit_here(self, function: Callable, task: tuple) -> futures.Future:
-        try:
-            # A process is started here as long as there are too few. Half started, it would be heard of.
-            with _signals_held():
-                return self._executor.submit(_call, function, task)
-        except futures.process.BrokenProcessPool as error:
-            broken: futures.Future = futures.Future()
-            broken.set_exception(error)
-            return broken
 
     def __exit__(self, *_) -> None:
         if self._client is not None:
             self._client.close()
-        if self._executor is None:
-            return
-        # After an error too the workers finish the tasks they hold: to kill one while a task is on its way to it
-        # leaves the thread that sends the task waiting for a reader, and this process waiting for the thread.
-        self._executor.shutdown(wait=True, cancel_futures=True)
-        self._shared_file.close()
+        if self._executor is not None:
+            self._executor.shutdown(cancel_futures=True)
 
     def map(self, function: Callable, tasks: Iterable[tuple], describe: Callable[[tuple], str] = str) -> Iterator:
         """Yields function(shared, *task) of each task, in order; tasks are taken as there is work for them.
 
-        If a worker dies, the tasks that were under way are done again, one at a time.
+        If a worker dies, its task is done again by another.
 
         Args:
             function: can be pickled.
@@ -106,7 +65,7 @@ class WorkerPool:
             describe: names a task, for the error.
 
         Raises:
-            InputError: a worker died over the same task again and again.
+            InputError: workers died over the same task again and again.
         """
         if self._submit is None:
             for task in tasks:
@@ -115,43 +74,18 @@ class WorkerPool:
         tasks, waiting = iter(tasks), collections.deque()
         while True:
             while len(waiting) < self._count + _TASKS_AHEAD and (task := next(tasks, None)) is not None:
-                waiting.append((task, self._submit(function, task)))
+                waiting.append((task, self._submit(function, *task)))
             if not waiting:
                 return
-            task, future = waiting[0]
+            task, future = waiting.popleft()
             try:
                 result = future.result()
-            except futures.process.BrokenProcessPool:
-                self._redo(function, waiting, describe)
-                continue
             except Exception as error:
-                if type(error).__name__ == "KilledWorker":
+                # KilledWorker is Dask's.
+                if isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker":
                     raise InputError(_describe_death(describe(task))) from None
                 raise
-            waiting.popleft()
             yield result
-
-    def _redo(self, function: Callable, waiting: collections.deque, describe: Callable[[tuple], str]) -> None:
-        """Does what a dead worker took with it, one task at a time, so that the one to blame is found."""
-        logging.warning("a worker process was killed; what it was doing is done again")
-        self._restart()
-        for place, (task, future) in enumerate(waiting):
-            for attempt in range(_ATTEMPTS):
-                if future.done() and not isinstance(future.exception(), futures.process.BrokenProcessPool):
-                    break
-                if attempt:
-                    logging.warning("a worker process was killed over %s", describe(task))
-                    self._restart()
-                future = self._submit(function, task)
-                futures.wait([future])
-            else:
-                if isinstance(future.exception(), futures.process.BrokenProcessPool):
-                    raise InputError(_describe_death(describe(task)))
-            waiting[place] = task, future
-
-    def _restart(self) -> None:
-        self._executor.shutdown(wait=True, cancel_futures=True)
-        self._start()
 
 
 def _describe_death(task: str) -> str:
@@ -206,34 +140,5 @@ def end_on_terminate() -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGTERM, before)
 
 
-@contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Lets Ctrl-C and SIGTERM wait until the block is through; processes started in it begin so, too."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING_SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _call(function: Callable, task: tuple) -> Any:
-    return function(_shared, *task)
-
-
 def _apply(function: Callable, shared: Any, task: tuple) -> Any:
     return function(shared, *task)
-
-
-def _start_worker(shared_file: str) -> None:
-    """Readies a process: Ctrl-C is the main process's affair, and without that one there is nothing to do."""
-    global _shared
-    _shared = pickle.loads(Path(shared_file).read_bytes())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING_SIGNALS)
-    main_process = multiprocessing.parent_process()
-
-    def end_with_main_process() -> None:
-        main_process.join()
-        os._exit(1)
-
-    threading.Thread(target=end_with_main_process, daemon=True).start()

@@ -17,6 +17,7 @@ import time
 from absl import flags
 
 from albert_tf import command
+from albert_tf.benchmarks.measure import descendants
 
 # Examples a second of the official create_pretraining_data.py (google-research/albert, TF 1.15, Python 3.7) by
 # max_seq_length: 2.3 MB of English Wikipedia, dupe_factor 1, one core of the machine that docs/data.md names, start-up
@@ -78,17 +79,8 @@ def _run_timed(arguments: list[str]) -> dict[str, float]:
 
 def _watch_memory(process: subprocess.Popen, most: list[float]) -> None:
     while process.poll() is None:
-        most[0] = max(most[0], sum(map(_memory_of, [process.pid, *_descendants(process.pid)])))
+        most[0] = max(most[0], sum(map(_memory_of, [process.pid, *descendants(process.pid)])))
         time.sleep(_SAMPLE_SECONDS)
-
-
-def _descendants(process: int) -> list[int]:
-    try:
-        with open(f"/proc/{process}/task/{process}/children") as file:
-            children = [int(child) for child in file.read().split()]
-    except OSError:
-        return []
-    return children + [below for child in children for below in _descendants(child)]
 
 
 def _memory_of(process: int) -> float:

@@ -1,5 +1,6 @@
-"""What a process has used so far."""
+"""What a process has used so far, and which others it has started."""
 
+import os
 import resource
 
 
@@ -12,3 +13,29 @@ def process_seconds() -> float:
 def peak_memory_mb() -> float:
     """The most memory this process has held, in MB of 2^20 bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def descendants(process: int) -> list[int]:
+    """The processes that a process has started, from whatever thread, and those that these have started (Linux)."""
+    children: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/children", encoding="ascii") as file:
+                children += map(int, file.read().split())
+    except OSError:
+        # It has ended; what it had started is another's child now.
+        return children
+    return children + [below for child in children for below in descendants(child)]
+
+
+def worker_processes(process: int) -> list[int]:
+    """Of these, those that multiprocessing has started to work, without the one that it keeps for itself."""
+    workers = []
+    for child in descendants(process):
+        try:
+            with open(f"/proc/{child}/cmdline", "rb") as file:
+                if b"spawn_main" in file.read():
+                    workers.append(child)
+        except OSError:
+            continue
+    return workers
