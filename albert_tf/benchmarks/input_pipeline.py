@@ -50,9 +50,9 @@ def _write_records(folder: str, count: int, length: int, predictions: int, maski
     from albert_tf.inputs.record_files import frame
 
     names, listed = [f"part-{part}" for part in range(4)], []
+    dynamic, size = masking == "dynamic", count // len(names)
     for seed, name in enumerate(names):
-        batch = _random_batch(count // len(names), length, predictions, seed)
-        dynamic = masking == "dynamic"
+        batch = _random_batch(size, length, 0 if dynamic else predictions, seed)
         examples = to_unmasked_examples(batch, length) if dynamic else to_examples(batch, length, predictions)
         contents = b"".join(map(frame, examples))
         with open(os.path.join(folder, name), "wb") as file:

@@ -2,8 +2,8 @@
 
 Each figure is compared by a chi-squared test of two samples: how many pieces are predicted, how many words and pieces
 a masked run has, where predictions lie, what is shown in their place, and which pieces stand there. Of the
-statistic, its distance from its mean in standard deviations is taken: beyond 5 is no chance (the largest of some
-thirty seeds was 3), and what lies within is the tolerance. Predictions of one example are not independent, which
+statistic, its distance from its mean in standard deviations is taken: beyond 5 is no chance (the largest of 24 seeds
+was 3.3), and what lies within is the tolerance. Predictions of one example are not independent, which
 makes some figures vary less than the test supposes and none noticeably more.
 
 That the test can fail is shown by the same comparison with rules that are a little off.

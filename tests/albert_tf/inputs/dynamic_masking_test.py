@@ -136,6 +136,17 @@ def test_a_mask_depends_on_seed_and_place_alone(random_batch):
         assert (other["masked_lm_positions"] != whole["masked_lm_positions"]).any()
 
 
+def test_the_numbers_of_an_example_are_those_at_its_place_however_many_are_drawn():
+    # Enough for TensorFlow to share them out over threads.
+    masker = DynamicMasker(MaskingRules(0.3, P), PieceIds(V), S, seed=5)
+    many = masker._draw(tf.constant(0, tf.int64), 20_000).numpy()
+    assert many.shape == (20_000, 2 * (S + P))
+    for start in (0, 1, 9_999, 19_990):
+        np.testing.assert_array_equal(masker._draw(tf.constant(start, tf.int64), 10).numpy(), many[start : start + 10])
+    assert abs(many.mean() - 0.5) < 5 * (1 / 12 / many.size) ** 0.5
+    assert len(np.unique(many)) == many.size
+
+
 def test_no_share_hides_nothing_and_the_whole_share_everything(random_batch):
     batch = random_batch(np.random.default_rng(3), 20, S)
     nothing = mask(DynamicMasker(MaskingRules(0.0, P), PieceIds(V), S, seed=0), batch)
