@@ -46,7 +46,7 @@ parity: $(VENV)/.parity
 
 bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.data_creation
-	$(BIN)/python -m albert_tf.benchmarks.input_pipeline
+	for masking in static dynamic; do $(BIN)/python -m albert_tf.benchmarks.input_pipeline --masking=$$masking; done
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json
 	$(BIN)/python -m albert_tf.benchmarks.inference --albert_config_file=configs/models/albert_base_v2.json

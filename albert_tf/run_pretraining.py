@@ -52,6 +52,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("tpu_zone", None, "The TPU's zone.", **fv)
     flags.DEFINE_string("gcp_project", None, "The TPU's project.", **fv)
     flags.DEFINE_integer("random_seed", 12345, "Seed of weights, order of records and dropout.", **fv)
+    kinds = ["static", "dynamic"]
+    flags.DEFINE_enum("masking", None, kinds, "Of which kind the records must be; left out: they say it.", **fv)
     flags.DEFINE_enum(
         "sentence_task",
         None,

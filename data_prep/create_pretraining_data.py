@@ -43,6 +43,7 @@ _READING = {
 }
 _CHOICES = {
     "sentence_task": (["sop", "nsp", "none"], "In order or swapped (sop), of another document (nsp), one segment."),
+    "masking": (["static", "dynamic"], "Masks in the records (static), or drawn anew each epoch by the trainer."),
     "normalization": (["NFKD", "NFKC"], "Unicode form of the text."),
     "compression": (["none", "gzip"], "Compression of the record files."),
     "input_format": (["auto", "text", "jsonl", "parquet"], "What the input is; auto: by the ending of each file."),
@@ -100,20 +101,19 @@ def _run() -> None:
         )
     if FLAGS.vocab_file:
         logging.info("--vocab_file is not used: --spm_model_file holds the vocabulary")
-    settings = InstanceSettings(
-        **{name: FLAGS[name].value for name in _SETTINGS}, sentence_task=resolve_sentence_task(FLAGS)
+    given = {name: FLAGS[name].value for name in (*_SETTINGS, "masking")}
+    if FLAGS.masking == "dynamic" and not FLAGS["dupe_factor"].present:
+        given["dupe_factor"] = 1
+    settings = InstanceSettings(**given, sentence_task=resolve_sentence_task(FLAGS))
+    reading_names = (*_READING, "input_format", "headings", "blank_line")
+    job = RecordJob(
+        **{name: FLAGS[name].value for name in _JOB},
+        settings=settings,
+        reading=TextReading(**{name: FLAGS[name].value for name in reading_names}),
+        normalization=FLAGS.normalization,
+        compression=FLAGS.compression,
     )
-    create_records(
-        RecordJob(
-            **{name: FLAGS[name].value for name in _JOB},
-            settings=settings,
-            reading=TextReading(
-                **{name: FLAGS[name].value for name in (*_READING, "input_format", "headings", "blank_line")}
-            ),
-            normalization=FLAGS.normalization,
-            compression=FLAGS.compression,
-        )
-    )
+    create_records(job)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ from collections import Counter
 import numpy as np
 
 from albert_tf.errors import InputError
-from albert_tf.inputs.instance_batch import InstanceBatch
+from albert_tf.inputs.instance_batch import InstanceBatch, to_examples, to_unmasked_examples
+from albert_tf.inputs.masking_rules import DYNAMIC, MASKINGS, STATIC, MaskingRules
 from data_prep.draws import Draws
-from data_prep.masking import Masker, MaskingRules, Pieces
+from data_prep.masking import Masker, Pieces
 from data_prep.segment_pairs import NONE, SENTENCE_TASKS, PairRules, build_pairs
 from data_prep.token_store import TokenStore
 
@@ -34,6 +35,7 @@ class InstanceSettings:
     sentence_task: str = "sop"
     random_seed: int = 12345
     reference_quirks: bool = False
+    masking: str = STATIC
 
     def __post_init__(self):
         least = {"max_seq_length": 5, "max_predictions_per_seq": 1, "dupe_factor": 1, "ngram": 1}
@@ -46,6 +48,13 @@ class InstanceSettings:
         if self.sentence_task not in SENTENCE_TASKS:
             raise InputError(
                 f"--sentence_task must be one of {', '.join(SENTENCE_TASKS)}; received {self.sentence_task!r}"
+            )
+        if self.masking not in MASKINGS:
+            raise InputError(f"--masking must be one of {', '.join(MASKINGS)}; received {self.masking!r}")
+        if self.masking == DYNAMIC and self.dupe_factor != 1:
+            raise InputError(
+                f"--masking={DYNAMIC} stores every example once, its masks are drawn in training; received "
+                f"--dupe_factor={self.dupe_factor}, leave it out"
             )
 
     @property
@@ -91,10 +100,20 @@ def draw_instances(
         counts: what happened out of the ordinary is added here.
 
     Returns:
-        (the examples; how many masked windows have 0, 1, 2, ... words)
+        (the examples; how many masked windows have 0, 1, 2, ... words, none with --masking=dynamic)
     """
     pairs = build_pairs(store, settings.pair_rules, draws, counts)
-    return Masker(settings.masking_rules, pieces).mask(store.ids, pairs, draws)
+    masker = Masker(settings.masking_rules, pieces)
+    if settings.masking == DYNAMIC:
+        return masker.leave_unmasked(store.ids, pairs), np.zeros(1, np.int64)
+    return masker.mask(store.ids, pairs, draws)
+
+
+def encode_instances(batch: InstanceBatch, settings: InstanceSettings) -> list[bytes]:
+    """The examples as records of the kind that the settings ask for."""
+    if settings.masking == DYNAMIC:
+        return to_unmasked_examples(batch, settings.max_seq_length)
+    return to_examples(batch, settings.max_seq_length, settings.max_predictions_per_seq)
 
 
 def explain_no_examples(settings: InstanceSettings, counts: Counter) -> str:

@@ -1,8 +1,7 @@
 """Pairs to instances: which words are hidden and what stands in their place.
 
-Whole words are masked in n-grams (ALBERT, section 4.2): a window of n words with p(n) proportional to 1/n. The
-procedure is that of the official create_pretraining_data.py (create_masked_lm_predictions); docs/data.md lists what
-is done otherwise and what `reference_quirks` brings back.
+The procedure is that of the official create_pretraining_data.py (create_masked_lm_predictions), by the rules of
+albert_tf/inputs/masking_rules.py; docs/data.md lists what is done otherwise and what `reference_quirks` brings back.
 """
 
 import dataclasses
@@ -10,85 +9,29 @@ import dataclasses
 import numpy as np
 
 from albert_tf.inputs.instance_batch import InstanceBatch
+from albert_tf.inputs.masking_rules import KEEP_SHARE, MASK_SHARE, MaskingRules, PieceIds
 from data_prep.draws import Draws
 from data_prep.segment_pairs import SegmentPairs
-
-# Of the pieces to be predicted, this share becomes [MASK], and as much again as is missing to KEEP_SHARE stays
-# as it is; the rest is replaced by a random piece (BERT, section 3.1). Drawn for each piece on its own.
-MASK_SHARE = 0.8
-KEEP_SHARE = 0.9
 
 
 class Pieces:
     """What masking needs to know of a vocabulary.
 
     Attributes:
-        cls_id, sep_id, mask_id, unk_id: ids of the special pieces.
-        vocab_size: number of pieces.
+        ids: of the special pieces, and how many there are.
         starts: 1 for an id that starts a word, else 0; uint8, by id.
-        specials: ids that text never holds or that stand for no text; never drawn as a random replacement.
     """
 
-    def __init__(
-        self,
-        word_starts: np.ndarray,
-        *,
-        pad_id: int = 0,
-        unk_id: int = 1,
-        cls_id: int = 2,
-        sep_id: int = 3,
-        mask_id: int = 4,
-    ):
-        """Takes word_starts, bool [V], and the ids of the special pieces."""
-        self.cls_id, self.sep_id, self.mask_id, self.unk_id = cls_id, sep_id, mask_id, unk_id
-        self.vocab_size = len(word_starts)
+    def __init__(self, word_starts: np.ndarray, **special_ids: int):
+        """Takes word_starts, bool [V], and the ids of special pieces that are not the official ones."""
+        self.ids = PieceIds(len(word_starts), **special_ids)
         self.starts = np.asarray(word_starts, bool).astype(np.uint8)
-        self.specials = frozenset((pad_id, unk_id, cls_id, sep_id, mask_id))
 
     @classmethod
     def of_tokenizer(cls, tokenizer) -> "Pieces":
         """The pieces of an AlbertTokenizer."""
         names = ("pad_id", "unk_id", "cls_id", "sep_id", "mask_id")
         return cls(tokenizer.word_starts, **{name: getattr(tokenizer, name) for name in names})
-
-    def replacements(self, with_specials: bool) -> np.ndarray:
-        """The ids that a random replacement is drawn from."""
-        every = np.arange(self.vocab_size)
-        return every if with_specials else np.setdiff1d(every, sorted(self.specials))
-
-
-@dataclasses.dataclass(frozen=True)
-class MaskingRules:
-    """How words are hidden.
-
-    Attributes:
-        masked_lm_prob: share of an example's tokens to predict.
-        max_predictions_per_seq: P, at most so many.
-        ngram: the longest window in words.
-        favor_shorter_ngram: p(n) ~ 1/n if true; if false the same shares, longest first.
-        do_whole_word_mask: whether a word is hidden as a whole; if false every piece is a word.
-        reference_quirks: whether to do as the official code does where docs/data.md calls that a fault.
-    """
-
-    masked_lm_prob: float
-    max_predictions_per_seq: int
-    ngram: int = 3
-    favor_shorter_ngram: bool = True
-    do_whole_word_mask: bool = True
-    reference_quirks: bool = False
-
-    def ngram_shares(self) -> list[float]:
-        """p(n) for n = 1 .. ngram: 6/11, 3/11, 2/11 for three."""
-        inverse = [1 / n for n in range(1, self.ngram + 1)]
-        shares = [weight / sum(inverse) for weight in inverse]
-        return shares if self.favor_shorter_ngram else shares[::-1]
-
-    def budgets(self, num_tokens: np.ndarray) -> np.ndarray:
-        """How many pieces of examples of so many tokens ([CLS], [SEP] included) to predict; halves go to even."""
-        if self.masked_lm_prob == 0:
-            return np.zeros(len(num_tokens), np.int64)
-        wanted = np.rint(num_tokens * self.masked_lm_prob).astype(np.int64)
-        return np.clip(wanted, 1, self.max_predictions_per_seq)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,8 +63,8 @@ class Masker:
     def __init__(self, rules: MaskingRules, pieces: Pieces):
         self.rules = rules
         self.pieces = pieces
-        self._replacements = pieces.replacements(with_specials=rules.reference_quirks)
-        self._cumulative = np.cumsum(rules.ngram_shares())[:-1]
+        self._replacements = pieces.ids.replacements(with_specials=rules.reference_quirks)
+        self._cumulative = rules.ngram_borders()
 
     def mask(self, ids: np.ndarray, pairs: SegmentPairs, draws: Draws) -> tuple[InstanceBatch, np.ndarray]:
         """Joins segments with [CLS] and [SEP], hides words, and notes what they were.
@@ -139,6 +82,16 @@ class Masker:
         hidden = np.flatnonzero(np.repeat(covered, np.diff(texts.words)))
         shown = self._show(texts.ids[hidden], draws)
         return self._assemble(texts, pairs, hidden, shown), windows
+
+    def leave_unmasked(self, ids: np.ndarray, pairs: SegmentPairs) -> InstanceBatch:
+        """Joins segments as `mask` does and hides nothing, for masks that are drawn later.
+
+        Args:
+            ids: the pieces that the pairs are cut from.
+            pairs: the segments.
+        """
+        nothing = np.zeros(0, np.int64)
+        return self._assemble(self._find_words(ids, pairs), pairs, nothing, nothing)
 
     def _find_words(self, ids: np.ndarray, pairs: SegmentPairs) -> _Texts:
         lengths = pairs.ends - pairs.starts
@@ -209,7 +162,7 @@ class Masker:
     def _show(self, originals: np.ndarray, draws: Draws) -> np.ndarray:
         """What stands where pieces are to be predicted: [MASK], the piece itself, or a random one."""
         chance = draws.unit(len(originals))
-        shown = np.where(chance < MASK_SHARE, self.pieces.mask_id, originals)
+        shown = np.where(chance < MASK_SHARE, self.pieces.ids.mask_id, originals)
         random = np.flatnonzero(chance >= KEEP_SHARE)
         shown[random] = self._replacements[draws.below(np.full(len(random), len(self._replacements)))]
         return shown
@@ -221,8 +174,8 @@ class Masker:
         # Where each piece of text stands among all tokens: behind one [CLS] a pair, and one [SEP] or two.
         gaps = np.stack([lengths[:, 0], lengths[:, 1]], axis=1).ravel()
         places = spans(np.stack([offsets[:-1] + 1, offsets[:-1] + first_lengths], axis=1).ravel(), gaps)
-        input_ids = np.full(offsets[-1], self.pieces.sep_id, texts.ids.dtype)
-        input_ids[offsets[:-1]] = self.pieces.cls_id
+        input_ids = np.full(offsets[-1], self.pieces.ids.sep_id, texts.ids.dtype)
+        input_ids[offsets[:-1]] = self.pieces.ids.cls_id
         input_ids[places] = texts.ids
         boundary = np.ones(offsets[-1], np.uint8)
         boundary[places] = texts.boundary

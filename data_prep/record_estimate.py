@@ -4,12 +4,11 @@ import dataclasses
 import time
 from collections import Counter
 
-from albert_tf.inputs.instance_batch import to_examples
 from albert_tf.inputs.record_files import FRAME_BYTES
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.documents import read_parts
 from data_prep.draws import Draws
-from data_prep.instances import draw_instances
+from data_prep.instances import draw_instances, encode_instances
 from data_prep.record_job import RecordJob
 from data_prep.text_files import size_of_files
 from data_prep.work_units import UnitMaker
@@ -85,7 +84,7 @@ def _sample(job: RecordJob, maker: UnitMaker, path: str) -> tuple[float, int, in
     store, _ = maker.encode(part)
     tokenised = time.perf_counter()
     batch, _ = draw_instances(store, job.settings, maker.pieces, Draws(0), Counter())
-    examples = to_examples(batch, job.settings.max_seq_length, job.settings.max_predictions_per_seq)
+    examples = encode_instances(batch, job.settings)
     drawn = time.perf_counter() - tokenised
     seconds = tokenised - started + job.settings.dupe_factor * drawn
     return seconds, len(examples), sum(map(len, examples)) + FRAME_BYTES * len(examples), share

@@ -30,19 +30,20 @@ def import_pyplot():
 def draw(figures: dict[str, Any], path: str) -> None:
     """Draws lengths, places of predictions, masked runs, replacements, labels and a few numbers.
 
+    Of records without masks, lengths, labels and numbers.
+
     Args:
         figures: as record_report.inspect gives them.
         path: the PNG to write.
     """
     pyplot = import_pyplot()
-    figure, axes = pyplot.subplots(2, 3, figsize=_SIZE, constrained_layout=True)
+    masks = (_draw_places, _draw_runs, _draw_replacements) if "mask_rate" in figures else ()
+    drawings = (_draw_lengths, *masks, _draw_labels, _write_numbers)
+    rows, columns, size = (2, 3, _SIZE) if masks else (1, 3, (_SIZE[0], _SIZE[1] / 2))
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, constrained_layout=True)
     try:
-        _draw_lengths(axes[0, 0], figures)
-        _draw_places(axes[0, 1], figures)
-        _draw_runs(axes[0, 2], figures)
-        _draw_replacements(axes[1, 0], figures)
-        _draw_labels(axes[1, 1], figures)
-        _write_numbers(axes[1, 2], figures)
+        for axis, drawing in zip(axes.ravel(), drawings, strict=True):
+            drawing(axis, figures)
         figure.suptitle(
             f"{figures['examples']:,} records in {figures['files']} files, max_seq_length "
             f"{figures['max_seq_length']}, max_predictions_per_seq {figures['max_predictions_per_seq']}"
@@ -103,15 +104,21 @@ def _bars(axis, names: list[str], shares: list[float]) -> None:
     axis.set_ylim(0, 1.15 * max(shares, default=1.0) or 1.0)
 
 
+def _predicted(figures: dict) -> list[tuple[str, str]]:
+    return [
+        ("predictions a record", f"{figures['predictions_per_example']:.1f}"),
+        ("predictions of all tokens", f"{100 * figures['mask_rate']:.2f} %"),
+        ("without predictions", f"{figures['examples_without_predictions']:,}"),
+    ]
+
+
 def _write_numbers(axis, figures: dict) -> None:
     axis.axis("off")
     lines = [
         ("tokens", f"{figures['tokens']:,}"),
         ("mean length", f"{figures['mean_length']:.1f}"),
         ("padding", f"{100 * figures['padding_share']:.1f} %"),
-        ("predictions a record", f"{figures['predictions_per_example']:.1f}"),
-        ("predictions of all tokens", f"{100 * figures['mask_rate']:.2f} %"),
-        ("without predictions", f"{figures['examples_without_predictions']:,}"),
+        *(_predicted(figures) if "mask_rate" in figures else ()),
         ("unknown pieces", f"{100 * figures['unknown_share']:.3f} %"),
         ("pieces never seen", f"{figures['pieces_never_seen']:,} of {figures['vocab_size']:,}"),
         ("records seen before", f"{figures['repeated_records']:,}"),

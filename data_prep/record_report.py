@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.errors import InputError
+from albert_tf.inputs.masking_rules import STATIC
 from albert_tf.inputs.pretraining_records import PretrainingInstance, from_example, read_manifest, record_lengths
 from albert_tf.inputs.record_files import FRAME_BYTES, file_size, read_records
 from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
@@ -83,6 +84,7 @@ def inspect(paths: Sequence[str], tokenizer: AlbertTokenizer, num_examples: int,
             "give that one as --spm_model_file"
         )
     task = manifest.sentence_task if manifest else None
+    masking = manifest.masking if manifest else STATIC
     max_seq_length, max_predictions = record_lengths(paths[0])
     statistics = RecordStatistics(tokenizer.mask_id, tokenizer.unk_id)
     repeats = _Repeats()
@@ -105,18 +107,20 @@ def inspect(paths: Sequence[str], tokenizer: AlbertTokenizer, num_examples: int,
         "max_seq_length": max_seq_length,
         "max_predictions_per_seq": max_predictions,
         "sentence_task": task,
-        **statistics.summary(max_seq_length),
+        "masking": masking,
+        **statistics.summary(max_seq_length, masked=masking == STATIC),
         "vocab_size": tokenizer.vocab_size,
         "pieces_never_seen": tokenizer.vocab_size - len(statistics.distinct),
         "repeated_records": repeats.records,
         "repeated_texts": repeats.texts,
         "lengths": [[length, count] for length, count in sorted(statistics.lengths.items())],
         "labels": [statistics.labels[label] for label in range(max(statistics.labels, default=0) + 1)],
-        "predictions_at": places.tolist(),
     }
+    if masking == STATIC:
+        figures["predictions_at"] = places.tolist()
     title = f"{len(paths)} files, max_seq_length {max_seq_length}, max_predictions_per_seq {max_predictions}"
     if manifest:
-        title += f", sentence_task {task}"
+        title += f", sentence_task {task}, masking {masking}"
     return Inspection("\n".join([*shown, title, *_table(figures, statistics)]) + "\n", figures)
 
 
@@ -210,10 +214,12 @@ def _check_ids(instance: PretrainingInstance, tokenizer: AlbertTokenizer, where:
 def _table(figures: dict, statistics: RecordStatistics) -> list[str]:
     rows = []
     for name, title in _TITLES.items():
+        if name not in figures:
+            continue
         value = figures[name]
         share = name.endswith("_share") or name == "mask_rate"
         rows.append((title, f"{100 * value:.2f} %" if share else f"{value:,.6g}" if value < 1e6 else f"{value:,}"))
-    for words, share in enumerate(figures["window_words_shares"], 1):
+    for words, share in enumerate(figures.get("window_words_shares", ()), 1):
         if share >= _LEAST_SHARE:
             rows.append((f"masked runs of {words} word{'s' * (words > 1)}", f"{100 * share:.2f} %"))
     width = max(len(title) for title, _ in rows)

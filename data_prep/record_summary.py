@@ -6,6 +6,7 @@ from absl import logging
 
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import Manifest
+from albert_tf.inputs.masking_rules import DYNAMIC, PieceIds, masking_to_json
 from data_prep.instances import explain_no_examples
 from data_prep.record_job import RecordJob
 from data_prep.shards import OutputFiles
@@ -38,7 +39,12 @@ def check_no_empty(described: list[dict], output: OutputFiles) -> None:
 
 
 def describe(
-    job: RecordJob, identity: dict, described: list[dict], counts: Counter, statistics: RecordStatistics
+    job: RecordJob,
+    identity: dict,
+    described: list[dict],
+    counts: Counter,
+    statistics: RecordStatistics,
+    piece_ids: PieceIds,
 ) -> Manifest:
     """The manifest of a finished job.
 
@@ -48,8 +54,9 @@ def describe(
         described: the entries of the files.
         counts: documents, sentences, pieces of the text, and what happened out of the ordinary.
         statistics: of the examples.
+        piece_ids: of the vocabulary.
     """
-    settings = job.settings
+    settings, dynamic = job.settings, job.settings.masking == DYNAMIC
     corpus = {name: counts[name] for name in ("documents", "sentences", "pieces")}
     events = {name: count for name, count in sorted(counts.items()) if name not in corpus and count}
     return Manifest(
@@ -62,8 +69,10 @@ def describe(
         vocabulary=identity["vocabulary"],
         flags=identity["flags"],
         input=identity["input"],
-        statistics={**corpus, **statistics.summary(settings.max_seq_length), "events": events},
+        statistics={**corpus, **statistics.summary(settings.max_seq_length, masked=not dynamic), "events": events},
         written_by=identity["written_by"],
+        masking=settings.masking,
+        masking_parameters=masking_to_json(settings.masking_rules, piece_ids) if dynamic else {},
     )
 
 
@@ -75,9 +84,11 @@ def log_summary(manifest: Manifest, output: OutputFiles, seconds: float) -> None
         *(output.manifest, manifest.num_examples, len(manifest.files), seconds, manifest.num_examples / seconds),
     )
     logging.info(
-        "mean length %.1f, mask rate %.1f %%, %.1f predictions an example, label 1 %.1f %%, unknown pieces %.2f %%",
-        *(figures["mean_length"], 100 * figures["mask_rate"], figures["predictions_per_example"]),
-        *(100 * figures["label_1_share"], 100 * figures["unknown_share"]),
+        "mean length %.1f, label 1 %.1f %%, unknown pieces %.2f %%, %s",
+        *(figures["mean_length"], 100 * figures["label_1_share"], 100 * figures["unknown_share"]),
+        "no masks, they are drawn in training"
+        if manifest.masking == DYNAMIC
+        else f"mask rate {figures['mask_rate']:.1%}, {figures['predictions_per_example']:.1f} predictions an example",
     )
     for name, count in figures["events"].items():
         logging.info("%s: %d", name.replace("_", " "), count)

@@ -199,7 +199,7 @@ def _write(run: _Run) -> Manifest:
     check_enough(statistics.counts["examples"], counts, job, num_files)
     described = _gather(run, num_units, buckets)
     check_no_empty(described, run.output)
-    return describe(job, run.identity, described, counts, statistics)
+    return describe(job, run.identity, described, counts, statistics, run.maker.pieces.ids)
 
 
 def _tokenize(run: _Run) -> list[dict]:
@@ -239,7 +239,7 @@ def _draw(run: _Run, parts: list[dict], num_buckets: int) -> tuple[Counter, Reco
         for part in range(len(parts))
         for number, duplicates in enumerate(passes)
     ]
-    counts, statistics = Counter(), RecordStatistics(run.maker.pieces.mask_id, run.maker.pieces.unk_id)
+    counts, statistics = Counter(), RecordStatistics(run.maker.pieces.ids.mask_id, run.maker.pieces.ids.unk_id)
     order = run.share(len(units))
     weights = [2 * parts[unit.part]["pieces"] * len(unit.duplicates) for unit in units]
     with ByteProgress(sum(weights), "drawing examples") as progress:

@@ -94,20 +94,19 @@ class RecordStatistics:
         for name in (*_COUNTERS, "distinct"):
             getattr(self, name).update(getattr(other, name))
 
-    def summary(self, max_seq_length: int) -> dict:
-        """The figures as numbers and lists that JSON can hold; shares are rounded."""
+    def summary(self, max_seq_length: int, masked: bool = True) -> dict:
+        """The figures as numbers and lists that JSON can hold; shares are rounded.
+
+        Args:
+            max_seq_length: S.
+            masked: whether the examples have masks; without, there is nothing to say about predictions.
+        """
         counts = self.counts
         examples, predictions = counts["examples"], counts["predictions"]
         replaced = predictions - counts["masked"] - counts["kept"]
         windows = sum(self.windows.values())
         longest = max(self.windows, default=0)
-        return {
-            "examples": examples,
-            "tokens": counts["tokens"],
-            "mean_length": _share(counts["tokens"], examples),
-            "shortest": min(self.lengths, default=0),
-            "full_length_share": _share(self.lengths[max_seq_length], examples),
-            "padding_share": _share(examples * max_seq_length - counts["tokens"], examples * max_seq_length),
+        predicted = {
             "predictions": predictions,
             "predictions_per_example": _share(predictions, examples),
             "mask_rate": _share(predictions, counts["tokens"]),
@@ -116,6 +115,15 @@ class RecordStatistics:
             "shown_unchanged_share": _share(counts["kept"], predictions),
             "shown_as_random_piece_share": _share(replaced, predictions),
             "window_words_shares": [_share(self.windows[words], windows) for words in range(1, longest + 1)],
+        }
+        return {
+            "examples": examples,
+            "tokens": counts["tokens"],
+            "mean_length": _share(counts["tokens"], examples),
+            "shortest": min(self.lengths, default=0),
+            "full_length_share": _share(self.lengths[max_seq_length], examples),
+            "padding_share": _share(examples * max_seq_length - counts["tokens"], examples * max_seq_length),
+            **(predicted if masked else {}),
             "label_1_share": _share(self.labels[1], examples),
             "unknown_share": _share(counts["unknown"], counts["tokens"]),
             "distinct_pieces": len(self.distinct),

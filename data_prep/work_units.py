@@ -15,13 +15,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from albert_tf import files
-from albert_tf.inputs.instance_batch import to_examples
 from albert_tf.inputs.record_files import frame
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.documents import Part, TextReading, sentences_of
 from data_prep.draws import Draws, derive_seed
 from data_prep.duplicates import read_kept
-from data_prep.instances import InstanceSettings, draw_instances
+from data_prep.instances import InstanceSettings, draw_instances, encode_instances
 from data_prep.masking import Pieces
 from data_prep.shards import describe_file, gather, scatter
 from data_prep.statistics import RecordStatistics
@@ -121,7 +120,7 @@ class UnitMaker:
         if found is not None and found.header["buckets"] == num_buckets:
             return _with_distinct(found.header, found.arrays["distinct"])
         settings, counts = self.settings, Counter()
-        statistics = RecordStatistics(self.pieces.mask_id, self.pieces.unk_id)
+        statistics = RecordStatistics(self.pieces.ids.mask_id, self.pieces.ids.unk_id)
         store, dropped = self.load(unit.part)
         if 0 in unit.duplicates:
             counts.update(documents=store.num_documents, sentences=store.num_sentences, pieces=len(store.ids))
@@ -131,7 +130,7 @@ class UnitMaker:
             draws = Draws(derive_seed(settings.random_seed, unit.part, duplicate))
             batch, windows = draw_instances(store, settings, self.pieces, draws, counts)
             statistics.add_batch(batch, windows)
-            framed += map(frame, to_examples(batch, settings.max_seq_length, settings.max_predictions_per_seq))
+            framed += map(frame, encode_instances(batch, settings))
         header = {"buckets": num_buckets, "counts": counts, "statistics": statistics.to_json()}
         distinct = np.array(sorted(statistics.distinct), np.uint32)
         seed = derive_seed(settings.random_seed, unit.index, "scatter")

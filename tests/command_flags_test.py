@@ -53,6 +53,7 @@ FLAGS_OF = {
         "language": "en",
         "text_column": "text",
         "sentence_task": "sop",
+        "masking": "static",
         "normalization": "NFKD",
         "compression": "none",
         "input_format": "auto",
@@ -170,6 +171,7 @@ FLAGS_OF = {
         "tpu_zone": None,
         "gcp_project": None,
         "random_seed": 12345,
+        "masking": None,
         "sentence_task": None,
     },
 }

@@ -29,7 +29,7 @@ FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
 # What data_prep may use of albert_tf.
 OPEN_TO_DATA_PREP = (
     *("command", "config", "errors", "files", "tokenization"),
-    *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest"),
+    *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest", "inputs.masking_rules"),
     *("inputs.pretraining_records", "inputs.record_files"),
 )
 

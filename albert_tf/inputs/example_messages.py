@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
-_BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3
+BYTES_LIST, FLOAT_LIST, INT64_LIST = 1, 2, 3
 
 # The wire form of small numbers, filled as far as it was needed; ids and positions are all small.
 _MOST_SMALL_VARINTS = 1 << 18
@@ -34,9 +34,9 @@ def encode_example(features: Mapping[str, bytes | Sequence[int] | np.ndarray]) -
     for name in sorted(features):
         values = features[name]
         if isinstance(values, np.ndarray) and values.dtype == np.float32:
-            kind, packed = _FLOAT_LIST, values.astype("<f4", copy=False).tobytes()
+            kind, packed = FLOAT_LIST, values.astype("<f4", copy=False).tobytes()
         else:
-            kind, packed = _INT64_LIST, values if isinstance(values, bytes) else pack_integers(values)
+            kind, packed = INT64_LIST, values if isinstance(values, bytes) else pack_integers(values)
         feature = _field(kind, _field(1, packed))
         entries.append(_field(1, _field(1, name.encode()) + _field(2, feature)))
     return _field(1, b"".join(entries))
@@ -105,15 +105,14 @@ def pack_spans(values: np.ndarray, offsets: np.ndarray) -> list[bytes]:
     return [packed[start:end] for start, end in itertools.pairwise(ends)]
 
 
-def feature_head(name: str, size: int, floats: bool = False) -> bytes:
+def feature_head(name: str, size: int, kind: int = INT64_LIST) -> bytes:
     """What stands before the values of a feature in a serialized tf.train.Example.
 
     Args:
         name: of the feature.
         size: bytes of its values in their wire form.
-        floats: whether they are floats; integers if not.
+        kind: INT64_LIST, FLOAT_LIST, or BYTES_LIST, of one value.
     """
-    kind = _FLOAT_LIST if floats else _INT64_LIST
     # Each message inside another needs the size of what follows, so the heads are made from the inside out.
     head = b""
     for number in (1, kind, 2):
@@ -182,12 +181,12 @@ def _fields(message: bytes | memoryview):
 
 def _decode_feature(feature: bytes | memoryview) -> np.ndarray | list[bytes]:
     for kind, values in _fields(feature):
-        if kind == _BYTES_LIST:
+        if kind == BYTES_LIST:
             return [bytes(value) for number, value in _fields(values) if number == 1]
         bodies = [value for number, value in _fields(values) if number == 1]
-        if kind == _FLOAT_LIST:
+        if kind == FLOAT_LIST:
             return np.frombuffer(b"".join(bodies), "<f4").astype(np.float32)
-        if kind == _INT64_LIST:
+        if kind == INT64_LIST:
             return _concatenate([_decode_varints(body) for body in bodies])
     return np.zeros(0, np.int64)
 

@@ -10,14 +10,15 @@ import itertools
 
 import numpy as np
 
-from albert_tf.inputs.example_messages import example_head, feature_head, pack_spans
-from albert_tf.inputs.pretraining_records import (
+from albert_tf.inputs.example_messages import BYTES_LIST, FLOAT_LIST, example_head, feature_head, pack_spans
+from albert_tf.inputs.feature_names import (
+    BOUNDARY_BITS_FEATURE,
     BOUNDARY_FEATURE,
+    FIRST_LENGTH_FEATURE,
     LABEL_ON_DISK,
     WEIGHTS_FEATURE,
-    PretrainingInstance,
-    describe_misfit,
 )
+from albert_tf.inputs.pretraining_records import PretrainingInstance, describe_misfit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,6 +84,44 @@ def to_examples(batch: InstanceBatch, max_seq_length: int, max_predictions_per_s
     return [*map(join, *columns)]
 
 
+def to_unmasked_examples(batch: InstanceBatch, max_seq_length: int) -> list[bytes]:
+    """Each example of a batch without predictions as a record without masks (unmasked_records.py).
+
+    Raises:
+        ValueError: an example is longer than S.
+    """
+    assert len(batch.masked_lm_ids) == 0, "something is hidden in this batch"
+    lengths = np.diff(batch.offsets)
+    if lengths.max(initial=0) > max_seq_length:
+        raise ValueError(describe_misfit(lengths.max(), 0, max_seq_length, 0))
+    head = functools.cache(feature_head)
+    bits_head = functools.cache(functools.partial(feature_head, kind=BYTES_LIST))
+    label_head = feature_head(LABEL_ON_DISK, 1)
+    firsts = pack_spans(batch.first_lengths, np.arange(len(batch) + 1))
+    ids_of, bits_of = pack_spans(batch.input_ids, batch.offsets), _pack_bits(batch.token_boundary, batch.offsets)
+    examples = []
+    for first, ids, bits, label in zip(firsts, ids_of, bits_of, batch.labels.tolist()):
+        body = b"".join(
+            (
+                *(head(FIRST_LENGTH_FEATURE, len(first)), first, head("input_ids", len(ids)), ids),
+                *(label_head, bytes((label,)), bits_head(BOUNDARY_BITS_FEATURE, len(bits)), bits),
+            )
+        )
+        examples.append(example_head(len(body)) + body)
+    return examples
+
+
+def _pack_bits(values: np.ndarray, offsets: np.ndarray) -> list[bytes]:
+    """Zeros and ones as bits, lowest first; each span of them starts a byte of its own."""
+    lengths = np.diff(offsets)
+    ends = np.cumsum((lengths + 7) // 8)
+    starts = np.concatenate([[0], ends])[:-1]
+    bits = np.zeros(8 * (ends[-1] if len(ends) else 0), np.uint8)
+    bits[np.arange(len(values)) + np.repeat(8 * starts - offsets[:-1], lengths)] = values
+    packed = np.packbits(bits, bitorder="little").tobytes()
+    return [packed[start:end] for start, end in zip(starts.tolist(), ends.tolist())]
+
+
 class _ExampleLayout:
     """The bytes of an example that depend on sizes alone, made once for each size."""
 
@@ -117,5 +156,5 @@ class _ExampleLayout:
 
     def _make_weights(self, predictions: int, label: int) -> bytes:
         weights = (np.arange(self._predictions) < predictions).astype("<f4").tobytes()
-        heads = feature_head(WEIGHTS_FEATURE, len(weights), floats=True), feature_head(LABEL_ON_DISK, 1)
+        heads = feature_head(WEIGHTS_FEATURE, len(weights), FLOAT_LIST), feature_head(LABEL_ON_DISK, 1)
         return b"".join((heads[0], weights, heads[1], bytes((label,))))

@@ -13,6 +13,7 @@ from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.inputs.masking_rules import DYNAMIC, MASKINGS, STATIC, masking_from_json
 
 MANIFEST_SUFFIX = ".manifest.json"
 FORMAT = "albert_tf pre-training records"
@@ -35,6 +36,8 @@ class Manifest:
         input: {"name" (no folder), "bytes", "sha256"} of each text file, in the order read.
         statistics: what was counted while making them (docs/data.md).
         written_by: the version of albert_tf.
+        masking: "static" or "dynamic": whether the records hold masks, or the trainer draws them.
+        masking_parameters: with dynamic, how: what masking_rules.masking_to_json gave.
     """
 
     files: list[dict[str, Any]]
@@ -48,6 +51,8 @@ class Manifest:
     input: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     statistics: dict[str, Any] = dataclasses.field(default_factory=dict)
     written_by: str = ""
+    masking: str = STATIC
+    masking_parameters: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def to_json(self) -> str:
         """The manifest as the text of its file."""
@@ -77,13 +82,26 @@ class Manifest:
                 "use the albert_tf that made the records"
             )
         known = {field.name for field in dataclasses.fields(cls)}
-        required = {field.name for field in dataclasses.fields(cls) if field.default_factory is dataclasses.MISSING} - {
-            "written_by"
-        }
+        absent = dataclasses.MISSING
+        required = {f.name for f in dataclasses.fields(cls) if f.default is absent and f.default_factory is absent}
         missing = sorted(required - fields.keys())
         if missing:
             raise InputError(f"{name}: the manifest lacks {', '.join(missing)}; make the records again")
-        return cls(**{key: value for key, value in fields.items() if key in known})
+        manifest = cls(**{key: value for key, value in fields.items() if key in known})
+        manifest._check_masking(name)
+        return manifest
+
+    def _check_masking(self, name: str) -> None:
+        if self.masking not in MASKINGS:
+            raise InputError(
+                f"{name}: masking is {self.masking!r}, this program knows {' and '.join(MASKINGS)}; use the albert_tf "
+                "that made the records"
+            )
+        if self.masking == DYNAMIC:
+            try:
+                masking_from_json(self.masking_parameters)
+            except ValueError as error:
+                raise InputError(f"{name}: {error}; make the records again") from None
 
     def examples_in(self, paths: Sequence[str]) -> int:
         """The number of examples in those of its files that the paths name."""
@@ -167,7 +185,7 @@ def _read(name: str) -> Manifest:
 
 
 def _check_agreement(first_name: str, first: Manifest, name: str, manifest: Manifest) -> None:
-    for field in ("max_seq_length", "max_predictions_per_seq", "sentence_task"):
+    for field in ("max_seq_length", "max_predictions_per_seq", "sentence_task", "masking", "masking_parameters"):
         ours, theirs = getattr(first, field), getattr(manifest, field)
         if ours != theirs:
             raise InputError(f"{name} has {field}={theirs}, {first_name} has {ours}; give files of one kind")

@@ -10,16 +10,15 @@ from collections.abc import Iterator, Sequence
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
+from albert_tf.inputs.feature_names import LABEL, WEIGHTS_FEATURE
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX
 from albert_tf.inputs.pretraining_records import (
-    LABEL,
-    WEIGHTS_FEATURE,
     Manifest,
     check_records,
     count_examples,
     detect_compression,
     locate_damage,
-    parse_batch,
     read_manifest,
 )
 
@@ -30,6 +29,8 @@ _SHUFFLE_BUFFER = 10_000
 _GRAPH_SEED = 12345
 _BATCHES_PARSED_AT_ONCE = 4
 _BATCHES_READY = 8
+# Of the masks that are drawn for an evaluation: the same ones every time.
+_EVALUATION_SEED = 0
 # Weight of an example in evaluation: 0 where it only fills the last batch.
 EXAMPLE_WEIGHTS = "example_weights"
 
@@ -93,6 +94,7 @@ def make_dataset(
     seed: int = 0,
     start_example: int = 0,
     context=None,
+    masking: str | None = None,
 ):
     """The endless training stream: every epoch each record once, files and records in a new order.
 
@@ -105,15 +107,19 @@ def make_dataset(
         max_seq_length: S of the records.
         max_predictions_per_seq: P of the records.
         num_examples: records in the files, so that whole epochs can be passed over; None counts them.
-        seed: of the order.
+        seed: of the order, and of the masks if the records have none.
         start_example: examples to leave out at the stream's start, those already seen.
         context: tf.distribute.InputContext, for a share of each batch as the replicas of one host take it; None for
             whole batches.
+        masking: "static" or "dynamic", if the records must be of that kind; their manifest says which they are.
 
     Returns:
         tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica. A
         batch may span two epochs.
     """
+    manifest = read_manifest(paths)
+    resolve_masking(masking, manifest)
+    parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING)
     count = count_examples(paths) if num_examples is None else num_examples
 
     def read_file(path, kind, _):
@@ -121,13 +127,10 @@ def make_dataset(
 
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
-    batches = read_in_order(paths, count, seed, start_example, read_file).batch(batch_size, drop_remainder=True)
-    batches = _share_of_host(batches, batch_size, context).map(
-        lambda serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq),
-        num_parallel_calls=_BATCHES_PARSED_AT_ONCE,
-        deterministic=True,
-    )
-    return _ready_ahead(batches)
+    # With each record its number in the stream, by which its masks are drawn.
+    records = read_in_order(paths, count, seed, start_example, read_file).enumerate(start_example)
+    batches = _share_of_host(records.batch(batch_size, drop_remainder=True), batch_size, context)
+    return _ready_ahead(batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True))
 
 
 def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: int, read_file):
@@ -168,7 +171,7 @@ def _share_of_host(batches, batch_size: int, context):
     """Of whole batches the rows of one host, cut into those of its replicas, one after another.
 
     Args:
-        batches: tf.data.Dataset of tensors, or of dicts of them, with B rows.
+        batches: tf.data.Dataset of tensors, or of dicts or pairs of them, with B rows.
         batch_size: B.
         context: tf.distribute.InputContext, or None for all rows.
     """
@@ -183,7 +186,10 @@ def _share_of_host(batches, batch_size: int, context):
     def cut(value):
         return tf.reshape(value[start : start + rows], [-1, rows_of_replica, *value.shape[1:]])
 
-    return batches.map(lambda batch: tf.nest.map_structure(cut, batch)).unbatch()
+    def cut_all(*batch):
+        return tf.nest.map_structure(cut, batch if len(batch) > 1 else batch[0])
+
+    return batches.map(cut_all).unbatch()
 
 
 def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int | None = None, context=None):
@@ -205,11 +211,13 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
     serialized = sources.flat_map(lambda path, kind: tf.data.TFRecordDataset(path, compression_type=kind))
     if max_steps is not None:
         serialized = serialized.take(max_steps * batch_size)
+    lengths = records.max_seq_length, records.max_predictions_per_seq
+    parse = batch_parser(records.manifest, *lengths, _EVALUATION_SEED, EVALUATION)
 
-    def parse_and_fill(batch):
+    def parse_and_fill(numbers, batch):
         present = tf.shape(batch)[0]
         missing = batch_size - present
-        features = parse_batch(batch, records.max_seq_length, records.max_predictions_per_seq)
+        features = parse(numbers, batch)
         features[EXAMPLE_WEIGHTS] = tf.ones([present])
         filled = {}
         for name, value in features.items():
@@ -217,7 +225,8 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
             filled[name] = tf.ensure_shape(tf.pad(value, padding), [batch_size, *value.shape[1:]])
         return filled
 
-    return _ready_ahead(_share_of_host(serialized.batch(batch_size).map(parse_and_fill), batch_size, context))
+    batches = serialized.enumerate().batch(batch_size).map(parse_and_fill)
+    return _ready_ahead(_share_of_host(batches, batch_size, context))
 
 
 def _ready_ahead(batches):

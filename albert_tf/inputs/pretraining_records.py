@@ -17,7 +17,16 @@ from albert_tf.inputs.example_messages import (
     encode_example,
     pack_integers,
 )
+from albert_tf.inputs.feature_names import (
+    BOUNDARY_FEATURE,
+    LABEL,
+    LABEL_ON_DISK,
+    PREDICTION_FEATURES,
+    SEQUENCE_FEATURES,
+    WEIGHTS_FEATURE,
+)
 from albert_tf.inputs.manifest import Manifest, read_manifest
+from albert_tf.inputs.masking_rules import DYNAMIC
 from albert_tf.inputs.record_files import (
     count_examples,
     detect_compression,
@@ -25,6 +34,7 @@ from albert_tf.inputs.record_files import (
     locate_damage,
     read_records,
 )
+from albert_tf.inputs.unmasked_records import decode_unmasked, is_unmasked
 
 __all__ = [
     "Manifest",
@@ -38,12 +48,6 @@ __all__ = [
     "read_manifest",
     "to_example",
 ]
-
-SEQUENCE_FEATURES = ("input_ids", "input_mask", "segment_ids")
-PREDICTION_FEATURES = ("masked_lm_positions", "masked_lm_ids")
-WEIGHTS_FEATURE = "masked_lm_weights"
-BOUNDARY_FEATURE = "token_boundary"
-LABEL_ON_DISK, LABEL = "next_sentence_labels", "sentence_order_labels"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,7 +110,8 @@ def from_example(message: bytes, where: str = "record") -> PretrainingInstance:
     """The instance of a serialized tf.train.Example, without its padding; lists of int.
 
     Args:
-        message: a record, ours or an official one. A missing token_boundary is taken as all ones.
+        message: a record, ours or an official one. A missing token_boundary is taken as all ones. One without masks
+            has no predictions.
         where: file and offset, for errors.
 
     Raises:
@@ -153,13 +158,12 @@ def parse_batch(serialized, max_seq_length: int, max_predictions_per_seq: int) -
 
 
 def record_lengths(path: str) -> tuple[int, int]:
-    """(S, P) of a record file, from its first record.
+    """(S, P) of a record file, from its first record, or from its manifest if the records have no masks.
 
     Raises:
         InputError: the file is empty, damaged at its start, or does not hold pre-training records.
     """
-    features = _first_features(path)
-    return len(features["input_ids"]), len(features["masked_lm_ids"])
+    return _lengths(path, _first_features(path), read_manifest([path]))
 
 
 def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per_seq: int, vocab_size: int) -> None:
@@ -177,17 +181,16 @@ def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per
     sizes = {file["name"]: file["bytes"] for file in manifest.files} if manifest else {}
     for path in paths:
         features = _first_features(path)
-        for name, flag, given in (
-            ("input_ids", "max_seq_length", max_seq_length),
-            ("masked_lm_ids", "max_predictions_per_seq", max_predictions_per_seq),
+        tokens, predictions = _lengths(path, features, manifest)
+        for what, flag, held, given in (
+            ("tokens", "max_seq_length", tokens, max_seq_length),
+            ("predictions", "max_predictions_per_seq", predictions, max_predictions_per_seq),
         ):
-            held = len(features[name])
             if held != given:
-                what = "tokens" if name == "input_ids" else "predictions"
                 raise InputError(
                     f"{path}: records hold {held} {what}, --{flag}={given}; set --{flag}={held} or make records anew"
                 )
-        largest = max(int(features["input_ids"].max()), int(features["masked_lm_ids"].max()))
+        largest = max(int(features[name].max(initial=0)) for name in ("input_ids", "masked_lm_ids"))
         if largest >= vocab_size:
             raise InputError(
                 f"{path}: records hold the id {largest}, the model has vocab_size={vocab_size}; "
@@ -198,6 +201,21 @@ def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per
             raise InputError(
                 f"{path}: {file_size(path)} bytes, its manifest says {expected}; the file is cut short or was replaced"
             )
+
+
+def _lengths(path: str, features: dict[str, np.ndarray], manifest: Manifest | None) -> tuple[int, int]:
+    """(S, P) of the records of a file, of which these are the first one's features."""
+    dynamic, masked = manifest is not None and manifest.masking == DYNAMIC, len(features["masked_lm_ids"]) > 0
+    if masked and dynamic:
+        raise InputError(f"{path}: holds masks, though its manifest says it does not; make the records again")
+    if masked:
+        return len(features["input_ids"]), len(features["masked_lm_ids"])
+    if not dynamic:
+        raise InputError(
+            f"{path}: records without masks need the manifest that was written beside them, which says how to mask; "
+            "copy it there, or make the records again"
+        )
+    return manifest.max_seq_length, manifest.max_predictions_per_seq
 
 
 def _first_features(path: str) -> dict[str, np.ndarray]:
@@ -211,6 +229,8 @@ def _decode(message: bytes, where: str) -> dict[str, np.ndarray]:
         features = decode_example(message)
     except ValueError as error:
         raise InputError(f"{where}: {error}; give pre-training records") from None
+    if is_unmasked(features):
+        return decode_unmasked(features, where)
     required = (*SEQUENCE_FEATURES, *PREDICTION_FEATURES, WEIGHTS_FEATURE, LABEL_ON_DISK)
     missing = [name for name in required if len(features.get(name, ())) == 0]
     if missing:

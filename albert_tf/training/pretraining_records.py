@@ -4,7 +4,9 @@ from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
+from albert_tf.inputs.batch_parsing import resolve_masking
 from albert_tf.inputs.manifest import check_vocabulary
+from albert_tf.inputs.masking_rules import DYNAMIC
 from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
 from albert_tf.training.pretraining_settings import PretrainingSettings
 
@@ -22,6 +24,8 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
         )
     lengths = (settings.max_seq_length, settings.max_predictions_per_seq, config.vocab_size)
     records = open_records(settings.input_file, *lengths)
+    if resolve_masking(settings.masking, records.manifest) == DYNAMIC:
+        logging.info("the records have no masks: they are drawn anew each epoch")
     if not settings.do_eval:
         return records, None
     if settings.eval_input_file is None:

@@ -53,6 +53,7 @@ class PretrainingSettings:
     tpu: TpuAddress | None = None
     random_seed: int = 12345
     sentence_task: str | None = None
+    masking: str | None = None
     resolved_flags: str = ""
 
     def __post_init__(self):

@@ -53,7 +53,7 @@ def documents(shared, tokenizer):
 def _make(documents, tokenizer, **changes):
     settings = InstanceSettings(**{"max_seq_length": 128, "dupe_factor": 1, **changes})
     pieces, counts = Pieces.of_tokenizer(tokenizer), Counter()
-    statistics = RecordStatistics(pieces.mask_id, pieces.unk_id)
+    statistics = RecordStatistics(pieces.ids.mask_id, pieces.ids.unk_id)
     batch, windows = draw_instances(documents, settings, pieces, Draws(1), counts)
     statistics.add_batch(batch, windows)
     return batch, statistics, counts

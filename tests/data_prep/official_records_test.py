@@ -49,7 +49,7 @@ def _mask_again(official, pieces, seed, times=DRAWS) -> list:
 
 
 def _statistics(pieces, instances) -> RecordStatistics:
-    statistics = RecordStatistics(pieces.mask_id, pieces.unk_id)
+    statistics = RecordStatistics(pieces.ids.mask_id, pieces.ids.unk_id)
     for instance in instances:
         statistics.add(instance)
     return statistics
@@ -96,8 +96,8 @@ def test_their_random_pieces_cover_the_vocabulary_as_ours(official, pieces):
         for instance in instances:
             for position, original in zip(instance.masked_lm_positions, instance.masked_lm_ids):
                 piece = instance.input_ids[position]
-                if piece not in (pieces.mask_id, original):
-                    yield piece / pieces.vocab_size
+                if piece not in (pieces.ids.mask_id, original):
+                    yield piece / pieces.ids.vocab_size
 
     drawn = [*replacements(official)]
     assert np.mean(drawn) == pytest.approx(0.5, abs=4 * (1 / 12 / len(drawn)) ** 0.5)

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.errors import InputError
+from albert_tf.inputs import pretraining_dataset
 from albert_tf.inputs.pretraining_dataset import (
     EXAMPLE_WEIGHTS,
     constant_accuracies,
@@ -162,3 +163,76 @@ def test_a_corrupt_record_is_named_with_its_offset(write_records):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="--eval_input_file: no file matches"):
         open_records(str(tmp_path / "none-*"), S, P, V, flag="eval_input_file")
+
+
+def _texts(batch) -> list[bytes]:
+    """What the examples of a batch are under their masks."""
+    texts = batch["input_ids"].copy()
+    for row, places, originals, weights in zip(
+        texts, batch["masked_lm_positions"], batch["masked_lm_ids"], batch["masked_lm_weights"] > 0
+    ):
+        row[places[weights]] = originals[weights]
+    return [text.tobytes() for text in texts]
+
+
+def test_masks_drawn_in_training_are_others_every_epoch(write_unmasked_records):
+    paths = write_unmasked_records("train", 12, num_files=2)
+    epochs = [{}, {}, {}]
+    for number, batch in enumerate(_take(paths, 18, seed=3)):
+        for text, places in zip(_texts(batch), batch["masked_lm_positions"]):
+            epochs[number // 6][text] = places.tobytes()
+    assert len(epochs[0]) == 24
+    assert epochs[0].keys() == epochs[1].keys() == epochs[2].keys()
+    for first, second in ((0, 1), (1, 2), (0, 2)):
+        changed = sum(epochs[first][text] != epochs[second][text] for text in epochs[0])
+        assert changed > 12
+
+
+@pytest.mark.parametrize("start", [4, 20, 24, 44])
+def test_a_stream_of_drawn_masks_goes_on_where_it_was(write_unmasked_records, start):
+    paths = write_unmasked_records("train", 11, num_files=2)
+    whole = _take(paths, 18, seed=7)
+    rest = _take(paths, 18 - start // 4, seed=7, start_example=start)
+    for expected, found in zip(whole[start // 4 :], rest, strict=True):
+        for name, value in expected.items():
+            np.testing.assert_array_equal(value, found[name])
+
+
+def test_drawn_masks_do_not_depend_on_threads_batches_or_hosts(write_unmasked_records, monkeypatch):
+    paths = write_unmasked_records("train", 11, num_files=2)
+    whole = _take(paths, 6, seed=7)
+    monkeypatch.setattr(pretraining_dataset, "_BATCHES_PARSED_AT_ONCE", 1)
+    for expected, found in zip(whole, _take(paths, 6, seed=7), strict=True):
+        for name, value in expected.items():
+            np.testing.assert_array_equal(value, found[name])
+    joined = {name: np.concatenate([batch[name] for batch in whole]) for name in whole[0]}
+    for found, start in zip(make_dataset(paths, 6, S, P, seed=7).take(4).as_numpy_iterator(), range(0, 24, 6)):
+        for name, value in found.items():
+            np.testing.assert_array_equal(value, joined[name][start : start + 6])
+    for host in range(2):
+        share = _take(paths, 6, seed=7, context=tf.distribute.InputContext(2, host, 2))
+        for step, found in enumerate(share):
+            for name, value in found.items():
+                np.testing.assert_array_equal(value, whole[step][name][2 * host : 2 * host + 2])
+
+
+def test_an_evaluation_draws_the_same_masks_whatever_the_batch(write_unmasked_records):
+    records = open_records(write_unmasked_records("heldout", 10)[0], S, P, V)
+    first, again, larger = (list(make_evaluation_dataset(records, size).as_numpy_iterator()) for size in (4, 4, 10))
+    for name, value in larger[0].items():
+        joined = np.concatenate([batch[name] for batch in first])[:10]
+        np.testing.assert_array_equal(joined, value)
+        np.testing.assert_array_equal(np.concatenate([batch[name] for batch in again])[:10], value)
+    assert len({batch.tobytes() for batch in larger[0]["masked_lm_positions"]}) > 1
+    by_hand = np.bincount(larger[0]["masked_lm_ids"][larger[0]["masked_lm_weights"] > 0])
+    assert constant_accuracies(records, batch_size=3)[0] == pytest.approx(by_hand.max() / by_hand.sum())
+
+
+def test_the_kind_of_masks_must_be_the_one_asked_for(write_unmasked_records, write_records):
+    paths = write_unmasked_records("train", 5)
+    with pytest.raises(InputError, match="--masking=static, but the records hold no masks"):
+        make_dataset(paths, 4, S, P, masking="static")
+    with pytest.raises(InputError, match="--masking=dynamic, but the records have their masks in them"):
+        make_dataset([write_records("part", 5)], 4, S, P, masking="dynamic")
+    with pytest.raises(InputError, match="Received 16 and 5"):
+        make_dataset(paths, 4, S, P + 1, masking="dynamic")

@@ -33,7 +33,12 @@ def _log(output_dir: str) -> list[dict]:
         return [json.loads(line) for line in file]
 
 
-def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(settings, write_records):
+@pytest.mark.parametrize("masking", ["static", "dynamic"])
+def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
+    settings, write_records, write_unmasked_records, masking
+):
+    if masking == "dynamic":
+        settings = dataclasses.replace(settings, input_file=write_unmasked_records("unmasked", 50)[0], masking=masking)
     settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
     run(settings)
     whole = _weights(settings.output_dir, STEPS)
@@ -245,3 +250,23 @@ def test_records_of_another_sentence_task_are_refused(settings):
         run(dataclasses.replace(settings, sentence_task="sop"))
     run(dataclasses.replace(settings, num_train_steps=1))
     assert checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000001")).sentence_task == "nsp"
+
+
+def test_masks_of_the_other_kind_are_refused(settings, write_unmasked_records):
+    with pytest.raises(InputError, match="--masking=dynamic, but the records have their masks in them"):
+        run(dataclasses.replace(settings, masking="dynamic"))
+    (unmasked,) = write_unmasked_records("unmasked", 20)
+    with pytest.raises(InputError, match="--masking=static, but the records hold no masks"):
+        run(dataclasses.replace(settings, masking="static", input_file=unmasked))
+    assert not os.path.exists(settings.output_dir)
+
+
+def test_unmasked_records_are_evaluated_with_the_same_masks_each_time(settings, write_unmasked_records):
+    (unmasked,) = write_unmasked_records("unmasked", 30)
+    run(dataclasses.replace(settings, num_train_steps=1))
+    given = {"input_file": unmasked, "output_dir": settings.output_dir}
+    first, second = (evaluate_checkpoint(EvaluationSettings(**given, eval_batch_size=size)) for size in (8, 30))
+    assert first["num_predictions"] > 30
+    for name in ("num_predictions", "masked_lm_accuracy", "most_frequent_piece_accuracy"):
+        assert first[name] == second[name]
+    assert first["masked_lm_loss"] == pytest.approx(second["masked_lm_loss"], rel=1e-5)
