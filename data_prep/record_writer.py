@@ -20,6 +20,7 @@ from albert_tf.inputs.manifest import Manifest
 from albert_tf.inputs.pretraining_records import to_example
 from albert_tf.inputs.record_files import frame
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.worker_pool import WorkerPool, count_cores, end_on_terminate
 from data_prep.documents import PART_CHARACTERS, Part, read_parts
 from data_prep.instances import InstanceSettings, derive_seed, explain_no_examples, make_instances, tokenize_part
 from data_prep.masking import Pieces
@@ -27,7 +28,6 @@ from data_prep.progress import ByteProgress
 from data_prep.shards import OutputFiles, Spill, describe_file, gather, scatter
 from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
-from data_prep.worker_pool import WorkerPool, count_cores, end_on_terminate
 
 COMPRESSIONS = ("none", "gzip")
 

@@ -122,12 +122,12 @@ def make_dataset(
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
     batches = read_in_order(paths, count, seed, start_example, read_file).batch(batch_size, drop_remainder=True)
-    batches = _share_of_host(batches, batch_size, context).map(
+    batches = share_of_host(batches, batch_size, context).map(
         lambda serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq),
         num_parallel_calls=_BATCHES_PARSED_AT_ONCE,
         deterministic=True,
     )
-    return _ready_ahead(batches)
+    return ready_ahead(batches)
 
 
 def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: int, read_file):
@@ -164,7 +164,7 @@ def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: in
     return epochs.flat_map(read_epoch).skip(position)
 
 
-def _share_of_host(batches, batch_size: int, context):
+def share_of_host(batches, batch_size: int, context):
     """Of whole batches the rows of one host, cut into those of its replicas, one after another.
 
     Args:
@@ -217,10 +217,10 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
             filled[name] = tf.ensure_shape(tf.pad(value, padding), [batch_size, *value.shape[1:]])
         return filled
 
-    return _ready_ahead(_share_of_host(serialized.batch(batch_size).map(parse_and_fill), batch_size, context))
+    return ready_ahead(share_of_host(serialized.batch(batch_size).map(parse_and_fill), batch_size, context))
 
 
-def _ready_ahead(batches):
+def ready_ahead(batches):
     """Keeps some batches ready, by fixed numbers: the thread that tunes them holds up a run's end by up to a minute."""
     import tensorflow as tf
 

@@ -13,10 +13,10 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.worker_pool import WorkerPool
 from data_prep.instances import InstanceSettings, derive_seed
 from data_prep.record_writer import RecordJob, create_records
 from data_prep.segment_pairs import TokenizedDocument
-from data_prep.worker_pool import WorkerPool
 
 SETTINGS = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2}
 
