@@ -173,8 +173,8 @@ class PretrainingSteps:
         predictions = (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"])
         order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], batch.get(EXAMPLE_WEIGHTS))
         loss, count = losses.masked_lm_loss(*predictions)
-        order_loss, order_count = losses.sentence_order_loss(*order)
-        correct, order_correct = losses.masked_lm_correct(*predictions), losses.sentence_order_correct(*order)
+        order_loss, order_count = losses.classification_loss(*order)
+        correct, order_correct = losses.masked_lm_correct(*predictions), losses.classification_correct(*order)
         return loss, correct, count, order_loss, order_correct, order_count
 
     def _evaluate_replica(self, batch):
