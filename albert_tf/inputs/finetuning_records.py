@@ -61,3 +61,65 @@ class Feature:
         if self.input_ids and not np.isscalar(self.input_ids[0]):
             return max(len(ids) for ids in self.input_ids)
         return len(self.input_ids)
+
+
+def to_columns(feature: Feature, head: str) -> dict[str, np.ndarray]:
+    """The feature as named arrays of one dimension, float32 or integers >= 0; options lie one after another."""
+    several = head == "multiple_choice"
+    columns: dict[str, Any] = {
+        EXAMPLE_INDEX: [feature.example],
+        INPUT_IDS: np.concatenate(feature.input_ids) if several else feature.input_ids,
+        SEGMENT_IDS: np.concatenate(feature.segment_ids) if several else feature.segment_ids,
+    }
+    if several:
+        columns[OPTION_LENGTHS] = [len(ids) for ids in feature.input_ids]
+    if feature.p_mask is not None:
+        columns[P_MASK] = feature.p_mask
+    if feature.label is not None:
+        columns |= _label_columns(feature.label, head)
+    columns |= {NOTE_PREFIX + name: values for name, values in feature.notes.items()}
+    return {name: np.asarray(values) for name, values in columns.items()}
+
+
+def from_columns(columns: Mapping[str, np.ndarray], head: str) -> Feature:
+    """The feature that `to_columns` took apart; its parts are arrays."""
+    input_ids, segment_ids = columns[INPUT_IDS], columns[SEGMENT_IDS]
+    if head == "multiple_choice":
+        ends = np.cumsum(columns[OPTION_LENGTHS])[:-1]
+        input_ids, segment_ids = tuple(np.split(input_ids, ends)), tuple(np.split(segment_ids, ends))
+    notes = {name.removeprefix(NOTE_PREFIX): values for name, values in columns.items() if name.startswith(NOTE_PREFIX)}
+    example = int(columns[EXAMPLE_INDEX][0])
+    return Feature(example, input_ids, segment_ids, _label_of(columns, head), columns.get(P_MASK), notes)
+
+
+def to_example(feature: Feature, head: str) -> bytes:
+    """The feature as a serialized tf.train.Example, unpadded; input_mask, all ones, is left out."""
+    return encode_example(to_columns(feature, head))
+
+
+def from_example(message: bytes, head: str) -> Feature:
+    """The feature of a record that `to_example` wrote."""
+    return from_columns(decode_example(message), head)
+
+
+def _label_columns(label: Any, head: str) -> dict[str, Any]:
+    if head in SPAN_HEADS:
+        return {name: [int(value)] for name, value in zip(SPAN_LABELS, label)}
+    if head == "regression":
+        return {LABEL_IDS: np.array([label], np.float32)}
+    if head == "token_classification":
+        return {PIECE_LABELS: np.asarray(label) + 1}
+    return {LABEL_IDS: list(label) if head == "multi_label" else [int(label)]}
+
+
+def _label_of(columns: Mapping[str, np.ndarray], head: str) -> Any:
+    """Feature.label; None if the columns hold none."""
+    if head in SPAN_HEADS:
+        return tuple(int(columns[name][0]) for name in SPAN_LABELS) if SPAN_LABELS[0] in columns else None
+    if head == "token_classification":
+        return columns[PIECE_LABELS] - 1 if PIECE_LABELS in columns else None
+    if LABEL_IDS not in columns:
+        return None
+    if head == "multi_label":
+        return tuple(columns[LABEL_IDS].tolist())
+    return columns[LABEL_IDS][0].item()

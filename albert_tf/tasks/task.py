@@ -96,6 +96,10 @@ class Task(abc.ABC):
             InputError: a field is missing, or is not what it should be.
         """
 
+    def options(self) -> dict[str, Any]:
+        """Those options that decide what the features are, beside head and labels, as JSON has it; for a cache's key."""
+        return {}
+
     @property
     @abc.abstractmethod
     def input_fields(self) -> tuple[str, ...]:
