@@ -20,7 +20,9 @@ COMMANDS = {
         "export_saved_model",
         "fill_mask",
         "plot_training",
+        "predict",
         "run_evaluation",
+        "run_finetuning",
         "run_pretraining",
     ],
 }
