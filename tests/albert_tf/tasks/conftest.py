@@ -16,7 +16,23 @@ def tokenizer(tmp_path_factory) -> AlbertTokenizer:
     folder = tmp_path_factory.mktemp("vocabulary")
     rng = random.Random(0)
     characters = string.ascii_lowercase + string.digits + string.punctuation
-    words = ["the", "of", "and", "to", "in", "was", "is", "paris", "river", "city", "who", "where", "film", "good", "bad"]
+    words = [
+        "the",
+        "of",
+        "and",
+        "to",
+        "in",
+        "was",
+        "is",
+        "paris",
+        "river",
+        "city",
+        "who",
+        "where",
+        "film",
+        "good",
+        "bad",
+    ]
     sentences = [" ".join([*rng.choices(words, k=12), *rng.sample(characters, 6)]) for _ in range(2000)]
     corpus = folder / "corpus.txt"
     corpus.write_text("\n".join(sentences), encoding="utf-8")

@@ -10,19 +10,22 @@ from albert_tf.errors import InputError
 from albert_tf.tasks.glue import TABLES, GlueTask, submission_files, write_submission_zip
 from albert_tf.tasks.task import TaskSettings
 
-MNLI_HEADER = "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\tsentence2_parse\tsentence1\tsentence2"
+MNLI_HEADER = "\t".join(
+    ["index", "promptID", "pairID", "genre", "sentence1_binary_parse", "sentence2_binary_parse"]
+    + ["sentence1_parse", "sentence2_parse", "sentence1", "sentence2"]
+)
 STS_HEADER = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2"
 
 # task: (split, contents, the first example's texts and label)
 FILES = {
     "cola": ("train", "gj04\t1\t\tThey sang.\ngj04\t0\t*\tThem sang.\n", ("They sang.", None, 1)),
-    "sst-2": ("dev", 'sentence\tlabel\nit \'s " good \t1\n', ('it \'s " good ', None, 1)),
+    "sst-2": ("dev", "sentence\tlabel\nit 's \" good \t1\n", ("it 's \" good ", None, 1)),
     "mrpc": ("train", "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t7\t8\tA b\tC d\n", ("A b", "C d", 0)),
     "sts-b": ("dev", f"{STS_HEADER}\tscore\n0\tg\tf\ty\to\ts\ts\tA b\tC d\t3.800\n", ("A b", "C d", 3.8)),
     "qqp": ("dev", "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n5\t1\t2\tA?\tB?\t1\n", ("A?", "B?", 1)),
     "mnli": (
         "dev_mismatched",
-        f"{MNLI_HEADER}\tlabel1\tlabel2\tgold_label\n0\t1\t2\tg\tp\tp\tp\tp\tA b\tC d\tneutral\tentailment\tentailment\n",
+        f"{MNLI_HEADER}\tlabel1\tgold_label\n0\t1\t2\tg\tp\tp\tp\tp\tA b\tC d\tneutral\tentailment\n",
         ("A b", "C d", 1),
     ),
     "qnli": ("dev", "index\tquestion\tsentence\tlabel\n0\tA?\tB.\tnot_entailment\n", ("A?", "B.", 1)),
@@ -98,7 +101,9 @@ def test_a_submission_has_the_official_name_and_header(make, tmp_path, name):
     wanted = {"mnli": "MNLI-m.tsv", "sst-2": "SST-2.tsv", "cola": "CoLA.tsv"}.get(name, f"{name.upper()}.tsv")
     assert [Path(path).name for path in paths] == [f"{split}_predictions.jsonl", wanted]
     text = {"sts-b": "2.500", "rte": "not_entailment", "qnli": "not_entailment", "mnli": "entailment"}
-    assert Path(paths[1]).read_text() == f"index\tprediction\n0\t{text.get(name, 'entailment' if name == 'ax' else '1')}\n"
+    assert (
+        Path(paths[1]).read_text() == f"index\tprediction\n0\t{text.get(name, 'entailment' if name == 'ax' else '1')}\n"
+    )
 
 
 def test_the_official_label_orders():
@@ -117,7 +122,9 @@ def test_data_dir_is_the_tasks_folder_or_the_one_above(write, tmp_path, folder):
 
 def test_files_saved_by_other_systems_are_read(make):
     contents = FILES["rte"][1].replace("\n", "\r\n")
-    assert make("rte", "train", "\ufeff" + contents).examples("train") == make(*("rte", "train", contents)).examples("train")
+    assert make("rte", "train", "\ufeff" + contents).examples("train") == make(*("rte", "train", contents)).examples(
+        "train"
+    )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +140,12 @@ def test_files_saved_by_other_systems_are_read(make):
         ("cola", "train", "sentence\tlabel\n", "line 1: the row has no column 4"),
         ("cola", "train", "a\tb\tc\td\n", "line 1: unknown label 'b'; the labels are 0, 1"),
         ("cola", "train", "", "train.tsv holds no examples"),
-        ("sts-b", "dev", f"{STS_HEADER}\tscore\n0\tg\tf\ty\to\ts\ts\tA b\tC d\thigh\n", "line 2: the score must be a n"),
+        (
+            "sts-b",
+            "dev",
+            f"{STS_HEADER}\tscore\n0\tg\tf\ty\to\ts\ts\tA b\tC d\thigh\n",
+            "line 2: the score must be a n",
+        ),
         ("sts-b", "dev", f"{STS_HEADER}\tscore\n0\tg\tf\ty\to\ts\ts\tA b\tC d\tnan\n", "line 2: the score must be a n"),
     ],
 )
@@ -165,11 +177,15 @@ def test_scores_are_the_official_ones(make):
     task = make("mrpc", "train", FILES["mrpc"][1] + "1\t7\t8\tA\tB\n1\t7\t8\tA\tB\n1\t7\t8\tA\tB\n")
     examples = task.examples("train")
     # Of 0 1 1 1 predicted as 1 1 1 0: two right; precision 2/3, recall 2/3.
-    assert task.scores(examples, predicted(task, examples, [1, 1, 1, 0])) == pytest.approx({"accuracy": 0.5, "f1": 2 / 3})
+    assert task.scores(examples, predicted(task, examples, [1, 1, 1, 0])) == pytest.approx(
+        {"accuracy": 0.5, "f1": 2 / 3}
+    )
 
 
 def test_a_pair_becomes_one_feature(make, tokenizer):
-    [example] = make("rte", "train", "index\tsentence1\tsentence2\tlabel\n0\tthe river\tthe city of paris\tentailment\n").examples("train")
+    [example] = make(
+        "rte", "train", "index\tsentence1\tsentence2\tlabel\n0\tthe river\tthe city of paris\tentailment\n"
+    ).examples("train")
     task = GlueTask("rte", "anywhere")
     [feature] = task.features(4, example, tokenizer, TaskSettings(max_seq_length=64))
     first, second = tokenizer.encode("the river"), tokenizer.encode("the city of paris")
