@@ -114,7 +114,7 @@ def why_unusable(folder: str, key: Mapping[str, Any]) -> str | None:
 def write_features(
     folder: str, key: Mapping[str, Any], examples: Sequence[Any], converter: Converter, num_workers: int = 0
 ) -> None:
-    """Makes the features of examples and leaves them in the folder; the bytes are the same for any number of workers."""
+    """Makes the features of examples and leaves them in the folder; any number of workers writes the same bytes."""
     _remove_leftovers(folder)
     workers = num_workers or count_cores()
     workers = workers if len(examples) >= _FEWEST_FOR_PROCESSES else 1

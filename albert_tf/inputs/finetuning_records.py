@@ -58,7 +58,7 @@ class Feature:
     @property
     def length(self) -> int:
         """The number of ids; of the longest option, with several."""
-        if self.input_ids and not np.isscalar(self.input_ids[0]):
+        if len(self.input_ids) and not np.isscalar(self.input_ids[0]):
             return max(len(ids) for ids in self.input_ids)
         return len(self.input_ids)
 

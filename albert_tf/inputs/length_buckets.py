@@ -57,7 +57,8 @@ def choose_buckets(
     if not len(sizes):
         return [min(_MULTIPLE, max_seq_length)]
     rows_up_to = np.concatenate([[0], np.cumsum(counts[sizes])])
-    # best[k][j]: the fewest positions of the rows of the first j sizes in k + 1 buckets; cut[k][j]: where the last one starts.
+    # best[k][j]: the fewest positions of the rows of the first j sizes in k + 1 buckets; cut[k][j]: where the last of
+    # these buckets starts.
     best, cut = [rows_up_to * np.concatenate([[0], sizes])], [np.zeros(len(sizes) + 1, np.int64)]
     for _ in range(1, min(max_buckets, len(sizes))):
         positions = np.full(len(sizes) + 1, np.iinfo(np.int64).max)

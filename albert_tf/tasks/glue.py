@@ -1,7 +1,7 @@
 """The GLUE tasks: a table of their official files, and one class that reads any of them.
 
-Columns are those of the official TSV files, which the official run_classifier.py takes by number. Here they are
-taken by the names in the header, so that a file with other columns is noticed; CoLA's has a header only in the test file.
+Columns are those of the official TSV files. The official run_classifier.py takes them by number; here they are
+taken by the names in the header, so that a file with other columns is noticed. CoLA has a header only in the test file.
 """
 
 import dataclasses
@@ -126,7 +126,8 @@ class GlueTask(TextClassification):
                 raise InputError(f"--data_dir={self.data_dir} does not exist")
             name = self.table.files[split]
             raise InputError(
-                f"--data_dir={self.data_dir} has neither {name} nor {self.table.folder}/{name}, the {split} file of {self.name}"
+                f"--data_dir={self.data_dir} has neither {name} nor {self.table.folder}/{name}, "
+                f"the {split} file of {self.name}"
             )
         return [path]
 

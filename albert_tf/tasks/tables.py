@@ -57,7 +57,7 @@ class Row:
         if isinstance(value, bool | int | float):
             return json.dumps(value)
         if value is None:
-            named = f"column {column + 1}" if isinstance(column, int) else f"a value of {column!r}"
+            named = f"column {column + 1}" if isinstance(column, int) else f"value of {column!r}"
             raise InputError(f"{self.where}: the row has no {named}")
         raise InputError(f"{self.where}: {column!r} must be text; received {type(value).__name__}")
 

@@ -97,7 +97,7 @@ class Task(abc.ABC):
         """
 
     def options(self) -> dict[str, Any]:
-        """Those options that decide what the features are, beside head and labels, as JSON has it; for a cache's key."""
+        """Options, beside head and labels, that decide what the features are; for a cache's key, as JSON has it."""
         return {}
 
     @property
