@@ -10,11 +10,6 @@ from absl import flags
 from albert_tf import command
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 
-_OPTIONS = (
-    *("train_file", "dev_file", "test_file", "text_column", "text_pair_column", "label_column", "labels"),
-    *("multi_label", "regression"),
-)
-
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
@@ -78,6 +73,9 @@ def _define_task_flags(fv: dict) -> None:
     flags.DEFINE_list("labels", None, "Your own task: the classes, comma-separated; left out: those found.", **fv)
     flags.DEFINE_bool("multi_label", False, "Your own task: an example may have any number of classes.", **fv)
     flags.DEFINE_bool("regression", False, "Your own task: the label is a number.", **fv)
+    flags.DEFINE_bool("beam", None, "SQuAD: choose the end given the start; left out: for squad_v2.", **fv)
+    flags.DEFINE_float("null_score_diff_threshold", None, "squad_v2: odds of no answer above which it is given.", **fv)
+    flags.DEFINE_enum("race_level", "all", ["all", "middle", "high"], "RACE: which schools.", **fv)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text, as in pre-training.", **fv)
     flags.DEFINE_bool("keep_accents", False, "Leave accents on their letters, as in pre-training.", **fv)
     flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \", as in pre-training.", **fv)
@@ -87,6 +85,7 @@ def _define_task_flags(fv: dict) -> None:
 def _run() -> None:
     command.require_flags("task_name", "output_dir")
     command.import_tensorflow()
+    from albert_tf.tasks.registry import TaskOptions
     from albert_tf.tasks.task import TaskSettings
     from albert_tf.tokenization.text_cleaning import TextCleaning
     from albert_tf.training.finetuning import format_results, run
@@ -102,7 +101,7 @@ def _run() -> None:
     resolved = "".join(f"{given[name].serialize()}\n" for name in own if given[name].value is not None)
     settings = FinetuningSettings(
         **values_of(FinetuningSettings),
-        task_options={name: given[name].value for name in _OPTIONS if given[name].value not in (None, False)},
+        task_options=TaskOptions(**{**values_of(TaskOptions), "labels": tuple(given.labels or ())}),
         task_settings=TaskSettings(**values_of(TaskSettings)),
         cleaning=TextCleaning(**values_of(TextCleaning)),
         resolved_flags=resolved,

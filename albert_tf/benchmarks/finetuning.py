@@ -102,7 +102,7 @@ def _run() -> None:
         do_eval=True,
     )
     config, vocabulary_file = model_and_vocabulary(settings)
-    task, tokenizer = make_task(settings.task_name, settings.data_dir, {}), AlbertTokenizer(vocabulary_file)
+    task, tokenizer = make_task(settings.task_name, settings.data_dir), AlbertTokenizer(vocabulary_file)
     contestants = {
         name: Contestant(dataclasses.replace(settings, pad_to_max_length=pad), task, tokenizer, config)
         for name, pad in _WAYS.items()

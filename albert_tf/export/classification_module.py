@@ -26,12 +26,8 @@ class ClassificationModule(FinetunedModule):
             packed = _without_empty_second(packed, rest[0], self.tokenizer.pad_id)
         return self._from_ids(**packed)["logits"]
 
-    def _label_names(self):
-        count = self._task.num_labels
-        return tf.constant(list(self._task.labels) or [f"LABEL_{index}" for index in range(count)])
-
     def _interpret(self, logits):
-        names = self._label_names()
+        names = tf.constant(list(self.label_names))
         return {
             "label": tf.gather(names, tf.argmax(logits, axis=-1)),
             "probabilities": tf.nn.softmax(logits),

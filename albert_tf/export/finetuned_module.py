@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule, texts_spec
+from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training.finetuned_task import FinetunedTask
 
 FROM_IDS = "from_ids"
+# Fields whose values are lists of texts: string [B, N], and [B, words], "" behind the last word.
+OPTIONS, WORDS = LIST_FIELDS = ("options", "words")
 # The signatures from fields, by what the model says.
 CLASSIFY, SCORE, CHOOSE, ANSWER, TAG = SIGNATURES = ("classify", "score", "choose", "answer", "tag")
 
@@ -30,14 +32,17 @@ class FinetunedModule(TextModule):
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         super().__init__(model, tokenizer, max_seq_length)
-        self.fields = tuple(task.input_fields) or self.default_fields
-        self._task = task
+        self.fields = self._field_names(task)
+        self.label_names = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
         self._head = lambda inputs: model(inputs, training=False)
         specs = [self._field_spec(field) for field in self.fields]
         self.predict = tf.function(self._predict, input_signature=specs, autograph=False)
         self.from_ids = tf.function(self._from_ids, input_signature=self._id_specs(), autograph=False)
 
     default_fields: tuple[str, ...] = ("text",)
+
+    def _field_names(self, task: FinetunedTask) -> tuple[str, ...]:
+        return tuple(task.input_fields) or self.default_fields
 
     def signatures(self) -> dict[str, Callable]:
         """The functions by the names they are served under."""
@@ -49,7 +54,8 @@ class FinetunedModule(TextModule):
         }
 
     def _field_spec(self, field: str) -> tf.TensorSpec:
-        return texts_spec(field.rstrip("?"))
+        shape = [None, None] if field in LIST_FIELDS else [None]
+        return tf.TensorSpec(shape, tf.string, name=field.rstrip("?"))
 
     def _id_specs(self):
         return SEQUENCE

@@ -2,7 +2,9 @@
 
 from albert_tf.export.classification_module import ClassificationModule, MultiLabelModule, RegressionModule
 from albert_tf.export.finetuned_module import FinetunedModule
+from albert_tf.export.multiple_choice_module import MultipleChoiceModule
 from albert_tf.export.span_module import SpanModule
+from albert_tf.export.tagging_module import TaggingModule
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training.finetuned_task import FinetunedTask
 
@@ -10,6 +12,8 @@ _MODULES = {
     "classification": ClassificationModule,
     "multi_label": MultiLabelModule,
     "regression": RegressionModule,
+    "multiple_choice": MultipleChoiceModule,
+    "token_classification": TaggingModule,
     "span": SpanModule,
     "span_beam": SpanModule,
 }

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from albert_tf import files
 from albert_tf.errors import InputError
-from albert_tf.export.finetuned_module import SIGNATURES
+from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, SIGNATURES, WORDS
 from albert_tf.export.loading import load_export, to_tensor
 from albert_tf.export.saved_model import EXPORT_NAME, EXTRA_FOLDER, open_finetuned
 
@@ -54,7 +55,8 @@ class Predictor:
             where: what to call each of them in an error; None numbers them.
 
         Returns:
-            for each a dict that JSON can hold: "label" and "probabilities"; "labels" and "probabilities"; or "score".
+            for each a dict that JSON can hold: "label" and "probabilities"; "labels" and "probabilities"; "score";
+            "choice" and "probabilities"; "answer", "start", "end" and "score"; or "tags".
 
         Raises:
             InputError: a field is missing, or is not what it should be.
@@ -62,12 +64,33 @@ class Predictor:
         if not examples:
             return []
         names = where or [f"example {number}" for number in range(1, len(examples) + 1)]
-        inputs = {
-            field.rstrip("?"): to_tensor([_text(example, field, name) for example, name in zip(examples, names)])
-            for field in self.fields
-        }
+        inputs = {field.rstrip("?"): _column(examples, field, names) for field in self.fields}
         arrays = {name: value.numpy() for name, value in self._predict(**inputs).items()}
-        return [_as_json({name: array[row] for name, array in arrays.items()}) for row in range(len(examples))]
+        found = [_as_json({name: array[row] for name, array in arrays.items()}) for row in range(len(examples))]
+        if WORDS not in self.fields:
+            return found
+        words = [_texts(example, WORDS, name) for example, name in zip(examples, names)]
+        return [{"words": row, "tags": tags["tags"][: len(row)]} for row, tags in zip(words, found)]
+
+
+def _column(examples: Sequence[Mapping[str, Any]], field: str, names: Sequence[str]):
+    """One field of all examples: string [B], or [B, N] of lists."""
+    if field not in LIST_FIELDS:
+        return to_tensor([_text(example, field, name) for example, name in zip(examples, names)])
+    rows = [_texts(example, field, name) for example, name in zip(examples, names)]
+    for row, name in zip(rows, names):
+        if field == OPTIONS and len(row) != len(rows[0]):
+            raise InputError(f"{name}: {len(row)} options, {names[0]} has {len(rows[0])}; all must have as many")
+    return tf.ragged.constant([[text.encode() for text in row] for row in rows], ragged_rank=1).to_tensor("")
+
+
+def _texts(example: Mapping[str, Any], field: str, where: str) -> list[str]:
+    value = example.get(field)
+    if value is None and field == WORDS and isinstance(example.get("text"), str):
+        return example["text"].split()
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(f"{where}: {field!r} must be a list of texts. Received {value!r}")
+    return value
 
 
 def _text(example: Mapping[str, Any], field: str, where: str) -> str:
@@ -81,6 +104,13 @@ def _text(example: Mapping[str, Any], field: str, where: str) -> str:
 
 def _as_json(outputs: dict[str, np.ndarray]) -> dict[str, Any]:
     """One example's row of every output, in words and numbers that JSON has."""
+    if "tags" in outputs:
+        return {"tags": [tag.decode() for tag in outputs["tags"]]}
+    if "answer" in outputs:
+        numbers = {name: outputs[name].item() for name in ("start", "end", "score", "null_odds") if name in outputs}
+        return {"answer": outputs["answer"].decode(), **numbers}
+    if "choice" in outputs:
+        return {"choice": int(outputs["choice"]), "probabilities": outputs["probabilities"].tolist()}
     if "score" in outputs:
         return {"score": float(outputs["score"])}
     names = [name.decode() for name in outputs["labels"]]

@@ -31,6 +31,8 @@ from albert_tf.training.pretrained import Pretrained, load_pretrained
 
 EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"
+# Odds of no answer above which none is given.
+_THRESHOLD = "null_score_diff_threshold"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -138,9 +140,13 @@ def _make_tokenizer(settings: ExportSettings, pretrained: Pretrained) -> AlbertT
 
 def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer) -> FinetunedModule:
     """Texts are cut where they were cut in training, unless the settings say otherwise."""
-    length = settings.max_seq_length or pretrained.task.settings.get("max_seq_length")
-    length = _checked_length(length, pretrained.model.config)
-    return make_module(pretrained.model, tokenizer, pretrained.task, length)
+    task = pretrained.task
+    length = _checked_length(settings.max_seq_length or task.settings.get("max_seq_length"), pretrained.model.config)
+    if task.options.get(_THRESHOLD) is None:
+        # The one that was best on the dev split.
+        evaluation = checkpoints.read_evaluation(pretrained.source) or {}
+        task = dataclasses.replace(task, options={**task.options, _THRESHOLD: evaluation.get("best_f1_thresh", 0.0)})
+    return make_module(pretrained.model, tokenizer, task, length)
 
 
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:

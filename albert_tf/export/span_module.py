@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from albert_tf.export.finetuned_module import ANSWER, FinetunedModule
 from albert_tf.export.text_module import SEQUENCE, ids_spec
+from albert_tf.export.window_context import most_context_window
 from albert_tf.inputs.finetuning_records import P_MASK
-from albert_tf.tasks.squad_windows import LENGTH_WEIGHT
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.in_graph_alignment import InGraphAligner
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -77,7 +77,8 @@ class SpanModule(FinetunedModule):
         pieces = tf.where(in_context, places + starts[:, tf.newaxis], 0)
         # For [CLS], and for a text without pieces, which has no answers.
         text_starts, text_ends = (tf.concat([places, [0]], 0) for places in (text_starts, text_ends))
-        can_start = in_context & _has_most_context(starts, lengths, tf.size(ids), pieces)
+        best = tf.concat([most_context_window(starts, lengths, tf.size(ids)), [-1]], 0)
+        can_start = in_context & (tf.gather(best, pieces) == tf.range(tf.size(starts))[:, tf.newaxis])
         find = self._beam_spans if self._is_beam else self._spans
         scores, window, start, end = find(outputs, can_start, in_context)
         start = tf.gather(text_starts, tf.gather_nd(pieces, tf.stack([window, start], -1)))
@@ -159,15 +160,3 @@ class SpanModule(FinetunedModule):
             return tf.reduce_min(outputs["answerability_logits"])
         null = tf.cast(outputs["start_logits"][:, 0], tf.float64) + tf.cast(outputs["end_logits"][:, 0], tf.float64)
         return tf.cast(tf.reduce_min(null) - best_score, tf.float32)
-
-
-def _has_most_context(starts, lengths, count, pieces):
-    """bool [W, S]: whether no other window has more context around a piece; as squad_windows.max_context has it."""
-    places = tf.range(count)[tf.newaxis] - starts[:, tf.newaxis]
-    lengths = lengths[:, tf.newaxis]
-    context = tf.cast(tf.minimum(places, lengths - 1 - places), tf.float64) + LENGTH_WEIGHT * tf.cast(
-        lengths, tf.float64
-    )
-    context = tf.where((places >= 0) & (places < lengths), context, -1.0)
-    best = tf.concat([tf.argmax(context, axis=0, output_type=tf.int32), [-1]], 0)
-    return tf.gather(best, tf.minimum(pieces, count)) == tf.range(tf.size(starts))[:, tf.newaxis]

@@ -18,6 +18,6 @@ def layerwise_factors(config: AlbertConfig, decay: float) -> list[tuple[str, flo
         (regular expression, factor) pairs for the variables' paths; what none of them fits has the whole rate.
     """
     rows = config.num_hidden_groups if config.parameter_sharing == "all" else config.num_hidden_layers
-    pairs = [("/albert/(embeddings|encoder/embedding_hidden_mapping_in)/", decay ** (rows + 1))]
-    pairs += [(f"/albert/encoder/block_{row}_", decay ** (rows - row)) for row in range(rows)]
+    pairs = [("(^|/)albert/(embeddings|encoder/embedding_hidden_mapping_in)/", decay ** (rows + 1))]
+    pairs += [(f"(^|/)albert/encoder/block_{row}_", decay ** (rows - row)) for row in range(rows)]
     return pairs if decay != 1 else []

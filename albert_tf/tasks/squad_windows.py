@@ -19,7 +19,7 @@ from albert_tf.tokenization.tokenizer import AlbertTokenizer
 # whether this window is the one in which the piece has the most context.
 TEXT_STARTS, TEXT_ENDS, MAX_CONTEXT = "text_starts", "text_ends", "is_max_context"
 # The official weight of a window's length beside the context of a piece.
-_LENGTH_WEIGHT = 0.01
+LENGTH_WEIGHT = 0.01
 # Questions about one paragraph follow one another.
 _PARAGRAPHS_REMEMBERED = 4
 
@@ -72,7 +72,7 @@ def max_context(windows: list[tuple[int, int]], count: int) -> list[np.ndarray]:
     best_score, best_window = np.full(count, -1.0), np.full(count, -1)
     for number, (start, length) in enumerate(windows):
         places = np.arange(length)
-        score = np.minimum(places, length - 1 - places) + _LENGTH_WEIGHT * length
+        score = np.minimum(places, length - 1 - places) + LENGTH_WEIGHT * length
         better = score > best_score[start : start + length]
         best_score[start : start + length][better] = score[better]
         best_window[start : start + length][better] = number

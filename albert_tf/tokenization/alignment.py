@@ -58,7 +58,7 @@ def align(tokenizer: AlbertTokenizer, text: str) -> AlignedText:
     """The pieces of a text, the same as `tokenizer.encode` gives, with their places."""
     cleaned, starts, ends = clean_text_with_spans(text, tokenizer.cleaning)
     ids, piece_starts, piece_ends = tokenizer.encode_with_spans(cleaned)
-    visible = np.array([_is_visible(character) for character in cleaned], bool)
+    visible = np.array([is_visible(character) for character in cleaned], bool)
     # For every place in the cleaned text the next visible character and the last one before it.
     places = np.arange(len(cleaned))
     following = np.append(np.where(visible, places, len(cleaned)), len(cleaned))
@@ -73,7 +73,7 @@ def align(tokenizer: AlbertTokenizer, text: str) -> AlignedText:
 
 
 @functools.lru_cache(maxsize=65536)
-def _is_visible(character: str) -> bool:
+def is_visible(character: str) -> bool:
     """Whether sentencepiece's usual rules (nmt_nfkc) keep a character, and not as a space."""
     dropped = character.isspace() or character in (SPACE, REPLACEMENT_CHARACTER)
     return not dropped and unicodedata.category(character) not in ("Cc", "Cf")

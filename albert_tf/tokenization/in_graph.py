@@ -155,8 +155,8 @@ def pack_ragged(
             tf.constant(room, first_ids.row_splits.dtype),
             *(tf.minimum, tf.maximum),
         )
-        first = tf.concat([cls, _cut_rows(first_ids, lengths[0]), sep], axis=1)
-        second = tf.concat([_cut_rows(second_ids, lengths[1]), sep], axis=1)
+        first = tf.concat([cls, cut_rows(first_ids, lengths[0]), sep], axis=1)
+        second = tf.concat([cut_rows(second_ids, lengths[1]), sep], axis=1)
         input_ids = tf.concat([first, second], axis=1)
         segment_ids = tf.concat([tf.zeros_like(first), tf.ones_like(second)], axis=1)
     return {
@@ -166,7 +166,7 @@ def pack_ragged(
     }
 
 
-def _cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+def cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     """The first lengths[i] values of row i."""
     positions = tf.ragged.range(ids.row_lengths())
     kept = positions.values < tf.gather(lengths, ids.value_rowids())

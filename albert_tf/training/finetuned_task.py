@@ -22,7 +22,7 @@ class FinetunedTask:
         input_fields: as tasks.task.Task.input_fields.
         settings: the fields of tasks.task.TaskSettings.
         cleaning: the fields of tokenization.text_cleaning.TextCleaning.
-        options: what else makes the task, as tasks.registry takes it.
+        options: the fields of tasks.registry.TaskOptions.
     """
 
     head: str

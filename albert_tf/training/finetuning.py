@@ -12,7 +12,7 @@ from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.evaluation.finetuning_evaluation import format_scores
-from albert_tf.tasks.registry import make_task
+from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.task import Task
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training import checkpoints
@@ -47,7 +47,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         RunStopped: a signal came, or another worker was lost.
     """
     cluster = find_cluster(settings.distribution_strategy, settings.tpu)
-    task = task or make_task(settings.task_name, settings.data_dir, settings.task_options)
+    task = task or make_task(settings.task_name, settings.data_dir, _options_with_known_labels(settings))
     config, vocabulary_file = model_and_vocabulary(settings)
     tokenizer = AlbertTokenizer(vocabulary_file, **dataclasses.asdict(settings.cleaning))
     _check_sizes(settings, config, tokenizer)
@@ -138,6 +138,8 @@ def format_results(results: dict[str, Any]) -> str:
     return format_scores(rows)
 
 
+# Tasks whose classes are the user's.
+_WITH_OWN_LABELS = ("classification", "token_classification")
 _SUMMARY = (("median", "scores"), ("best", "best"), ("spread", "spread"))
 
 
@@ -159,6 +161,19 @@ def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, st
     rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
     asked = {name: getattr(settings, name) for name in rates if getattr(settings, name) is not None}
     return dataclasses.replace(config, **asked), vocabulary_file
+
+
+def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:
+    """The task's options; without training, the classes are those of the checkpoint."""
+    options = settings.task_options
+    if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
+        return options
+    for path in filter(None, (settings.output_dir, settings.init_checkpoint)):
+        folder = checkpoints.find_checkpoint(path)
+        task = checkpoints.read_state(folder).finetuned_task(folder) if folder is not None else None
+        if task is not None and task.labels:
+            return dataclasses.replace(options, labels=task.labels)
+    return options
 
 
 def _check_sizes(settings: FinetuningSettings, config: AlbertConfig, tokenizer: AlbertTokenizer) -> None:

@@ -147,7 +147,7 @@ class FinetuningData:
             input_fields=tuple(task.input_fields),
             settings=dataclasses.asdict(settings.task_settings),
             cleaning=dataclasses.asdict(self.tokenizer.cleaning),
-            options=dict(settings.task_options),
+            options=dataclasses.asdict(settings.task_options),
         )
 
 

@@ -79,6 +79,7 @@ class FinetuningRun(TrainingRun):
             results |= {"metric": self.task.metric, "scores": {}}
             for split in self.data.dev_splits():
                 results["scores"][split.name] = self._score(split)
+            self._note_scores(results)
         if settings.do_predict:
             results["predictions"] = []
             for name in self.data.names("test"):
@@ -87,6 +88,17 @@ class FinetuningRun(TrainingRun):
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
         self.agreement.mean(0.0)
         return results
+
+    def _note_scores(self, results: dict[str, Any]) -> None:
+        """Leaves the scores with a checkpoint of this run that has none yet."""
+        folder, split = results["checkpoint"], self.data.dev_splits()[0]
+        is_own = folder in self.checkpoints.all()
+        if self.cluster.is_chief and is_own and checkpoints.read_evaluation(folder) is None:
+            checkpoints.write_evaluation(folder, self._as_evaluation(results["scores"][split.name], split))
+
+    def _as_evaluation(self, scores: Mapping[str, float], split: Split) -> dict[str, Any]:
+        facts = {"num_examples": len(split.examples), checkpoints.BEST_METRIC: self.task.metric}
+        return {**{name: float(value) for name, value in scores.items()}, **facts}
 
     def _load_best(self) -> dict[str, Any]:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""
@@ -130,8 +142,7 @@ class FinetuningRun(TrainingRun):
         """Evaluates the model as it is on the first dev split; a signal ends that at once."""
         split = self.data.dev_splits()[0]
         scores = self.task.scores(split.examples, self._predict(split))
-        facts = {"num_examples": len(split.examples), checkpoints.BEST_METRIC: self.task.metric}
-        return {**{name: float(value) for name, value in scores.items()}, **facts}
+        return self._as_evaluation(scores, split)
 
     def ends_early(self, step):
         """Whether --early_stopping_patience evaluations in a row were no better than the best."""

@@ -1,10 +1,9 @@
 """What a fine-tuning run is told."""
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 from albert_tf.errors import InputError
+from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.training_settings import TrainingSettings
@@ -19,7 +18,7 @@ class FinetuningSettings(TrainingSettings):
     """The flags of run_finetuning; see there for what each means.
 
     Attributes:
-        task_options: what else makes the task, as tasks.registry.make_task takes it.
+        task_options: what else makes the task.
         task_settings: its lengths.
         cleaning: of texts; the switches that the pre-training records were made with.
     """
@@ -28,7 +27,7 @@ class FinetuningSettings(TrainingSettings):
     data_dir: str | None = None
     albert_config_file: str | None = None
     spm_model_file: str | None = None
-    task_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    task_options: TaskOptions = dataclasses.field(default_factory=TaskOptions)
     task_settings: TaskSettings = dataclasses.field(default_factory=TaskSettings)
     cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
     do_predict: bool = False

@@ -1,6 +1,8 @@
 """Exported fine-tuned models predict what the model predicts, from texts; and `predict` on files and standard input."""
 
+import dataclasses
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
@@ -15,6 +18,11 @@ from albert_tf.export.predictor import Predictor
 from albert_tf.export.saved_model import ExportSettings, export_saved_model
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
+from albert_tf.tasks.feature_sets import make_features
+from albert_tf.tasks.race import RaceTask
+from albert_tf.tasks.squad import SquadTask
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tasks.token_classification import TokenClassification
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training import checkpoints
 from albert_tf.training.finetuned_task import FinetunedTask
@@ -27,7 +35,7 @@ LONGEST = 24
 def finetuned(tmp_path, export_vocabulary):
     """A function that writes a checkpoint of a head with random weights, and returns its folder and its model."""
 
-    def make(head, labels=(), fields=("text",), **settings):
+    def make(head, labels=(), fields=("text",), name="mine", **settings):
         keras.utils.set_random_seed(3)
         config = AlbertConfig(
             **{"vocab_size": 120, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
@@ -39,7 +47,7 @@ def finetuned(tmp_path, export_vocabulary):
         folder.mkdir()
         tokenizer = AlbertTokenizer(export_vocabulary)
         count = len(labels) or 1
-        task = FinetunedTask(head, count, tuple(labels), "mine", fields, {"max_seq_length": LONGEST, **settings})
+        task = FinetunedTask(head, count, tuple(labels), name, fields, {"max_seq_length": LONGEST, **settings})
         vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
         weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
         checkpoints.write_weights(str(folder), config, weights, vocabulary, task)
@@ -119,3 +127,99 @@ def test_predict_reads_files_and_standard_input_alike(finetuned, tmp_path, file_
     else:
         assert lines[0] == "label\tprobabilities: good\tprobabilities: bad"
         assert len(lines) == 3
+
+
+def _outputs(model, features, head):
+    """The model's outputs for each feature alone, as the evaluation would have them."""
+    outputs = {}
+    for feature in features:
+        ids = np.array([feature.input_ids]) if head != "multiple_choice" else _padded(feature.input_ids)
+        segments = np.array([feature.segment_ids]) if head != "multiple_choice" else _padded(feature.segment_ids)
+        inputs = {"input_ids": ids, "segment_ids": segments, "input_mask": (ids > 0).astype("int32")}
+        if feature.p_mask is not None:
+            inputs["p_mask"] = np.array([feature.p_mask])
+        for name, value in model(inputs).items():
+            outputs.setdefault(name, []).append(value.numpy()[0])
+    return outputs
+
+
+def _padded(rows):
+    padded = np.zeros((1, len(rows), max(map(len, rows))), "int32")
+    for place, row in enumerate(rows):
+        padded[0, place, : len(row)] = row
+    return padded
+
+
+def _texts(rng, count, shortest, longest):
+    words = ["Bada", "gimo", "rasu,", "Lefi", "1995,", "tadé", "ﬁno", "sogu.", "(kilo)", "日本"]
+    return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name, beam", [("squad_v1", False), ("squad_v2", False), ("squad_v2", True)])
+def test_an_answer_and_its_place_are_the_tasks(finetuned, tmp_path, export_vocabulary, name, beam):
+    rng = random.Random(0)
+    settings = TaskSettings(max_seq_length=LONGEST, max_query_length=6, doc_stride=5, max_answer_length=8)
+    head = "span_beam" if beam else "span"
+    own = {field: value for field, value in dataclasses.asdict(settings).items() if field != "max_seq_length"}
+    folder, model = finetuned(head, (), ("question", "context"), name=name, **own)
+    task, tokenizer = SquadTask(name, None, beam=beam), AlbertTokenizer(export_vocabulary)
+    fields = [
+        {"question": question, "context": context}
+        for question, context in zip(_texts(rng, 12, 1, 5), [*_texts(rng, 10, 1, 40), "", "  \u0301 "])
+    ]
+    examples = [task.make_example(values, "test") for values in fields]
+    features = make_features(task, examples, tokenizer, settings)
+    predictions = task.predictions(examples, features, _outputs(model, features, head), settings)
+    answers = Predictor(_export(folder, tmp_path)).predict(fields)
+    assert sum(len(example.context) > 60 for example in examples) > 3
+    for values, prediction, answer in zip(fields, predictions, answers, strict=True):
+        if name == "squad_v2":
+            assert answer["null_odds"] == pytest.approx(prediction.null_odds, rel=1e-4, abs=1e-4)
+        if name == "squad_v1" or prediction.null_odds <= 0:
+            assert answer["answer"].strip() == prediction.best.text
+            assert (answer["start"], answer["end"]) == (prediction.best.start, prediction.best.end)
+        else:
+            assert (answer["answer"], answer["start"], answer["end"]) == ("", 0, 0)
+        assert values["context"][answer["start"] : answer["end"]] == answer["answer"]
+
+
+def test_a_tag_is_the_tasks_for_every_word_of_a_long_sentence_too(finetuned, tmp_path, export_vocabulary):
+    rng = random.Random(0)
+    settings, labels = TaskSettings(max_seq_length=LONGEST, doc_stride=9), ("O", "B-X", "I-X")
+    folder, model = finetuned("token_classification", labels, ("words?", "text?"), doc_stride=9)
+    task, tokenizer = TokenClassification(None, labels=labels), AlbertTokenizer(export_vocabulary)
+    sentences = [text.split() for text in _texts(rng, 8, 1, 30)] + [[], ["tade" * 30, "\u0301"]]
+    examples = [task.make_example({"words": words}, "test") for words in sentences]
+    features = make_features(task, examples, tokenizer, settings)
+    assert len(features) > len(examples) + 5
+    predictions = task.predictions(examples, features, _outputs(model, features, "token_classification"), settings)
+    saved = _export(folder, tmp_path)
+    tagged = Predictor(saved).predict([{"words": words} for words in sentences])
+    for words, tags, found in zip(sentences, predictions, tagged, strict=True):
+        assert found == {"words": words, "tags": [labels[tag] for tag in tags]}
+    texts = [" ".join(words) for words in sentences]
+    assert Predictor(folder).predict([{"text": text} for text in texts]) == tagged
+    default = tf.saved_model.load(saved).signatures["serving_default"](text=tf.constant(texts))
+    for words, found, row, tags in zip(sentences, tagged, default["words"].numpy(), default["tags"].numpy()):
+        assert [word.decode() for word in row if word] == words
+        assert [tag.decode() for tag in tags if tag] == found["tags"]
+
+
+def test_an_option_is_chosen_as_by_the_task(finetuned, tmp_path, export_vocabulary):
+    rng = random.Random(0)
+    settings = TaskSettings(max_seq_length=LONGEST, max_qa_length=9)
+    folder, model = finetuned("multiple_choice", (), ("article", "question", "options"), max_qa_length=9)
+    task, tokenizer = RaceTask("nowhere"), AlbertTokenizer(export_vocabulary)
+    questions = [*_texts(rng, 3, 0, 6), "bada _ rasu", "_ gimo _", "_"]
+    fields = [
+        {"article": article, "question": question, "options": _texts(rng, 4, 1, 5)}
+        for article, question in zip(_texts(rng, 6, 0, 20), questions)
+    ]
+    examples = [task.make_example(values, "test") for values in fields]
+    features = make_features(task, examples, tokenizer, settings)
+    predictions = task.predictions(examples, features, _outputs(model, features, "multiple_choice"), settings)
+    for prediction, chosen in zip(predictions, Predictor(_export(folder, tmp_path)).predict(fields), strict=True):
+        assert chosen["choice"] == prediction.option
+        np.testing.assert_allclose(chosen["probabilities"], prediction.probabilities, atol=1e-5)
+    with pytest.raises(InputError, match="example 2: 3 options, example 1 has 4"):
+        Predictor(folder).predict([fields[0], {**fields[1], "options": ["a", "b", "c"]}])
