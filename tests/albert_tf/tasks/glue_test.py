@@ -10,9 +10,9 @@ from albert_tf.errors import InputError
 from albert_tf.tasks.glue import TABLES, GlueTask, submission_files, write_submission_zip
 from albert_tf.tasks.task import TaskSettings
 
-MNLI_HEADER = "\t".join(
-    ["index", "promptID", "pairID", "genre", "sentence1_binary_parse", "sentence2_binary_parse"]
-    + ["sentence1_parse", "sentence2_parse", "sentence1", "sentence2"]
+MNLI_HEADER = (
+    "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
+    "sentence2_parse\tsentence1\tsentence2"
 )
 STS_HEADER = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2"
 
