@@ -20,7 +20,9 @@ COMMANDS = {
         "export_saved_model",
         "fill_mask",
         "plot_training",
+        "predict",
         "run_evaluation",
+        "run_finetuning",
         "run_pretraining",
     ],
 }
@@ -52,6 +54,8 @@ setup(
         "dask": ["distributed>=2025.1"],
         "dev": [
             "distributed>=2025.1",
+            "scikit-learn>=1.5,<2",
+            "scipy>=1.13,<2",
             "pytest>=8,<10",
             "pytest-xdist>=3.6,<4",
             "ruff>=0.17,<0.18",
@@ -61,6 +65,8 @@ setup(
         ],
         "parquet": ["pyarrow>=18,<26"],
         "zstd": ["zstandard>=0.23,<1"],
+        # The scores of the tasks.
+        "finetuning": ["scikit-learn>=1.5,<2", "scipy>=1.13,<2"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
         "parity": ["jax>=0.6,<1", "keras-hub>=0.32,<0.33", "torch==2.13.0", "transformers>=4.57,<5"],

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.worker_pool import WorkerPool, count_cores
 from data_prep.progress import ByteProgress
 from data_prep.prose import count_sentences, prose_paragraphs
-from data_prep.worker_pool import WorkerPool, count_cores
 
 MIN_DOCUMENT_WORDS = 40
 MIN_DOCUMENT_SENTENCES = 3

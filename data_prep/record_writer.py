@@ -18,6 +18,7 @@ from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import Manifest
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.worker_pool import WorkerPool, count_cores, end_on_terminate
 from data_prep.documents import read_parts
 from data_prep.duplicates import find_duplicates
 from data_prep.progress import ByteProgress
@@ -30,7 +31,6 @@ from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
 from data_prep.unit_files import write_note
 from data_prep.work_units import DrawUnit, UnitMaker
-from data_prep.worker_pool import WorkerPool, count_cores, end_on_terminate
 from data_prep.workspace import describe_differences, enter_job, open_workspace
 
 _TOKENS_NOTE = "tokens.json"

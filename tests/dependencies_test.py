@@ -13,7 +13,8 @@ BROUGHT_ALONG = {"protobuf": "tensorflow"}
 # Required for what another one does: tf.summary writes through tensorboard.
 NOT_IMPORTED = {"tensorboard"}
 # Imported where they are used, with a way out if they are missing: an extra, or another backend of Keras.
-OPTIONAL = {"distributed", "matplotlib", "jax", "torch", "transformers", "keras_hub", "pyarrow", "zstandard"}
+OPTIONAL = {"distributed", "matplotlib", "scipy", "sklearn", "pyarrow", "zstandard"}
+OPTIONAL |= {"jax", "torch", "transformers", "keras_hub"}
 
 
 def required_distributions():

@@ -77,7 +77,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
-    from albert_tf.training.steps import PretrainingSteps
+    from albert_tf.training.pretraining_steps import PretrainingSteps
     from albert_tf.training.strategy import make_strategy
 
     strategy = make_strategy("auto")

@@ -1,12 +1,10 @@
 """What a checkpoint format is: recognising it, opening it, its table of names, writing it."""
 
 import abc
-import dataclasses
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import keras
 import numpy as np
@@ -15,55 +13,20 @@ from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.rows import ConstantRow, Row
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.errors import InputError
+from albert_tf.models.finetuning import (
+    AlbertForMultipleChoice,
+    AlbertForSequenceClassification,
+    AlbertForSpan,
+    AlbertForTokenClassification,
+    make_finetuning_model,
+)
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training.finetuned_task import FinetunedTask, is_finetuning_weight
 
 CONFIG_NAME = "albert_config.json"
-
-
-@dataclasses.dataclass(frozen=True)
-class StoredCheckpoint:
-    """A checkpoint as it was found.
-
-    Attributes:
-        source: its path, as the user gave it.
-        config: of its model, in our terms; None if no config lies with it.
-        arrays: the stored tensors by their names there.
-        skipped: why -> names of tensors that are no weights.
-        vocabulary_file: the sentencepiece model that lies with it, or None.
-        vocabulary: {"file", "sha256", "size"} of the vocabulary it was trained with, or None if unknown.
-        sentence_task: what its sentence-order head was trained on.
-    """
-
-    source: str
-    config: AlbertConfig | None
-    arrays: Mapping[str, np.ndarray]
-    skipped: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
-    vocabulary_file: str | None = None
-    vocabulary: dict[str, Any] | None = None
-    sentence_task: str = "sop"
-
-    @classmethod
-    def of_elsewhere(
-        cls,
-        source: str,
-        config: AlbertConfig | None,
-        arrays: Mapping[str, np.ndarray],
-        skipped: dict[str, tuple[str, ...]],
-        vocabulary_file: str | None,
-    ) -> "StoredCheckpoint":
-        """A checkpoint of other code, of whose vocabulary is known what the file beside it says.
-
-        Args:
-            source: its path.
-            config: of its model, in our terms, or None.
-            arrays: the stored tensors.
-            skipped: why -> names of tensors that are no weights.
-            vocabulary_file: the sentencepiece model that lies with it, or None.
-        """
-        vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
-        return cls(source, config, arrays, skipped, vocabulary_file, vocabulary)
 
 
 class CheckpointFormat(abc.ABC):
@@ -106,7 +69,14 @@ class CheckpointFormat(abc.ABC):
         """
 
     @abc.abstractmethod
-    def write(self, folder: str, config: AlbertConfig, arrays: Mapping[str, np.ndarray], vocabulary_file: str | None):
+    def write(
+        self,
+        folder: str,
+        config: AlbertConfig,
+        arrays: Mapping[str, np.ndarray],
+        vocabulary_file: str | None,
+        task: FinetunedTask | None = None,
+    ):
         """Writes a checkpoint's files into an empty folder.
 
         Args:
@@ -114,16 +84,18 @@ class CheckpointFormat(abc.ABC):
             config: of the model.
             arrays: by the names of the format.
             vocabulary_file: a sentencepiece model to go along, or None.
+            task: what the model was fine-tuned for; None for a pre-trained one.
 
         Raises:
             InputError: the format cannot express such a config.
             OSError: no room, or no right to write.
         """
 
-    def load(
-        self, path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False
-    ) -> AlbertForPretraining:
+    def load(self, path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False):
         """Reads a checkpoint into a new model, and prints the report, which stays in its `load_report`.
+
+        Returns:
+            AlbertForPretraining, or for a fine-tuned checkpoint the model of models.finetuning that it is.
 
         Raises:
             InputError: no such checkpoint, a damaged one, or one that does not fit its config.
@@ -131,13 +103,19 @@ class CheckpointFormat(abc.ABC):
         if not self.recognise(path):
             raise InputError(f"{path}: no such checkpoint: {self.title} was expected")
         stored = self.open(path)
-        model = build_model(config or stored.config, path)
+        model = build_model(config or stored.config, path, stored.task)
         report = load_weights(model, self, stored, allow_missing_heads=allow_missing_heads)
         sys.stderr.write(f"{report}\n")
         return model
 
-    def save(self, model, folder: str, vocabulary_file: str | None = None) -> None:
+    def save(self, model, folder: str, vocabulary_file: str | None = None, task: FinetunedTask | None = None) -> None:
         """Writes a model's checkpoint as a new folder, whole or not at all.
+
+        Args:
+            model: pre-trained, or fine-tuned for a task.
+            folder: to make; absent or empty.
+            vocabulary_file: a sentencepiece model to go along, or None.
+            task: of a fine-tuned model; None goes by its class.
 
         Raises:
             InputError: the format cannot express the model, or the folder holds something.
@@ -145,26 +123,62 @@ class CheckpointFormat(abc.ABC):
         check_output(folder)
         arrays = self.encode(model.config, {name: value.numpy() for name, value in named_weights(model).items()})
         with files.replace_folder(folder) as temporary:
-            self.write(temporary, model.config, arrays, vocabulary_file)
+            self.write(temporary, model.config, arrays, vocabulary_file, task or task_of(model))
 
     def encode(self, config: AlbertConfig, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Our weights by the names, and in the layout, of the format; weights it has no name for are left out."""
+        """Our weights by the names, and in the layout, of the format.
+
+        Weights of pre-training that it has no name for are left out, and so are its rows for heads not there.
+
+        Raises:
+            InputError: it has no name for a fine-tuning head, or no names for such a model.
+        """
+        rows = [row for row in self.rows(config, weights) if isinstance(row, ConstantRow) or row.ours in weights]
+        named = {getattr(row, "ours", None) for row in rows}
+        homeless = [name for name in weights if name not in named and is_finetuning_weight(name)]
+        if homeless:
+            raise InputError(f"{self.title} has no place for this fine-tuned model's {', '.join(homeless)}")
         return {
-            row.theirs: row.value if isinstance(row, ConstantRow) else row.to_theirs(weights[row.ours])
-            for row in self.rows(config, weights)
+            row.theirs: row.value if isinstance(row, ConstantRow) else row.to_theirs(weights[row.ours]) for row in rows
         }
 
 
-def build_model(config: AlbertConfig | None, path: str) -> AlbertForPretraining:
-    """A model to load weights into, on the CPU: its own first values are about to be overwritten."""
+def task_of(model) -> FinetunedTask | None:
+    """What a model can be fine-tuned for, as far as its class tells; None for an AlbertForPretraining."""
+    if isinstance(model, AlbertForSequenceClassification):
+        return FinetunedTask("classification" if model.num_labels > 1 else "regression", model.num_labels)
+    if isinstance(model, AlbertForTokenClassification):
+        return FinetunedTask("token_classification", model.num_labels)
+    if isinstance(model, AlbertForMultipleChoice):
+        return FinetunedTask("multiple_choice", 1)
+    if isinstance(model, AlbertForSpan):
+        return FinetunedTask("span_beam" if model.beam else "span", 2)
+    return None
+
+
+def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | None = None):
+    """A model to load weights into, on the CPU: its own first values are about to be overwritten.
+
+    Args:
+        config: of the model.
+        path: of the checkpoint, for the error.
+        task: what the checkpoint was fine-tuned for; None makes an AlbertForPretraining.
+    """
     if config is None:
         raise InputError(f"{path}: no {CONFIG_NAME} lies beside it; name one with --albert_config_file")
     with keras.device("cpu"):
-        return AlbertForPretraining(config)
+        if task is None:
+            return AlbertForPretraining(config)
+        return make_finetuning_model(config, task.head, task.num_labels)
 
 
 def load_weights(
-    model, format: CheckpointFormat, stored: StoredCheckpoint, rows=None, allow_missing_heads: bool = False
+    model,
+    format: CheckpointFormat,
+    stored: StoredCheckpoint,
+    rows=None,
+    allow_missing_heads: bool = False,
+    fresh: tuple[str, ...] = (),
 ) -> LoadReport:
     """Gives a model the weights of a checkpoint; if they do not fit, none is changed.
 
@@ -174,15 +188,16 @@ def load_weights(
         stored: the checkpoint.
         rows: the table to go by; None takes the format's for the model's config.
         allow_missing_heads: whether weights above the encoder may keep their first values.
+        fresh: first parts of the names of weights that may keep them in any case.
 
     Raises:
         InputError: missing, unexpected or ill-fitting tensors.
     """
     weights = named_weights(model)
     shapes = {name: tuple(variable.shape) for name, variable in weights.items()}
-    rows = format.rows(model.config, weights) if rows is None else rows
+    rows = format.rows(model.config, {*weights, *stored.arrays}) if rows is None else rows
     values, report = match(rows, stored.arrays, shapes, stored.source, format.title, stored.skipped)
-    report.check(allow_missing_heads)
+    report.check(allow_missing_heads, fresh)
     for name, value in values.items():
         weights[name].assign(value)
     model.load_report = report
@@ -198,25 +213,6 @@ def check_output(folder: str) -> None:
     if not files.is_remote(folder) and os.path.isdir(folder) and not os.listdir(folder):
         return
     raise InputError(f"{folder} is there already; name another folder, or remove it first")
-
-
-def set_aside(
-    arrays: Mapping[str, np.ndarray], patterns: Mapping[str, str]
-) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
-    """Takes out tensors that are no weights of a pre-training model.
-
-    Args:
-        arrays: by name.
-        patterns: reason -> regular expression, searched in the names.
-
-    Returns:
-        the others; and reason -> the names taken out.
-    """
-    skipped = {
-        reason: tuple(name for name in arrays if re.search(pattern, name)) for reason, pattern in patterns.items()
-    }
-    gone = {name for names in skipped.values() for name in names}
-    return {n: a for n, a in arrays.items() if n not in gone}, {r: names for r, names in skipped.items() if names}
 
 
 def block_rows(config: AlbertConfig, format_title: str, row_maker) -> list:
@@ -245,24 +241,6 @@ def stored_groups(config: AlbertConfig, format_title: str) -> int:
             "only 'all' and 'none' cross over"
         )
     return config.num_hidden_groups if config.parameter_sharing == "all" else config.num_hidden_layers
-
-
-def describe_vocabulary(path: str) -> dict[str, Any]:
-    """{"file" (no folder), "sha256", "size"} of a sentencepiece model.
-
-    Raises:
-        InputError: it is none.
-    """
-    from albert_tf.tokenization.tokenizer import AlbertTokenizer
-
-    tokenizer = AlbertTokenizer(path)
-    return {"file": os.path.basename(path), "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
-
-
-def find_vocabulary(folder: str) -> str | None:
-    """The sentencepiece model that lies in a folder, if there is just one."""
-    found = [name for name in files.list_folder(folder) if name.endswith((".model", ".spm"))]
-    return os.path.join(folder, found[0]) if len(found) == 1 else None
 
 
 def copy_file(source: str, target: str) -> None:

@@ -7,9 +7,10 @@ from absl import logging
 
 from albert_tf import files
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output, describe_vocabulary
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
 from albert_tf.conversion.formats import output_format
 from albert_tf.conversion.load_report import LoadReport, match
+from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
 from albert_tf.training.pretrained import Pretrained, load_pretrained
@@ -66,7 +67,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
     arrays = target.encode(config, weights)
     with files.replace_folder(settings.output) as folder:
-        target.write(folder, config, arrays, vocabulary_file)
+        target.write(folder, config, arrays, vocabulary_file, pretrained.task)
         left_out = _compare(target, folder, config, weights)
     if left_out:
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))

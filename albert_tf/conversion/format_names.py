@@ -2,5 +2,9 @@
 
 FORMAT_NAMES = ["albert_tf", "official", "hugging_face", "keras_hub"]
 
-# Classes of transformers that a checkpoint can be written for; the first one holds the whole model.
-HUGGING_FACE_ARCHITECTURES = ["AlbertForPreTraining", "AlbertForMaskedLM", "AlbertModel"]
+# Classes of transformers that a checkpoint can be written for: pre-trained ones, then fine-tuned ones.
+HUGGING_FACE_ARCHITECTURES = [
+    *("AlbertForPreTraining", "AlbertForMaskedLM", "AlbertModel"),
+    *("AlbertForSequenceClassification", "AlbertForTokenClassification"),
+    *("AlbertForMultipleChoice", "AlbertForQuestionAnswering"),
+]

@@ -1,4 +1,4 @@
-"""Folders of Hugging Face's save_pretrained: AlbertForPreTraining, AlbertForMaskedLM and AlbertModel, without torch.
+"""Folders of Hugging Face's save_pretrained, pre-trained models and fine-tuned ones, without torch.
 
 torch.nn.Linear stores its matrix as [units, inputs], so every kernel is transposed.
 """
@@ -9,22 +9,15 @@ import re
 from absl import logging
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion import hugging_face_config, hugging_face_files
-from albert_tf.conversion.checkpoint_format import (
-    CheckpointFormat,
-    StoredCheckpoint,
-    block_rows,
-    copy_file,
-    find_vocabulary,
-    set_aside,
-    stored_groups,
-)
+from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_file, stored_groups
 from albert_tf.conversion.format_names import HUGGING_FACE_ARCHITECTURES
 from albert_tf.conversion.rows import Row, TransposedRow, projection_rows
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.errors import InputError
 from albert_tf.files import exists
-from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.training.finetuned_task import FinetunedTask
 
 _VOCABULARY_NAME = "spiece.model"
 _PREFIX = "albert."
@@ -34,15 +27,26 @@ _TENSORS_OF = {
     "AlbertForPreTraining": r"",
     "AlbertForMaskedLM": r"^(albert\.(?!pooler\.)|predictions\.)",
     "AlbertModel": r"^albert\.",
+    "AlbertForSequenceClassification": r"^(albert|classifier)\.",
+    "AlbertForTokenClassification": r"^(albert\.(?!pooler\.)|classifier\.)",
+    "AlbertForMultipleChoice": r"^(albert|classifier)\.",
+    "AlbertForQuestionAnswering": r"^(albert\.(?!pooler\.)|qa_outputs\.)",
+}
+# The weights besides albert.* by which an architecture is what it is.
+_HEAD_OF = {
+    "AlbertForPreTraining": ("predictions.", "sop_classifier."),
+    "AlbertForMaskedLM": ("predictions.",),
+    "AlbertModel": (),
+    "AlbertForQuestionAnswering": ("qa_outputs.",),
 }
 _SKIPPED = {
     "positions and segments, counted anew": r"(^|\.)embeddings\.(position_ids|token_type_ids)$",
-    "a fine-tuning head": r"^(classifier|qa_outputs)\.",
 }
 _BIAS, _DECODER_BIAS = "predictions.bias", "predictions.decoder.bias"
 # These versions added both; from 2.4 on they are one, and such a file's zeros take the place of what was trained.
 _UNTIED_BIAS = "zeros of transformers 2.2 or 2.3, which added predictions.bias to them"
 _DEFAULT_SPECIAL_IDS = (0, 2, 3)
+_CLASSIFIER, _SPAN = "classifier", "qa_outputs"
 
 
 def _dense(ours: str, theirs: str) -> list[Row]:
@@ -68,6 +72,8 @@ _TABLE = [
     *_norm("masked_lm/layer_norm", "predictions.LayerNorm"),
     Row("masked_lm/output_bias", _BIAS, aliases=(_DECODER_BIAS,)),
     *_dense("sentence_order/classifier/", "sop_classifier.classifier"),
+    *_dense("classifier/", _CLASSIFIER),
+    *_dense("span/", _SPAN),
 ]
 
 _PROJECTION = "albert.encoder.embedding_hidden_mapping_in"
@@ -96,16 +102,16 @@ class HuggingFaceFormat(CheckpointFormat):
     name = "hugging_face"
     title = "a Hugging Face checkpoint"
 
-    def __init__(self, architecture: str = "AlbertForPreTraining"):
+    def __init__(self, architecture: str | None = None):
         """Chooses what is written; every architecture is read.
 
         Args:
-            architecture: one of HUGGING_FACE_ARCHITECTURES.
+            architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the one that holds the whole model.
 
         Raises:
             InputError: it is none of them.
         """
-        if architecture not in _TENSORS_OF:
+        if architecture not in (None, *_TENSORS_OF):
             raise InputError(
                 f"the architecture must be one of {', '.join(HUGGING_FACE_ARCHITECTURES)}. Received {architecture!r}."
             )
@@ -133,10 +139,12 @@ class HuggingFaceFormat(CheckpointFormat):
         if not exists(vocabulary_file):
             vocabulary_file = find_vocabulary(folder)
         hugging_face_config.warn_of_cleaning(folder)
-        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file)
+        shapes = {name: array.shape for name, array in arrays.items()}
+        task = hugging_face_tasks.find_task(os.path.join(folder, hugging_face_config.CONFIG_NAME), shapes)
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task)
 
     def rows(self, config, names=()):
-        """The names of AlbertForPreTraining, which has a projection from embeddings to hidden units even if E = H."""
+        """The names of all their models, which have a projection from embeddings to hidden units even if E = H."""
         _check_grouping(config, stored_groups(config, self.title))
         if config.embedding_size == config.hidden_size:
             projection = projection_rows(f"{_PROJECTION}.weight", f"{_PROJECTION}.bias", config.hidden_size)
@@ -144,8 +152,12 @@ class HuggingFaceFormat(CheckpointFormat):
             projection = _PROJECTION_TABLE
         return [*_TABLE, *projection, *block_rows(config, self.title, _block)]
 
-    def write(self, folder, config, arrays, vocabulary_file):
+    def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes model.safetensors, config.json and, with a vocabulary, spiece.model and tokenizer_config.json."""
+        architecture = self.architecture or hugging_face_tasks.architecture_of(task)
+        parts = _HEAD_OF.get(architecture, (f"{_CLASSIFIER}.",))
+        if not all(any(name.startswith(part) for name in arrays) for part in parts):
+            raise InputError(f"this model has no head for an {architecture}, which needs {', '.join(parts)}*")
         layers_of_group = config.num_hidden_layers // stored_groups(config, self.title)
         if config.inner_group_num > layers_of_group:
             logging.warning(
@@ -158,9 +170,10 @@ class HuggingFaceFormat(CheckpointFormat):
             special_ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
             copy_file(vocabulary_file, os.path.join(folder, _VOCABULARY_NAME))
             hugging_face_config.write_tokenizer_config(folder, config.max_position_embeddings)
-        hugging_face_config.write_config(folder, config, self.architecture, self.title, special_ids)
-        kept = {name: array for name, array in arrays.items() if re.search(_TENSORS_OF[self.architecture], name)}
-        if self.architecture == "AlbertModel":
+        task_values = hugging_face_tasks.task_values(task)
+        hugging_face_config.write_config(folder, config, architecture, self.title, special_ids, task_values)
+        kept = {name: array for name, array in arrays.items() if re.search(_TENSORS_OF[architecture], name)}
+        if architecture == "AlbertModel":
             kept = {name.removeprefix(_PREFIX): array for name, array in kept.items()}
         hugging_face_files.write_safetensors(os.path.join(folder, hugging_face_files.WEIGHTS_NAME), kept)
 
@@ -168,19 +181,17 @@ class HuggingFaceFormat(CheckpointFormat):
 HUGGING_FACE = HuggingFaceFormat()
 
 
-def load_hugging_face(
-    path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False
-) -> AlbertForPretraining:
+def load_hugging_face(path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False):
     """Reads what transformers' save_pretrained wrote into a new model, and prints what was found.
 
     Args:
         path: the folder, or a .safetensors or .bin file in it (.bin needs torch).
         config: of the model; None reads config.json beside the weights.
-        allow_missing_heads: whether pooler and heads that AlbertModel, AlbertForMaskedLM or a fine-tuned model lack
-            start afresh.
+        allow_missing_heads: whether pooler and heads that AlbertModel or AlbertForMaskedLM lack start afresh.
 
     Returns:
-        the model; its `load_report` says what was matched, missing and left out.
+        AlbertForPretraining, or for a fine-tuned model the one of models.finetuning that it is; its `load_report` says
+        what was matched, missing and left out.
 
     Raises:
         InputError: no such checkpoint, a damaged one, a model of another kind, or tensors missing, left over or of
@@ -190,24 +201,27 @@ def load_hugging_face(
 
 
 def save_hugging_face(
-    model: AlbertForPretraining,
+    model,
     folder: str,
     vocabulary_file: str | None = None,
-    architecture: str = "AlbertForPreTraining",
+    architecture: str | None = None,
+    task: FinetunedTask | None = None,
 ) -> None:
     """Writes a model as transformers' save_pretrained would, for its from_pretrained to read.
 
     Args:
-        model: any AlbertForPretraining but one whose layers share attention or feed-forward parameters alone.
+        model: an AlbertForPretraining or a fine-tuned model, but none whose layers share attention or feed-forward
+            parameters alone.
         folder: to make; absent or empty.
         vocabulary_file: the sentencepiece model, to go along, so that AlbertTokenizer.from_pretrained works as well.
-        architecture: "AlbertForPreTraining", "AlbertForMaskedLM" (no pooler, no sentence-order head) or
-            "AlbertModel" (no heads).
+        architecture: a class of transformers, such as "AlbertForMaskedLM" (no pooler, no sentence-order head) or
+            "AlbertModel" (no heads); None takes the one that holds the whole model.
+        task: what a fine-tuned model was trained for.
 
     Raises:
         InputError: transformers has no place for the model, no such architecture, or the folder holds something.
     """
-    HuggingFaceFormat(architecture).save(model, folder, vocabulary_file)
+    HuggingFaceFormat(architecture).save(model, folder, vocabulary_file, task)
 
 
 def _find_config(folder: str, config_file: str | None) -> AlbertConfig | None:

@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from absl import logging
@@ -79,7 +80,12 @@ def read_config(path: str) -> AlbertConfig:
 
 
 def write_config(
-    folder: str, config: AlbertConfig, architecture: str, format_title: str, special_ids: tuple[int, int, int]
+    folder: str,
+    config: AlbertConfig,
+    architecture: str,
+    format_title: str,
+    special_ids: tuple[int, int, int],
+    task_values: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes config.json.
 
@@ -89,6 +95,7 @@ def write_config(
         architecture: the class of transformers that the weights are of.
         format_title: for the error.
         special_ids: of <pad>, [CLS], [SEP].
+        task_values: what the file says of a fine-tuned model's task.
 
     Raises:
         InputError: the format cannot express the sharing of parameters.
@@ -96,6 +103,7 @@ def write_config(
     values = {key: value for key, value in config.to_dict().items() if key != "parameter_sharing"}
     values |= {key: value for key, value in _WRITTEN.items() if key not in _LEFT_OUT}
     values |= {
+        **(task_values or {}),
         "architectures": [architecture],
         "hidden_act": _TO_THEIRS[config.hidden_act],
         "num_hidden_groups": stored_groups(config, format_title),

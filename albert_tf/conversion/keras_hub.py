@@ -13,13 +13,7 @@ import numpy as np
 
 from albert_tf import files
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import (
-    CheckpointFormat,
-    StoredCheckpoint,
-    block_rows,
-    copy_file,
-    set_aside,
-)
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_file
 from albert_tf.conversion.keras_hub_config import TITLE, backbone_config, check_activation, read_config
 from albert_tf.conversion.keras_hub_files import (
     CONFIG_NAME,
@@ -32,6 +26,7 @@ from albert_tf.conversion.keras_hub_files import (
     write_weights,
 )
 from albert_tf.conversion.rows import HeadsRow, Row, projection_rows
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, set_aside
 from albert_tf.errors import InputError
 from albert_tf.models.pretraining import AlbertForPretraining
 
@@ -140,7 +135,7 @@ class KerasHubFormat(CheckpointFormat):
             projection = projection_rows(*(_PROJECTION + leaf for _, leaf in _DENSE), config.hidden_size)
         return [*_TABLE, *projection, *block_rows(config, TITLE, block)]
 
-    def write(self, folder, config, arrays, vocabulary_file):
+    def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes an AlbertMaskedLM preset: what from_preset of backbone, tasks and tokenizer asks for."""
         backbone = serialized("AlbertBackbone", **backbone_config(config))
         task = {name.removeprefix(f"{_TASK_WEIGHTS_NAME}/"): name for name in arrays if name.startswith(_HEAD)}

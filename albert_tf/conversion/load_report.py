@@ -10,6 +10,12 @@ from albert_tf.errors import InputError
 
 # Without these there is no encoder; everything else is a head that can be trained afresh.
 _ENCODER = ("albert/embeddings/", "albert/encoder/")
+# Heads that a model may do without, by the first parts of their weights' names.
+_HEADS = {
+    "a pre-training head": ("masked_lm/", "sentence_order/"),
+    "the pooler, which this model's head does not read": ("albert/pooler/",),
+    "a fine-tuning head": ("classifier/", "span/", "span_beam/"),
+}
 _NAMES_SHOWN = 3
 
 
@@ -39,14 +45,15 @@ class LoadReport:
     skipped: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     parameters: int = 0
 
-    def check(self, allow_missing_heads: bool = False) -> None:
+    def check(self, allow_missing_heads: bool = False, fresh: tuple[str, ...] = ()) -> None:
         """Raises InputError, one line with everything at fault, unless the model got what it needs.
 
         Args:
             allow_missing_heads: whether weights above the encoder (pooler, heads) may be missing.
+            fresh: first parts of the names of weights that may be missing in any case.
         """
         encoder = [name for name in self.missing if name.startswith(_ENCODER)]
-        heads = [name for name in self.missing if name not in encoder]
+        heads = [name for name in self.missing if name not in encoder and not name.startswith(fresh)]
         faults = [_shorten("missing", encoder)] if encoder else []
         if heads and not allow_missing_heads:
             advice = "" if encoder else " (--allow_missing_heads starts them afresh)"
@@ -96,15 +103,22 @@ def match(
     values: dict[str, np.ndarray] = {}
     matched, mismatched, converted = {}, [], {}
     used: set[str] = set()
+    unread: dict[str, tuple[str, ...]] = {}
     for row in rows:
         names = [name for name in (row.theirs, *getattr(row, "aliases", ())) if name in arrays]
+        if not isinstance(row, ConstantRow) and row.ours not in shapes:
+            reason = next((reason for reason, parts in _HEADS.items() if row.ours.startswith(parts)), None)
+            if names and reason is not None:
+                used.update(names)
+                unread[reason] = (*unread.get(reason, ()), *names)
+            continue
         used.update(names)
         for name in names:
             if arrays[name].dtype != np.float32:
                 converted[name] = str(arrays[name].dtype)
         if isinstance(row, ConstantRow):
             mismatched += _compare_constant(row, arrays)
-        elif names and row.ours in shapes:
+        elif names:
             faults = _compare_tensors(row, [arrays[name] for name in names], names, shapes[row.ours])
             mismatched += faults
             matched[row.ours] = names[0]
@@ -118,7 +132,7 @@ def match(
         unexpected=tuple(name for name in arrays if name not in used),
         mismatched=tuple(mismatched),
         converted=converted,
-        skipped=dict(skipped or {}),
+        skipped={**(skipped or {}), **unread},
         parameters=sum(value.size for value in values.values()),
     )
     return values, report

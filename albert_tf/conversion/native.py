@@ -3,14 +3,9 @@
 import os
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import (
-    CheckpointFormat,
-    StoredCheckpoint,
-    copy_file,
-    describe_vocabulary,
-    find_vocabulary,
-)
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_file
 from albert_tf.conversion.rows import Row
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, describe_vocabulary, find_vocabulary
 from albert_tf.training import checkpoints
 from albert_tf.training.tensor_files import load_tensors
 
@@ -33,22 +28,24 @@ class NativeFormat(CheckpointFormat):
             source=folder,
             config=AlbertConfig.from_json_file(config_file) if config_file else checkpoints.read_config(folder),
             arrays=load_tensors(os.path.join(folder, "model")),
-            vocabulary_file=find_vocabulary(folder),
+            # A fine-tuning run leaves it in its output_dir.
+            vocabulary_file=find_vocabulary(folder) or find_vocabulary(os.path.dirname(folder)),
             vocabulary=state.vocabulary,
             sentence_task=state.sentence_task,
+            task=state.finetuned_task(folder),
         )
 
     def rows(self, config, names):
         """Every weight under its own name."""
         return [Row(name, name) for name in names]
 
-    def write(self, folder, config, arrays, vocabulary_file):
+    def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes weights, config and vocabulary; the checkpoint has no optimizer state, and stands at step 0."""
         vocabulary = None
         if vocabulary_file is not None:
             copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
             vocabulary = describe_vocabulary(vocabulary_file)
-        checkpoints.write_weights(folder, config, arrays, vocabulary)
+        checkpoints.write_weights(folder, config, arrays, vocabulary, task)
 
 
 NATIVE = NativeFormat()

@@ -9,19 +9,11 @@ import re
 
 from albert_tf import files
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import (
-    CONFIG_NAME,
-    CheckpointFormat,
-    StoredCheckpoint,
-    block_rows,
-    copy_file,
-    find_vocabulary,
-    set_aside,
-    stored_groups,
-)
+from albert_tf.conversion.checkpoint_format import CONFIG_NAME, CheckpointFormat, block_rows, copy_file, stored_groups
 from albert_tf.conversion.rows import Row, TransposedRow
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.errors import InputError
-from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training.finetuned_task import FinetunedTask
 from albert_tf.training.tensor_files import load_tensors, save_tensors
 
 _HUB_PREFIX = "module/"
@@ -29,10 +21,13 @@ _CHECKPOINT_NAME = "model.ckpt-best"
 _DATA_SUFFIX = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _SKIPPED = {
     "optimizer state and step": r"(/adam_[mv]|/lamb_[mv]|_power|^global_step)$",
-    "a fine-tuning head": r"^(output_weights|output_bias)$|^(cls/squad|start_logits|end_logits|answer_class)/",
 }
 # Only these have a meaning to the official code, "gelu" being the tanh form.
 _ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu", "relu": "relu", "tanh": "tanh", "linear": "linear"}
+
+# Names by which a fine-tuned checkpoint is known.
+_CLASSIFIER, _SPAN, _ANSWERABILITY = "output_weights", "cls/squad/output_weights", "answer_class/dense_1/kernel"
+_PRETRAINING_HEADS = ("cls/predictions/", "cls/seq_relationship/")
 
 _DENSE = (("kernel", "kernel"), ("bias", "bias"))
 _NORM = (("layer_norm/gamma", "LayerNorm/gamma"), ("layer_norm/beta", "LayerNorm/beta"))
@@ -61,6 +56,16 @@ _TABLE = [
     Row("masked_lm/output_bias", "cls/predictions/output_bias"),
     TransposedRow("sentence_order/classifier/kernel", "cls/seq_relationship/output_weights"),
     Row("sentence_order/classifier/bias", "cls/seq_relationship/output_bias"),
+    TransposedRow("classifier/kernel", _CLASSIFIER),
+    Row("classifier/bias", "output_bias"),
+    TransposedRow("span/kernel", _SPAN),
+    Row("span/bias", "cls/squad/output_bias"),
+    *_rows("span_beam/start/", "start_logits/dense/", _DENSE),
+    *_rows("span_beam/end_transform/", "end_logits/dense_0/", _DENSE),
+    *_rows("span_beam/end_", "end_logits/", _NORM),
+    *_rows("span_beam/end/", "end_logits/dense_1/", _DENSE),
+    *_rows("span_beam/answerability_transform/", "answer_class/dense_0/", _DENSE),
+    Row("span_beam/answerability/kernel", _ANSWERABILITY),
 ]
 
 _PROJECTION_TABLE = _rows(
@@ -108,7 +113,7 @@ class OfficialFormat(CheckpointFormat):
         config_file = config_file or os.path.join(folder, CONFIG_NAME)
         config = AlbertConfig.from_json_file(config_file) if files.exists(config_file) else None
         vocabulary_file = find_vocabulary(folder)
-        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file)
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, _find_task(arrays))
 
     def rows(self, config, names=()):
         """The official variable names; parameter_sharing "none" is num_hidden_groups = num_hidden_layers."""
@@ -116,7 +121,7 @@ class OfficialFormat(CheckpointFormat):
         projection = [] if config.embedding_size == config.hidden_size else _PROJECTION_TABLE
         return [*_TABLE, *projection, *block_rows(config, self.title, _block)]
 
-    def write(self, folder, config, arrays, vocabulary_file):
+    def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes model.ckpt-best, albert_config.json and the vocabulary."""
         if config.hidden_act not in _ACTIVATIONS:
             raise InputError(
@@ -137,9 +142,7 @@ class OfficialFormat(CheckpointFormat):
 OFFICIAL = OfficialFormat()
 
 
-def load_official(
-    path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False
-) -> AlbertForPretraining:
+def load_official(path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False):
     """Reads an official checkpoint into a new model, and prints what was found.
 
     Args:
@@ -148,7 +151,8 @@ def load_official(
         allow_missing_heads: whether pooler and heads that are missing start afresh.
 
     Returns:
-        the model; its `load_report` says what was matched, missing and left out.
+        AlbertForPretraining, or for a fine-tuned checkpoint the model of models.finetuning that it is; its
+        `load_report` says what was matched, missing and left out.
 
     Raises:
         InputError: no such checkpoint, a damaged one, or variables missing, left over or of another shape.
@@ -156,11 +160,11 @@ def load_official(
     return OFFICIAL.load(path, config, allow_missing_heads)
 
 
-def save_official(model: AlbertForPretraining, folder: str, vocabulary_file: str | None = None) -> None:
+def save_official(model, folder: str, vocabulary_file: str | None = None) -> None:
     """Writes a model as the official code would: FOLDER/model.ckpt-best and FOLDER/albert_config.json.
 
     Args:
-        model: any AlbertForPretraining whose config the official code can express.
+        model: an AlbertForPretraining or a fine-tuned model whose config the official code can express.
         folder: to make; absent or empty.
         vocabulary_file: the sentencepiece model, to go along.
 
@@ -183,6 +187,20 @@ def _find_prefix(path: str) -> str | None:
     if len(best or prefixes) > 1:
         raise InputError(f"{path}: holds {len(prefixes)} checkpoints, {prefixes[0]} and others; name the one you mean")
     return os.path.join(folder, (best or prefixes)[0]) if prefixes else None
+
+
+def _find_task(arrays) -> FinetunedTask | None:
+    """What a checkpoint was fine-tuned for, by its variables; one number for a text may be a score or an option's."""
+    if any(name.startswith(_PRETRAINING_HEADS) for name in arrays):
+        return None
+    if _SPAN in arrays:
+        return FinetunedTask("span", 2)
+    if _ANSWERABILITY in arrays:
+        return FinetunedTask("span_beam", 2)
+    if _CLASSIFIER in arrays:
+        classes = arrays[_CLASSIFIER].shape[0]
+        return FinetunedTask("classification" if classes > 1 else "regression", classes)
+    return None
 
 
 def _check_grouping(config: AlbertConfig) -> None:

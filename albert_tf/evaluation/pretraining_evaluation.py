@@ -21,7 +21,7 @@ from albert_tf.inputs.pretraining_dataset import (
 from albert_tf.inputs.pretraining_records import record_lengths
 from albert_tf.training import checkpoints
 from albert_tf.training.pretrained import load_pretrained
-from albert_tf.training.steps import EVALUATION_SUMS, PretrainingSteps
+from albert_tf.training.pretraining_steps import EVALUATION_SUMS, PretrainingSteps
 
 
 def evaluate(

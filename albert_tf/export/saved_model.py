@@ -19,8 +19,10 @@ import albert_tf
 from albert_tf import command, files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
+from albert_tf.export.finetuned_module import FinetunedModule
+from albert_tf.export.finetuned_modules import make_module
 from albert_tf.export.signatures import ServingModule
-from albert_tf.export.verification import largest_error
+from albert_tf.export.verification import largest_error, largest_finetuned_error
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -29,6 +31,8 @@ from albert_tf.training.pretrained import Pretrained, load_pretrained
 
 EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"
+# Odds of no answer above which none is given.
+_THRESHOLD = "null_score_diff_threshold"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,8 +44,8 @@ class ExportSettings:
         output_dir: the folder to make; empty or absent, or with overwrite an earlier export.
         spm_model_file: the sentencepiece model that the checkpoint was trained with; None takes the one beside it.
         albert_config_file: None takes the one beside the checkpoint.
-        cleaning: of texts; the switches that the records were made with.
-        max_seq_length: where texts are cut; None: max_position_embeddings.
+        cleaning: of texts; the switches that the records were made with. A fine-tuned checkpoint knows its own.
+        max_seq_length: where texts are cut; None: as in fine-tuning, else max_position_embeddings.
         overwrite: replace an earlier export.
     """
 
@@ -67,14 +71,18 @@ def export_saved_model(settings: ExportSettings) -> float:
     output_dir = settings.output_dir.rstrip("/")
     _check_output_dir(output_dir, settings.overwrite)
     pretrained = load_pretrained(settings.init_checkpoint, settings.albert_config_file)
-    model = pretrained.model
-    tokenizer = AlbertTokenizer(_vocabulary_file(settings, pretrained), **dataclasses.asdict(settings.cleaning))
-    _check_vocabulary(tokenizer, model.config, pretrained.vocabulary)
-    max_seq_length = _checked_length(settings.max_seq_length, model.config)
-    sentence_task = _checked_task(pretrained.sentence_task)
-
-    module = ServingModule(model, tokenizer, max_seq_length)
-    signatures = module.signatures(sentence_order=sentence_task != "none" and model.config.type_vocab_size > 1)
+    tokenizer = _make_tokenizer(settings, pretrained)
+    if pretrained.task is not None:
+        module = _finetuned_module(settings, pretrained, tokenizer)
+        signatures, more = module.signatures(), {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
+        compare = largest_finetuned_error
+    else:
+        sentence_task = _checked_task(pretrained.sentence_task)
+        max_seq_length = _checked_length(settings.max_seq_length, pretrained.model.config)
+        module = ServingModule(pretrained.model, tokenizer, max_seq_length)
+        has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
+        signatures, more = module.signatures(sentence_order=has_order), {"sentence_task": sentence_task}
+        compare = largest_error
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
     with files.replace_folder(output_dir) as folder:
         with command.quiet_stderr(), _warnings_only():
@@ -83,7 +91,7 @@ def export_saved_model(settings: ExportSettings) -> float:
             except tf.errors.OpError as error:
                 raise OSError(f"{output_dir}: cannot be written: {_reason(error)}") from None
             serving = tf.saved_model.load(folder).signatures
-            difference = largest_error(serving, model, tokenizer, max_seq_length)
+            difference = compare(serving, pretrained.model, tokenizer, module.max_seq_length)
         about = {
             "format": FORMAT,
             "albert_tf": albert_tf.__version__,
@@ -94,15 +102,51 @@ def export_saved_model(settings: ExportSettings) -> float:
                 "size": tokenizer.vocab_size,
             },
             "cleaning": dataclasses.asdict(tokenizer.cleaning),
-            "max_seq_length": max_seq_length,
-            "sentence_task": sentence_task,
+            "max_seq_length": module.max_seq_length,
+            **more,
             "signatures": sorted(signatures),
             "largest_error": difference,
         }
         files.write_json(os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME), about)
-        model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, checkpoints.CONFIG_NAME))
+        pretrained.model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, checkpoints.CONFIG_NAME))
     logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
     return difference
+
+
+def open_finetuned(checkpoint: str) -> FinetunedModule:
+    """The module of a fine-tuned checkpoint, as it would be exported.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint.
+
+    Raises:
+        InputError: no checkpoint there, or one that was only pre-trained.
+    """
+    pretrained = load_pretrained(checkpoint)
+    if pretrained.task is None:
+        raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
+    return _finetuned_module(settings, pretrained, _make_tokenizer(settings, pretrained))
+
+
+def _make_tokenizer(settings: ExportSettings, pretrained: Pretrained) -> AlbertTokenizer:
+    cleaning = settings.cleaning
+    if pretrained.task is not None and pretrained.task.cleaning:
+        cleaning = TextCleaning(**pretrained.task.cleaning)
+    tokenizer = AlbertTokenizer(_vocabulary_file(settings, pretrained), **dataclasses.asdict(cleaning))
+    _check_vocabulary(tokenizer, pretrained.model.config, pretrained.vocabulary)
+    return tokenizer
+
+
+def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer) -> FinetunedModule:
+    """Texts are cut where they were cut in training, unless the settings say otherwise."""
+    task = pretrained.task
+    length = _checked_length(settings.max_seq_length or task.settings.get("max_seq_length"), pretrained.model.config)
+    if task.options.get(_THRESHOLD) is None:
+        # The one that was best on the dev split.
+        evaluation = checkpoints.read_evaluation(pretrained.source) or {}
+        task = dataclasses.replace(task, options={**task.options, _THRESHOLD: evaluation.get("best_f1_thresh", 0.0)})
+    return make_module(pretrained.model, tokenizer, task, length)
 
 
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:

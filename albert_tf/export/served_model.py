@@ -1,18 +1,14 @@
 """An exported SavedModel, loaded to fill in masks and to judge orders. Only its signatures are used."""
 
 import dataclasses
-import os
 import re
 import textwrap
 
 import tensorflow as tf
-import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer)
-from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf import saved_model_pb2
 
-from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.export import signatures
+from albert_tf.export.loading import load_export, to_tensor
 from albert_tf.tokenization.tokenizer import MASK, SPACE
 
 
@@ -58,16 +54,8 @@ class ServedModel:
 
     def __init__(self, saved_model: str):
         self.saved_model = saved_model
-        names = _signature_names(saved_model)
-        if signatures.FILL_MASK not in names:
-            raise InputError(
-                f"--saved_model: {saved_model} is no export of albert_tf: it has no signature {signatures.FILL_MASK}, "
-                f"only {', '.join(sorted(names)) or 'none'}; make one with export_saved_model"
-            )
-        try:
-            self._loaded = tf.saved_model.load(saved_model)
-        except (tf.errors.OpError, OSError, ValueError) as error:
-            raise InputError(f"--saved_model: {saved_model} is damaged: {_first_line(error)}") from None
+        # Kept, since the signatures live as long as what they were loaded with.
+        self._loaded = load_export(saved_model, (signatures.FILL_MASK,))
         self._signatures = self._loaded.signatures
         self._lower_case = bool(self._signatures[signatures.TOKENIZATION_INFO]()["do_lower_case"])
 
@@ -88,7 +76,7 @@ class ServedModel:
         all_parts = [self._split(text) for text in texts]
         # int32 holds no more, and no vocabulary has as many pieces.
         limit = tf.constant(min(top_k, tf.int32.max))
-        outputs = self._signatures[signatures.FILL_MASK](text=_to_tensor(texts), top_k=limit)
+        outputs = self._signatures[signatures.FILL_MASK](text=to_tensor(texts), top_k=limit)
         filled = []
         for at, (text, parts) in enumerate(zip(texts, all_parts, strict=True)):
             _check_count(text, parts, int(outputs["mask_count"][at]))
@@ -110,7 +98,7 @@ class ServedModel:
                 f"--saved_model: {self.saved_model} has no signature {signatures.SOP_FROM_TEXT}; "
                 "its model was trained without a sentence task"
             )
-        outputs = self._signatures[signatures.SOP_FROM_TEXT](first=_to_tensor([first]), second=_to_tensor([second]))
+        outputs = self._signatures[signatures.SOP_FROM_TEXT](first=to_tensor([first]), second=to_tensor([second]))
         return float(outputs["in_order"][0]), float(outputs["swapped"][0])
 
     def _split(self, text: str) -> list[str]:
@@ -158,30 +146,3 @@ def _join(parts: list[str], pieces: list[str | None]) -> str:
             text = (text.rstrip() + piece.replace(SPACE, " ")).lstrip()
         text += part
     return text
-
-
-def _signature_names(saved_model: str) -> list[str]:
-    """The names of a SavedModel's signatures, read without loading it: a foreign one may not load here."""
-    path = os.path.join(saved_model, "saved_model.pb")
-    if not files.exists(saved_model):
-        raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
-    if not files.exists(path):
-        raise InputError(f"--saved_model: {saved_model} is no SavedModel (saved_model.pb is missing)")
-    message = saved_model_pb2.SavedModel()
-    try:
-        with files.open_binary(path) as file:
-            message.ParseFromString(file.read())
-    except DecodeError:
-        raise InputError(f"--saved_model: {path} is damaged; export the model again") from None
-    return [name for graph in message.meta_graphs for name in graph.signature_def if not name.startswith("__")]
-
-
-def _to_tensor(texts: list[str]) -> tf.Tensor:
-    try:
-        return tf.constant([text.encode() for text in texts])
-    except UnicodeEncodeError:
-        raise InputError("a text is not UTF-8; convert it first") from None
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

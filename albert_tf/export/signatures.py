@@ -8,40 +8,20 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from albert_tf.export.text_module import SEQUENCE as _SEQUENCE
+from albert_tf.export.text_module import SERVING_DEFAULT, TOKENIZATION_INFO, TextModule, ids_spec, in_range, texts_spec
+from albert_tf.export.text_module import traced as _traced
 from albert_tf.heads.sentence_order import IN_ORDER, SWAPPED
-from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.tokenization.in_graph import InGraphTokenizer, pack_ragged
-from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
-SERVING_DEFAULT = "serving_default"
-TOKENS, MLM, SOP, TOKENIZATION_INFO = "tokens", "mlm", "sop", "tokenization_info"
+TOKENS, MLM, SOP = "tokens", "mlm", "sop"
 TOKENS_FROM_TEXT, MLM_FROM_TEXT, SOP_FROM_TEXT = "tokens_from_text", "mlm_from_text", "sop_from_text"
 FILL_MASK = "fill_mask"
 
 
-def _ids(name: str) -> tf.TensorSpec:
-    return tf.TensorSpec([None, None], tf.int32, name=name)
-
-
-def _texts(name: str) -> tf.TensorSpec:
-    return tf.TensorSpec([None], tf.string, name=name)
-
-
-def _traced(*specs: tf.TensorSpec):
-    # Nothing in the graph branches on a tensor's value, so there is nothing for autograph to rewrite.
-    return tf.function(input_signature=specs, autograph=False)
-
-
-_SEQUENCE = (_ids("input_ids"), _ids("input_mask"), _ids("segment_ids"))
-
-
-class ServingModule(tf.Module):
-    """What is saved: weights, vocabulary, and a function for each signature.
-
-    The weights are tracked as plain variables by the names that checkpoints use, so that whoever loads the
-    SavedModel needs neither Keras nor this package.
+class ServingModule(TextModule):
+    """A pre-trained model: weights, vocabulary, and a function for each signature.
 
     Args:
         model: AlbertForPretraining.
@@ -53,14 +33,7 @@ class ServingModule(tf.Module):
     """
 
     def __init__(self, model: AlbertForPretraining, tokenizer: AlbertTokenizer, max_seq_length: int):
-        super().__init__(name="albert")
-        room_for_text(max_seq_length, pair=True)
-        self.weights = {name: variable.value for name, variable in named_weights(model).items()}
-        self.tokenizer = InGraphTokenizer.from_tokenizer(tokenizer)
-        self.vocabulary = tf.saved_model.Asset(tokenizer.model_file)
-        self.max_seq_length = max_seq_length
-        self._config = model.config
-        self._do_lower_case = tokenizer.cleaning.do_lower_case
+        super().__init__(model, tokenizer, max_seq_length)
         self._pieces = [tokenizer.id_to_piece(piece_id) for piece_id in range(tokenizer.vocab_size)]
         # As functions, because an attribute that is a Keras model would be saved with all that Keras adds to it.
         word_embeddings = model.albert.embeddings.word_embeddings
@@ -102,20 +75,13 @@ class ServingModule(tf.Module):
         Returns:
             "sequence_output" float32 [B, S, H], zero in the padding; "pooled_output" float32 [B, H].
         """
-        length, longest = tf.shape(input_ids)[1], self._config.max_position_embeddings
-        # A lookup beyond a table's end would be an obscure error, or on some devices none at all.
-        too_long = tf.debugging.assert_less_equal(
-            length, longest, message=f"Sequences are at most {longest} pieces long."
-        )
-        with tf.control_dependencies([too_long]):
-            input_ids = _in_range("input_ids", input_ids, self._config.vocab_size)
-            segment_ids = _in_range("segment_ids", segment_ids, self._config.type_vocab_size)
-            # There is always something to attend to: the first position counts as a token.
-            input_mask = tf.concat([tf.ones_like(input_mask[:, :1]), input_mask[:, 1:]], axis=1)
+        input_ids, segment_ids = self._checked(input_ids, segment_ids)
+        # There is always something to attend to: the first position counts as a token.
+        input_mask = tf.concat([tf.ones_like(input_mask[:, :1]), input_mask[:, 1:]], axis=1)
         outputs = self._albert({"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids})
         return {name: outputs[name] for name in ("sequence_output", "pooled_output")}
 
-    @_traced(*_SEQUENCE, _ids("mlm_positions"))
+    @_traced(*_SEQUENCE, ids_spec("mlm_positions"))
     def mlm(self, input_ids, input_mask, segment_ids, mlm_positions):
         """Scores every piece at the asked positions.
 
@@ -126,7 +92,7 @@ class ServingModule(tf.Module):
         Returns:
             what `tokens` returns, and "mlm_logits" float32 [B, P, V], before softmax.
         """
-        mlm_positions = _in_range("mlm_positions", mlm_positions, tf.shape(input_ids)[1])
+        mlm_positions = in_range("mlm_positions", mlm_positions, tf.shape(input_ids)[1])
         outputs = self.tokens(input_ids, input_mask, segment_ids)
         return {**outputs, "mlm_logits": self._masked_lm(outputs["sequence_output"], mlm_positions)}
 
@@ -143,16 +109,7 @@ class ServingModule(tf.Module):
         outputs = self.tokens(input_ids, input_mask, segment_ids)
         return {**outputs, "sop_log_probs": tf.nn.log_softmax(self._sentence_order(outputs["pooled_output"]))}
 
-    @_traced()
-    def tokenization_info(self):
-        """How the vocabulary is to be used.
-
-        Returns:
-            "vocab_file" string [], where the sentencepiece model lies now; "do_lower_case" bool [].
-        """
-        return {"vocab_file": self.vocabulary.asset_path, "do_lower_case": tf.constant(self._do_lower_case)}
-
-    @_traced(_texts("text"))
+    @_traced(texts_spec("text"))
     def tokens_from_text(self, text):
         """Encodes texts, padded to the longest of them. "[MASK]" is ordinary text here.
 
@@ -165,7 +122,7 @@ class ServingModule(tf.Module):
         packed = self._pack(self.tokenizer.encode(text))
         return {**packed, **self.tokens(**packed)}
 
-    @_traced(_texts("text"))
+    @_traced(texts_spec("text"))
     def mlm_from_text(self, text):
         """Scores every piece where "[MASK]" stands.
 
@@ -180,7 +137,7 @@ class ServingModule(tf.Module):
         packed["mlm_positions"] = positions
         return {**packed, "mlm_weights": weights, **self.mlm(**packed)}
 
-    @_traced(_texts("text"), tf.TensorSpec([], tf.int32, name="top_k"))
+    @_traced(texts_spec("text"), tf.TensorSpec([], tf.int32, name="top_k"))
     def fill_mask(self, text, top_k):
         """The likeliest pieces where "[MASK]" stands.
 
@@ -206,7 +163,7 @@ class ServingModule(tf.Module):
             "probabilities": tf.where(is_mask, best, 0.0),
         }
 
-    @_traced(_texts("first"), _texts("second"))
+    @_traced(texts_spec("first"), texts_spec("second"))
     def sop_from_text(self, first, second):
         """Whether two texts stand in the order in which they were written.
 
@@ -229,22 +186,3 @@ class ServingModule(tf.Module):
         positions = tf.ragged.range(tf.fill(tf.shape(is_mask)[:1], tf.shape(is_mask)[1]))
         positions = tf.ragged.boolean_mask(positions.to_tensor(shape=[None, None]), is_mask)
         return packed, positions.to_tensor(0), tf.ones_like(positions, tf.float32).to_tensor(0)
-
-    def _pack(self, first_ids, second_ids=None):
-        tokenizer = self.tokenizer
-        packed = pack_ragged(
-            first_ids, second_ids, self.max_seq_length, tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id
-        )
-        # A batch of no texts has no longest one; the model wants a first position all the same.
-        missing = tf.maximum(0, 1 - tf.shape(packed["input_ids"])[1])
-        return {name: tf.pad(ids, [[0, 0], [0, missing]]) for name, ids in packed.items()}
-
-
-def _in_range(name: str, values: tf.Tensor, end) -> tf.Tensor:
-    """The values, once they are known to lie in [0, end): what is computed of them waits for the check."""
-    checks = [
-        tf.debugging.assert_non_negative(values, message=f"{name} must not be negative."),
-        tf.debugging.assert_less(values, end, message=f"{name} must be less than {'S' if tf.is_tensor(end) else end}."),
-    ]
-    with tf.control_dependencies(checks):
-        return tf.identity(values)

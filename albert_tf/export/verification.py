@@ -4,6 +4,8 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.export import signatures
+from albert_tf.export.finetuned_module import FROM_IDS
+from albert_tf.inputs.finetuning_records import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.packing import pack_pair
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -85,6 +87,21 @@ def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None)
         "pooled_output": outputs["pooled_output"],
     }
     return {name: np.asarray(value) for name, value in expected.items()}
+
+
+def largest_finetuned_error(serving, model, tokenizer: AlbertTokenizer, max_seq_length: int) -> float:
+    """The same for a fine-tuned model, whose outputs from ids are compared; arguments as of largest_error."""
+    wanted = serving[FROM_IDS].structured_input_signature[1]
+    rows = _inputs(_random_rows(model.config, min(max_seq_length, _LENGTHS[0])))
+    inputs = {
+        name: values if spec.shape.rank == 2 else tf.stack([values, values[::-1]], axis=1)
+        for name, values in rows.items()
+        for spec in [wanted[name]]
+    }
+    if P_MASK in wanted:
+        inputs[P_MASK] = 1 - inputs["input_mask"]
+    expected = {name: np.asarray(value) for name, value in model(inputs, training=False).items()}
+    return max(_compare(FROM_IDS, serving[FROM_IDS](**inputs), expected))
 
 
 def _compare(signature: str, served: dict, expected: dict[str, np.ndarray]) -> list[float]:

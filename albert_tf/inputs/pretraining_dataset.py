@@ -129,8 +129,8 @@ def make_dataset(
 
     # With each record its number in the stream, by which its masks are drawn.
     records = read_in_order(paths, count, seed, start_example, read_file).enumerate(start_example)
-    batches = _share_of_host(records.batch(batch_size, drop_remainder=True), batch_size, context)
-    return _ready_ahead(batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True))
+    batches = share_of_host(records.batch(batch_size, drop_remainder=True), batch_size, context)
+    return ready_ahead(batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True))
 
 
 def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: int, read_file):
@@ -167,7 +167,7 @@ def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: in
     return epochs.flat_map(read_epoch).skip(position)
 
 
-def _share_of_host(batches, batch_size: int, context):
+def share_of_host(batches, batch_size: int, context):
     """Of whole batches the rows of one host, cut into those of its replicas, one after another.
 
     Args:
@@ -226,10 +226,10 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
         return filled
 
     batches = serialized.enumerate().batch(batch_size).map(parse_and_fill)
-    return _ready_ahead(_share_of_host(batches, batch_size, context))
+    return ready_ahead(share_of_host(batches, batch_size, context))
 
 
-def _ready_ahead(batches):
+def ready_ahead(batches):
     """Keeps some batches ready, by fixed numbers: the thread that tunes them holds up a run's end by up to a minute."""
     import tensorflow as tf
 

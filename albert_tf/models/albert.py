@@ -27,6 +27,7 @@ class AlbertModel(keras.Model):
             layer instead of L, for a third more arithmetic.
         constant_graph: apply the shared block in a loop of the device: the time to trace and to compile the model
             does not grow with L. The outputs then hold no hidden states of the layers between.
+        pooler: False leaves the pooler's weights and "pooled_output" out, for heads that read every position.
         dtype: name of a Keras dtype policy, "float32", "mixed_bfloat16" or "mixed_float16": that of the matrix
             products and of what lies between them. Weights, LayerNorm, softmax and what the heads give are float32.
 
@@ -38,7 +39,7 @@ class AlbertModel(keras.Model):
         TensorShape([1, 16])
     """
 
-    def __init__(self, config, remat=False, constant_graph=False, name="albert", **kwargs):
+    def __init__(self, config, remat=False, constant_graph=False, pooler=True, name="albert", **kwargs):
         super().__init__(name=name, autocast=False, **kwargs)
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
         self.embeddings = AlbertEmbeddings(
@@ -54,13 +55,15 @@ class AlbertModel(keras.Model):
         self.encoder = SharedEncoder(
             self.config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy, name="encoder"
         )
-        self.pooler = keras.layers.Dense(
-            self.config.hidden_size,
-            activation="tanh",
-            kernel_initializer=make_initializer(self.config.initializer_range),
-            dtype=self.dtype_policy,
-            name="pooler",
-        )
+        self.pooler = None
+        if pooler:
+            self.pooler = keras.layers.Dense(
+                self.config.hidden_size,
+                activation="tanh",
+                kernel_initializer=make_initializer(self.config.initializer_range),
+                dtype=self.dtype_policy,
+                name="pooler",
+            )
         self.seed_generator = keras.random.SeedGenerator(seed=0)
         self.build()
 
@@ -68,7 +71,8 @@ class AlbertModel(keras.Model):
         """Makes the weights; their shapes follow from the config alone."""
         self.embeddings.build()
         self.encoder.build()
-        self.pooler.build((None, self.config.hidden_size))
+        if self.pooler is not None:
+            self.pooler.build((None, self.config.hidden_size))
 
     def call(self, inputs, training=False, dropout_seed=None, positions=None, skip_padding=False):
         """Encodes a batch.
@@ -114,12 +118,12 @@ class AlbertModel(keras.Model):
             training=training,
         )
         last = hidden_states[-1]
-        return {
+        outputs = {
             "embedding_output": embedding_output,
             "hidden_states": hidden_states if positions is None else hidden_states[:-1],
             "sequence_output": last if positions is None else last[:, 1:],
-            "pooled_output": self._pool(last[:, 0]),
         }
+        return outputs if self.pooler is None else {**outputs, "pooled_output": self._pool(last[:, 0])}
 
     def _pool(self, first):
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
@@ -143,6 +147,7 @@ class AlbertModel(keras.Model):
             "config": self.config.to_dict(),
             "remat": self.encoder.remat,
             "constant_graph": self.encoder.constant_graph,
+            "pooler": self.pooler is not None,
         }
 
     @classmethod

@@ -28,6 +28,8 @@ class AdamW(keras.optimizers.Optimizer):
         beta_2: decay of the mean of squared gradients.
         epsilon: added to the root, outside it.
         exclude_from_weight_decay: regular expressions; a variable whose path has a match is not decayed.
+        learning_rate_factors: (regular expression, factor) pairs; the first one that a variable's path has a match
+            for multiplies its learning rate. See layerwise.py.
         **kwargs: of keras.optimizers.Optimizer. Its `weight_decay` is another rule, and refused.
     """
 
@@ -39,6 +41,7 @@ class AdamW(keras.optimizers.Optimizer):
         beta_2=0.999,
         epsilon=1e-6,
         exclude_from_weight_decay=EXCLUDED_FROM_WEIGHT_DECAY,
+        learning_rate_factors=(),
         name=None,
         **kwargs,
     ):
@@ -55,6 +58,7 @@ class AdamW(keras.optimizers.Optimizer):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.exclude_from_weight_decay = tuple(exclude_from_weight_decay or ())
+        self.learning_rate_factors = tuple((pattern, factor) for pattern, factor in learning_rate_factors)
 
     def build(self, variables):
         """Makes the two moments of every variable and decides which are decayed."""
@@ -64,6 +68,10 @@ class AdamW(keras.optimizers.Optimizer):
         self._means, self._squares = self.add_optimizer_variables(variables, ["adam_m", "adam_v"])
         self._is_decayed = [
             not any(re.search(pattern, variable.path) for pattern in self.exclude_from_weight_decay)
+            for variable in variables
+        ]
+        self._factors = [
+            next((factor for pattern, factor in self.learning_rate_factors if re.search(pattern, variable.path)), 1.0)
             for variable in variables
         ]
 
@@ -82,6 +90,8 @@ class AdamW(keras.optimizers.Optimizer):
         self.assign(square, new_square)
         update = self.direction(index, variable, new_mean, new_square)
         scale = ops.cast(learning_rate, variable.dtype) * self.layer_scale(index, variable, update)
+        if self._factors[index] != 1.0:
+            scale = scale * self._factors[index]
         self.assign_sub(variable, scale * update)
 
     def direction(self, index, variable, mean, square):
@@ -115,4 +125,5 @@ class AdamW(keras.optimizers.Optimizer):
             "beta_2": self.beta_2,
             "epsilon": self.epsilon,
             "exclude_from_weight_decay": list(self.exclude_from_weight_decay),
+            "learning_rate_factors": [list(pair) for pair in self.learning_rate_factors],
         }

@@ -22,6 +22,7 @@ class LAMB(AdamW):
         epsilon: added to the root, outside it.
         exclude_from_weight_decay: regular expressions; a variable whose path has a match is neither decayed nor
             scaled by its trust ratio.
+        learning_rate_factors: see AdamW.
         **kwargs: of keras.optimizers.Optimizer.
     """
 

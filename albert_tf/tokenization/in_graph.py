@@ -62,13 +62,13 @@ class InGraphTokenizer(tf.Module):
         """clean_text on a string tensor of any shape. Bytes that are not UTF-8 become U+FFFD."""
         texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
         texts = tf.strings.regex_replace(texts, r"\x00", "")
-        texts = tf.strings.regex_replace(texts, _character_class(str.isspace) + "+", " ")
+        texts = tf.strings.regex_replace(texts, character_class(str.isspace) + "+", " ")
         texts = tf.strings.strip(texts)
         if self.cleaning.replace_quotes:
             texts = tf.strings.regex_replace(texts, "``|''", '"')
         if not self.cleaning.keep_accents:
             texts = tf_text.normalize_utf8(texts, "NFKD")
-            texts = tf.strings.regex_replace(texts, _character_class(unicodedata.combining), "")
+            texts = tf.strings.regex_replace(texts, character_class(unicodedata.combining), "")
         texts = tf_text.normalize_utf8(texts, self.cleaning.normalization)
         return tf.strings.lower(texts, encoding="utf-8") if self.cleaning.do_lower_case else texts
 
@@ -102,6 +102,19 @@ class InGraphTokenizer(tf.Module):
         before_mask = tf.concat([before_mask, tf.zeros_like(values[:1], tf.bool)], axis=0)
         dropped = tf.logical_and(values == self._space_id, before_mask)
         return self._apply_digit_comma_rule(tf.ragged.boolean_mask(ids, ids.with_values(~dropped)))
+
+    def encode_cleaned_with_offsets(self, text: tf.Tensor):
+        """The pieces of one cleaned text, string [], as they are before the rule about digits and commas.
+
+        Returns:
+            (ids, starts, ends), int32 [T]; starts and ends count bytes of the text.
+        """
+        ids, starts, ends = self._plain.tokenize_with_offsets(text)
+        return ids, tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
+
+    def replace_digit_commas(self, ids: tf.Tensor) -> tf.RaggedTensor:
+        """What stands in place of each piece, usually itself: int32 [T] -> [T, (pieces)]."""
+        return tf.gather(self._replacements, ids)
 
     def _apply_digit_comma_rule(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         return ids.with_values(tf.gather(self._replacements, ids.values)).merge_dims(1, 2)
@@ -142,8 +155,8 @@ def pack_ragged(
             tf.constant(room, first_ids.row_splits.dtype),
             *(tf.minimum, tf.maximum),
         )
-        first = tf.concat([cls, _cut_rows(first_ids, lengths[0]), sep], axis=1)
-        second = tf.concat([_cut_rows(second_ids, lengths[1]), sep], axis=1)
+        first = tf.concat([cls, cut_rows(first_ids, lengths[0]), sep], axis=1)
+        second = tf.concat([cut_rows(second_ids, lengths[1]), sep], axis=1)
         input_ids = tf.concat([first, second], axis=1)
         segment_ids = tf.concat([tf.zeros_like(first), tf.ones_like(second)], axis=1)
     return {
@@ -153,7 +166,7 @@ def pack_ragged(
     }
 
 
-def _cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
+def cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     """The first lengths[i] values of row i."""
     positions = tf.ragged.range(ids.row_lengths())
     kept = positions.values < tf.gather(lengths, ids.value_rowids())
@@ -161,7 +174,7 @@ def _cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
 
 
 @functools.cache
-def _character_class(belongs: Callable[[str], object]) -> str:
+def character_class(belongs: Callable[[str], object]) -> str:
     """A regular expression for the characters of which `belongs` is true, by Python's own Unicode tables.
 
     RE2's classes will not do: \\s is ASCII only, and \\p{Mn} is not the set of characters that combine.

@@ -100,6 +100,36 @@ class AlbertTokenizer:
             pieces += [piece] if replacement is None else map(processor.id_to_piece, replacement)
         return pieces
 
+    def encode_with_spans(self, cleaned: str) -> tuple[list[int], list[int], list[int]]:
+        """The ids of a text that is cleaned already, as by `encode`, and which of its characters each stands for.
+
+        Returns:
+            (ids, starts, ends): piece i stands for cleaned[starts[i] : ends[i]], a space before it included.
+        """
+        from sentencepiece import sentencepiece_pb2
+
+        message = sentencepiece_pb2.SentencePieceText.FromString(
+            self._processor.encode(cleaned, out_type="serialized_proto")
+        )
+        # sentencepiece counts bytes of UTF-8.
+        sizes = np.fromiter((len(character.encode()) for character in cleaned), np.int64, len(cleaned))
+        ends_in_bytes = np.cumsum(sizes)
+        ids, starts, ends = [], [], []
+        for piece in message.pieces:
+            start, end = np.searchsorted(ends_in_bytes, (piece.begin, piece.end), side="right").tolist()
+            replacement = self._replacements.get(piece.id, (piece.id,))
+            ids += replacement
+            if len(replacement) > 1:
+                # The pieces in its place stand for its characters, one after the other.
+                lengths = [len(self.id_to_piece(new_id).lstrip(SPACE)) for new_id in replacement]
+                places = np.minimum(end - sum(lengths) + np.cumsum(lengths), end).tolist()
+                starts += [start, *places[:-1]]
+                ends += places
+            else:
+                starts.append(start)
+                ends.append(end)
+        return ids, starts, ends
+
     def encode_with_masks(self, text: str) -> list[int]:
         """As `encode`, but each literal "[MASK]" is one mask_id, in place of the piece that stood there.
 

@@ -24,6 +24,7 @@ from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.training.finetuned_task import FinetunedTask
 from albert_tf.training.tensor_files import load_tensors, save_tensors
 
 CONFIG_NAME = "albert_config.json"
@@ -32,8 +33,8 @@ _FOLDER = re.compile(r"checkpoint-(\d{8,})")
 _FORMAT = "albert_tf checkpoint"
 # In place of an optimizer's name, where there is no optimizer state.
 _NO_OPTIMIZER = "none"
-# The best checkpoint is the one with the highest of these.
-BEST_METRIC = "masked_lm_accuracy"
+# The best checkpoint is the one with the highest of the metric that its evaluation names; of pre-training's this.
+BEST_METRIC, _PRETRAINING_METRIC = "best_metric", "masked_lm_accuracy"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +51,7 @@ class TrainingState:
         sentence_task: "sop", "nsp" or "none".
         nonfinite_steps: steps that were left out because their loss or gradient was not finite.
         loss_scale: of float16, the fields of loss_scale.LossScale; None without.
+        task: what the model is fine-tuned for, the fields of FinetunedTask; None in pre-training.
     """
 
     step: int
@@ -61,6 +63,11 @@ class TrainingState:
     sentence_task: str = "sop"
     nonfinite_steps: int = 0
     loss_scale: dict[str, Any] | None = None
+    task: dict[str, Any] | None = None
+
+    def finetuned_task(self, where: str) -> FinetunedTask | None:
+        """What the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
+        return None if self.task is None else FinetunedTask.from_dict(self.task, where)
 
 
 class CheckpointFolder:
@@ -85,13 +92,13 @@ class CheckpointFolder:
         for name in files.list_folder(self.output_dir):
             path = os.path.join(self.output_dir, name)
             if _FOLDER.fullmatch(name) and files.exists(os.path.join(path, _STATE_NAME)):
-                found.append((int(name.rpartition("-")[2]), path))
+                found.append((step_of(name), path))
         return [path for _, path in sorted(found)]
 
     def best(self) -> str | None:
-        """The folder of the evaluated checkpoint with the highest masked-LM accuracy; the earlier one of equals."""
+        """The folder of the evaluated checkpoint with the highest score; the earlier one of equals."""
         evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
-        return max(evaluated, key=lambda pair: pair[1][BEST_METRIC])[0] if evaluated else None
+        return max(evaluated, key=lambda pair: score_of(pair[1]))[0] if evaluated else None
 
     def save(self, model, optimizer, state: TrainingState) -> str:
         """Writes a checkpoint, then removes those that are no longer to be kept.
@@ -147,7 +154,13 @@ class CheckpointFolder:
                 _remove_folder(path)
 
 
-def write_weights(folder: str, config: AlbertConfig, weights: Mapping[str, Any], vocabulary: dict | None) -> None:
+def write_weights(
+    folder: str,
+    config: AlbertConfig,
+    weights: Mapping[str, Any],
+    vocabulary: dict | None,
+    task: FinetunedTask | None = None,
+) -> None:
     """Writes a checkpoint of weights alone, for a run to start from.
 
     Args:
@@ -155,11 +168,18 @@ def write_weights(folder: str, config: AlbertConfig, weights: Mapping[str, Any],
         config: of the model.
         weights: by the names of models.named_weights.
         vocabulary: {"file", "sha256", "size"}, or None if unknown.
+        task: what the model was fine-tuned for; None for a pre-trained one.
     """
     save_tensors(os.path.join(folder, "model"), weights)
     config.to_json_file(os.path.join(folder, CONFIG_NAME))
     state = TrainingState(
-        step=0, examples_seen=0, random_seed=0, input_files=[], optimizer=_NO_OPTIMIZER, vocabulary=vocabulary
+        step=0,
+        examples_seen=0,
+        random_seed=0,
+        input_files=[],
+        optimizer=_NO_OPTIMIZER,
+        vocabulary=vocabulary,
+        task=task.to_dict() if task is not None else None,
     )
     files.write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
 
@@ -229,7 +249,7 @@ def read_config(folder: str) -> AlbertConfig:
 
 
 def write_evaluation(folder: str, metrics: dict[str, Any]) -> None:
-    """Notes beside a checkpoint what an evaluation of it found."""
+    """Notes beside a checkpoint what an evaluation of it found; BEST_METRIC in it names what checkpoints go by."""
     files.write_json(os.path.join(folder, _EVALUATION_NAME), metrics)
 
 
@@ -240,10 +260,20 @@ def read_evaluation(folder: str) -> dict[str, Any] | None:
         return None
     try:
         metrics = files.read_json(path)
-        return metrics if math.isfinite(metrics[BEST_METRIC]) else None
+        return metrics if math.isfinite(score_of(metrics)) else None
     except (InputError, KeyError, TypeError):
         logging.warning("%s is damaged, and passed over", path)
         return None
+
+
+def score_of(metrics: Mapping[str, Any]) -> float:
+    """The number by which checkpoints are compared, of an evaluation's metrics; higher is better."""
+    return metrics[metrics.get(BEST_METRIC, _PRETRAINING_METRIC)]
+
+
+def step_of(folder: str) -> int:
+    """The step of a checkpoint, by its folder's name."""
+    return int(folder.rstrip("/").rpartition("-")[2])
 
 
 def _remove_folder(path: str) -> None:

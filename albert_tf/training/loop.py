@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from albert_tf.training.steps import TRAIN_METRICS, Progress
+from albert_tf.training.steps import Progress
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement
 
@@ -54,10 +54,10 @@ class LoopEvents(Protocol):
     def report(self, step: int, progress: Progress) -> None:
         """The steps since the last report are done."""
 
-    def save(self, step: int, progress: Progress, evaluate: bool) -> None:
-        """A checkpoint is to be written, and evaluated if such is the owner's habit."""
+    def save(self, step: int, progress: Progress, evaluate: bool) -> bool:
+        """A checkpoint is to be written, and evaluated if such is the owner's habit. True ends the run here."""
 
-    def nonfinite(self, step: int, metrics: dict[str, float], progress: Progress) -> None:
+    def nonfinite(self, step: int, metrics: list[float], progress: Progress) -> None:
         """A step, counted from 0, had a loss or gradient that is not finite, and changed nothing."""
 
 
@@ -89,11 +89,11 @@ def train(
     signals: StopSignals,
     agreement: Agreement,
 ) -> None:
-    """Trains to the end of the plan.
+    """Trains to the end of the plan, or until a save says that this is the end.
 
     Args:
         plan: of the run.
-        take: takes at most so many steps, and returns what PretrainingSteps.take does.
+        take: takes at most so many steps, and returns what Steps.take does.
         start_step: steps taken before.
         progress: of the steps since the last report.
         events: what to do on the way.
@@ -119,9 +119,9 @@ def train(
         pace.note(time.monotonic() - began, taken)
         step += taken
         if not usable:
-            events.nonfinite(step - 1, dict(zip(TRAIN_METRICS, last.numpy().tolist(), strict=True)), progress)
+            events.nonfinite(step - 1, last.numpy().tolist(), progress)
         if plan.reports_at(step):
             events.report(step, progress)
             progress = progress.cleared()
-        if plan.saves_at(step):
-            events.save(step, progress, evaluate=True)
+        if plan.saves_at(step) and events.save(step, progress, evaluate=True):
+            return

@@ -14,7 +14,7 @@ def write_nonfinite_report(
     Args:
         output_dir: of the run.
         step: counted from 0.
-        metrics: of the step, by the names of steps.TRAIN_METRICS.
+        metrics: of the step, by the names of Steps.metrics.
         records: what the batch was made of, see inputs.record_origin.find_records.
         **more: what else is known, such as the learning rate.
 

@@ -7,16 +7,13 @@ from typing import Any
 from absl import logging
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import (
-    CheckpointFormat,
-    StoredCheckpoint,
-    build_model,
-    load_weights,
-)
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, build_model, load_weights
 from albert_tf.conversion.formats import recognise
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training.finetuned_task import FINETUNING_HEADS, FinetunedTask, is_finetuning_weight
 
 _BLOCK = re.compile(r"/block_\d+_(\d+)/")
 # Names of one function: the tanh form of gelu.
@@ -32,18 +29,22 @@ class Pretrained:
         vocabulary: {"file", "sha256", "size"} of its vocabulary, or None if unknown.
         vocabulary_file: the sentencepiece model that lies with the checkpoint, or None.
         sentence_task: what its sentence-order head was trained on.
+        task: what it was fine-tuned for; None for a pre-trained model.
+        source: where the weights were found.
     """
 
-    model: AlbertForPretraining
+    model: Any
     vocabulary: dict[str, Any] | None
     vocabulary_file: str | None
     sentence_task: str
+    task: FinetunedTask | None
+    source: str
 
 
 def load_pretrained(
     path: str, config_file: str | None = None, format_name: str | None = None, allow_missing_heads: bool = False
 ) -> Pretrained:
-    """Makes the model that a checkpoint holds.
+    """Makes the model that a checkpoint holds: an AlbertForPretraining, or one of models.finetuning.
 
     Args:
         path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or a checkpoint of
@@ -55,10 +56,12 @@ def load_pretrained(
     Raises:
         InputError: no checkpoint there, a damaged one, or one that does not fit the config.
     """
-    format, stored = _open(path, config_file, format_name)
-    model = build_model(stored.config, path)
+    format, stored = open_checkpoint(path, config_file, format_name)
+    model = build_model(stored.config, path, stored.task)
     _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads))
-    return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task)
+    return Pretrained(
+        model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, stored.task, stored.source
+    )
 
 
 def initialise(
@@ -78,7 +81,7 @@ def initialise(
     Raises:
         InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
     """
-    format, stored = _open(path)
+    format, stored = open_checkpoint(path)
     _compare_configs(model.config, stored)
     rows = None
     if from_group0:
@@ -87,9 +90,44 @@ def initialise(
     return stored.vocabulary
 
 
-def _open(
+def initialise_finetuning(model, task: FinetunedTask, path: str, allow_missing_heads: bool = False) -> Pretrained:
+    """Gives a model that is to be fine-tuned the weights at a path; its head too, where it is of the same task.
+
+    Args:
+        model: one of models.finetuning.
+        task: what it is to be trained for.
+        path: see load_pretrained.
+        allow_missing_heads: whether a pooler that is missing keeps its first values; a head of the task always may.
+
+    Returns:
+        the same model, and what is known about the weights.
+
+    Raises:
+        InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
+    """
+    format, stored = open_checkpoint(path)
+    _compare_configs(model.config, stored)
+    known = stored.task
+    same = known is not None and (known.head, known.num_labels) == (task.head, task.num_labels)
+    if known is not None and not (same and (not known.labels or not task.labels or known.labels == task.labels)):
+        stored = _without_head(model, format, stored)
+    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=FINETUNING_HEADS))
+    return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, known, stored.source)
+
+
+def _without_head(model, format: CheckpointFormat, stored: StoredCheckpoint) -> StoredCheckpoint:
+    rows = format.rows(model.config, {*named_weights(model), *stored.arrays})
+    heads = {row.theirs for row in rows if is_finetuning_weight(getattr(row, "ours", ""))}
+    left_out = tuple(name for name in stored.arrays if name in heads)
+    arrays = {name: array for name, array in stored.arrays.items() if name not in heads}
+    skipped = stored.skipped | ({"the head of another task": left_out} if left_out else {})
+    return dataclasses.replace(stored, arrays=arrays, skipped=skipped)
+
+
+def open_checkpoint(
     path: str, config_file: str | None = None, format_name: str | None = None
 ) -> tuple[CheckpointFormat, StoredCheckpoint]:
+    """What lies at a path, and in which format; arguments and errors as of load_pretrained."""
     if not path:
         raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
     format = recognise(path, format_name)

@@ -1,46 +1,33 @@
-"""A pre-training run from its settings to its last checkpoint, taken up again where it was cut off."""
+"""A pre-training run from its settings to its last checkpoint."""
 
-import dataclasses
-import os
-
-import tensorflow as tf
 from absl import logging
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.evaluation.pretraining_evaluation import evaluate
-from albert_tf.inputs.manifest import check_vocabulary
+from albert_tf.flops import train_step_flops
 from albert_tf.inputs.pretraining_dataset import RecordSet, explain_record_errors, make_dataset
-from albert_tf.inputs.record_files import file_size
-from albert_tf.models.named_weights import named_weights
+from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
-from albert_tf.training import checkpoints, loop, run_description
-from albert_tf.training.checkpoints import CheckpointFolder, TrainingState
+from albert_tf.training import checkpoints
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.loss_scale import LossScale
-from albert_tf.training.memory import explain_memory_errors
+from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.memory import estimate_memory, explain_memory_errors
 from albert_tf.training.pretrained import initialise
-from albert_tf.training.pretraining_events import PretrainingEvents
 from albert_tf.training.pretraining_records import open_all_records, resolve_sentence_task
 from albert_tf.training.pretraining_settings import PretrainingSettings
-from albert_tf.training.reporting import TrainingReporter
-from albert_tf.training.steps import PretrainingSteps
-from albert_tf.training.stop_signals import StopSignals
+from albert_tf.training.pretraining_steps import PretrainingSteps
+from albert_tf.training.reporting import RunFacts
 from albert_tf.training.strategy import (
-    Agreement,
     check_batch_size,
     describe_strategy,
     explain_lost_worker,
     find_cluster,
     make_strategy,
 )
-
-FLAGS_NAME = "run_pretraining.flags"
-# Keras's names of what --precision means: weights, losses, softmax and LayerNorm are float32 in all of them.
-DTYPE_POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+from albert_tf.training.training_run import TrainingRun
 
 
 def run(settings: PretrainingSettings) -> None:
@@ -63,7 +50,7 @@ def run(settings: PretrainingSettings) -> None:
             PretrainingRun(settings, config, records, evaluation_records, strategy, cluster).run()
 
 
-class PretrainingRun:
+class PretrainingRun(TrainingRun):
     """A run whose inputs were found good.
 
     Args:
@@ -75,6 +62,8 @@ class PretrainingRun:
         cluster: the workers; only the chief writes.
     """
 
+    FLAGS_NAME = "run_pretraining.flags"
+
     def __init__(
         self,
         settings: PretrainingSettings,
@@ -84,42 +73,11 @@ class PretrainingRun:
         strategy,
         cluster: Cluster,
     ):
-        self.settings = settings
+        self.config = config
         self.records = records
         self.evaluation_records = evaluation_records
-        self.strategy = strategy
-        self.cluster = cluster
-        self.agreement = Agreement(strategy, cluster)
         self.sentence_task = resolve_sentence_task(settings.sentence_task, records)
-        self.checkpoints = CheckpointFolder(settings.output_dir, settings.keep_checkpoint_max)
-        self.signals = StopSignals()
-        tf.keras.utils.set_random_seed(settings.random_seed)
-        self.schedule = WarmupPolynomialDecay(
-            settings.learning_rate,
-            settings.num_train_steps,
-            settings.num_warmup_steps,
-            settings.start_warmup_step,
-            settings.poly_power,
-        )
-        with strategy.scope():
-            self.model = AlbertForPretraining(
-                config,
-                remat=settings.remat,
-                constant_graph=settings.constant_graph,
-                dtype=DTYPE_POLICIES[settings.precision],
-            )
-            self.optimizer = build_optimizer(settings.optimizer, self.schedule)
-            self.optimizer.build(list(named_weights(self.model).values()))
-        self.steps = PretrainingSteps(
-            strategy,
-            self.model,
-            self.optimizer,
-            seed=settings.random_seed,
-            train_sentence_order=self.sentence_task != "none",
-            gradient_accumulation_steps=settings.gradient_accumulation_steps,
-            scale_loss=settings.precision == "float16",
-            jit_compile=settings.jit_compile == "true",
-        )
+        super().__init__(settings, strategy, cluster)
 
     def run(self) -> None:
         """Trains and evaluates."""
@@ -132,40 +90,32 @@ class PretrainingRun:
                 self._evaluate_the_rest()
                 self.agreement.mean(0.0)
 
-    def _train(self) -> None:
+    def _make_schedule(self):
         settings = self.settings
-        state = self._restore_or_initialise()
-        if self.cluster.is_chief:
-            self._write_settings()
-        facts = run_description.facts(settings, self.model.config, self.records, self.strategy)
-        reporter = TrainingReporter(settings.output_dir if self.cluster.is_chief else None, facts, state.step)
-        try:
-            description = run_description.describe(settings, self.model, self.records, self.strategy, facts, state)
-            reporter.start(description)
-            events = PretrainingEvents(self, state, reporter)
-            events.evaluate_if_left_out()
-            batches = self.strategy.distribute_datasets_from_function(
-                lambda context: self._make_dataset(state.examples_seen, context)
-            )
-            iterator = iter(batches)
-            reporter.start_clock()
-            loop.train(
-                self._plan(),
-                lambda count, progress: self.steps.take(iterator, tf.constant(count), progress),
-                state.step,
-                self.steps.start(LossScale(**state.loss_scale) if state.loss_scale else None),
-                events,
-                self.signals,
-                self.agreement,
-            )
-        finally:
-            reporter.close()
+        return WarmupPolynomialDecay(
+            settings.learning_rate,
+            settings.num_train_steps,
+            settings.num_warmup_steps,
+            settings.start_warmup_step,
+            settings.poly_power,
+        )
 
-    def _plan(self) -> loop.LoopPlan:
-        fields = (field.name for field in dataclasses.fields(loop.LoopPlan))
-        return loop.LoopPlan(**{name: getattr(self.settings, name) for name in fields})
+    def _make_model(self, dtype):
+        settings = self.settings
+        return AlbertForPretraining(
+            self.config, remat=settings.remat, constant_graph=settings.constant_graph, dtype=dtype
+        )
 
-    def _make_dataset(self, start_example: int, context):
+    def _make_optimizer(self):
+        return build_optimizer(self.settings.optimizer, self.schedule)
+
+    def _make_steps(self, **kwargs):
+        train_sentence_order = self.sentence_task != "none"
+        return PretrainingSteps(
+            self.strategy, self.model, self.optimizer, train_sentence_order=train_sentence_order, **kwargs
+        )
+
+    def _make_dataset(self, state, context):
         settings = self.settings
         return make_dataset(
             self.records.paths,
@@ -174,65 +124,61 @@ class PretrainingRun:
             settings.max_predictions_per_seq,
             num_examples=self.records.num_examples,
             seed=settings.random_seed,
-            start_example=start_example,
+            start_example=state.examples_seen,
             context=context,
         )
 
-    def _restore_or_initialise(self) -> TrainingState:
-        settings, manifest = self.settings, self.records.manifest
+    def _input_files(self):
+        return list(self.records.paths)
+
+    def _state_facts(self):
+        manifest = self.records.manifest
         vocabulary = manifest.vocabulary if manifest is not None else None
-        fresh = TrainingState(
-            step=0,
-            examples_seen=0,
-            random_seed=settings.random_seed,
-            input_files=[{"name": os.path.basename(p), "bytes": file_size(p)} for p in self.records.paths],
-            optimizer=self.optimizer.name,
-            vocabulary=vocabulary,
-            sentence_task=self.sentence_task,
+        return {"vocabulary": vocabulary, "sentence_task": self.sentence_task}
+
+    def _initialise(self, path):
+        settings = self.settings
+        return initialise(self.model, path, settings.init_from_group0, settings.allow_missing_heads)
+
+    def _facts(self):
+        """Measures the matrix-product peak too, for about half a second."""
+        settings = self.settings
+        shape = (settings.train_batch_size, settings.max_seq_length, settings.max_predictions_per_seq)
+        return RunFacts(
+            num_train_steps=settings.num_train_steps,
+            examples_per_step=settings.train_batch_size,
+            tokens_per_step=settings.train_batch_size * settings.max_seq_length,
+            examples_per_epoch=self.records.num_examples,
+            flops_per_step=train_step_flops(self.config, *shape),
+            matmul_peak=measure_matmul_peak(self.strategy, settings.precision),
+            shown={"masked_lm_accuracy": "masked LM", "sentence_order_accuracy": "order"},
         )
-        restored = self.checkpoints.restore_latest(self.model, self.optimizer)
-        self._compare_with_other_workers(restored.step if restored is not None else 0)
-        if restored is not None:
-            check_vocabulary(restored.vocabulary, vocabulary, settings.output_dir)
-            for name in ("random_seed", "input_files", "sentence_task"):
-                before, now = getattr(restored, name), getattr(fresh, name)
-                if before != now:
-                    logging.warning("%s", run_description.describe_change(name, before, now, restored.step))
-            logging.info("going on from step %d of %s", restored.step, settings.output_dir)
-            carried = ("step", "examples_seen", "nonfinite_steps", "loss_scale")
-            return dataclasses.replace(fresh, **{name: getattr(restored, name) for name in carried})
-        if settings.init_checkpoint is not None:
-            known = initialise(
-                self.model, settings.init_checkpoint, settings.init_from_group0, settings.allow_missing_heads
-            )
-            check_vocabulary(known, vocabulary, settings.init_checkpoint)
-            logging.info("weights start from %s", settings.init_checkpoint)
-        return fresh
 
-    def _compare_with_other_workers(self, step: int) -> None:
-        (mean,) = self.agreement.mean(float(step))
-        if mean != step:
-            raise InputError(
-                f"this worker found a checkpoint of step {step} in --output_dir={self.settings.output_dir}, others did "
-                "not; --output_dir must be one folder that every worker can read, on a shared disk or in a bucket"
-            )
+    def _estimate_memory(self):
+        settings = self.settings
+        return estimate_memory(
+            self.config,
+            self.model.count_params(),
+            settings.train_batch_size // self.strategy.num_replicas_in_sync,
+            settings.max_seq_length,
+            settings.max_predictions_per_seq,
+            settings.precision,
+            settings.remat,
+            settings.gradient_accumulation_steps,
+        )
 
-    def _write_settings(self) -> None:
-        files.make_folder(self.settings.output_dir)
-        self.model.config.to_json_file(os.path.join(self.settings.output_dir, checkpoints.CONFIG_NAME))
-        with files.replace_file(os.path.join(self.settings.output_dir, FLAGS_NAME)) as file:
-            file.write(self.settings.resolved_flags.encode())
+    def find_batch(self, step, first_example):
+        """The records of a step: file, number and offset of each."""
+        records, settings = self.records, self.settings
+        return find_records(
+            records.paths, records.num_examples, settings.random_seed, first_example, settings.train_batch_size
+        )
 
     def evaluate(self) -> dict:
         """Evaluates the model as it is; a signal ends that at once."""
-
-        def stop_if_asked():
-            if self.signals.received:
-                self.signals.stop("the last checkpoint is saved, its evaluation was left out")
-
         settings = self.settings
         return evaluate(
-            self.steps, self.evaluation_records, settings.eval_batch_size, settings.max_eval_steps, stop_if_asked
+            self.steps, self.evaluation_records, settings.eval_batch_size, settings.max_eval_steps, self._stop_if_asked
         )
 
     def _evaluate_the_rest(self) -> None:

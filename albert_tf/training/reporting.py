@@ -24,10 +24,11 @@ class RunFacts:
     Attributes:
         num_train_steps: where the run ends.
         examples_per_step: over all replicas.
-        tokens_per_step: examples times sequence length, padding included.
+        tokens_per_step: examples times sequence length, padding included; 0 where it is a metric, "tokens".
         examples_per_epoch: records in the input.
         flops_per_step: see albert_tf.flops.
         matmul_peak: operations a second of the devices, 0 if unknown.
+        shown: metrics that the progress line holds besides the loss: name -> what it is called there.
     """
 
     num_train_steps: int
@@ -36,6 +37,7 @@ class RunFacts:
     examples_per_epoch: int
     flops_per_step: float = 0.0
     matmul_peak: float = 0.0
+    shown: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 class TrainingReporter:
@@ -86,7 +88,7 @@ class TrainingReporter:
 
         Args:
             step: steps taken by now.
-            metrics: means over those steps, by the names of steps.TRAIN_METRICS.
+            metrics: means over those steps, by the names of Steps.metrics.
             learning_rate: of the last of them.
             waited: seconds of that time in which the devices waited for input.
             more: figures for the log and TensorBoard alone.
@@ -98,13 +100,15 @@ class TrainingReporter:
         # The first report holds the graph's compilation, so the estimate follows later ones closely.
         known = self._seconds_per_step
         self._seconds_per_step = recent if known is None else 0.7 * recent + 0.3 * known
-        flops = steps * facts.flops_per_step / seconds
+        flops = steps * facts.flops_per_step / seconds or math.nan
+        tokens = steps * (facts.tokens_per_step or metrics["tokens"])
         line = {
             "kind": "train",
             "step": step,
             **metrics,
             "learning_rate": learning_rate,
-            "tokens_per_second": steps * facts.tokens_per_step / seconds,
+            "tokens_per_second": tokens / seconds,
+            "examples_per_second": steps * facts.examples_per_step / seconds,
             "model_flops_per_second": flops,
             "matmul_peak_share": flops / facts.matmul_peak if facts.matmul_peak else math.nan,
             "input_wait_share": min(waited / seconds, 1.0),
@@ -122,10 +126,9 @@ class TrainingReporter:
         """Reports an evaluation."""
         self._write({"kind": "eval", "step": step, **metrics})
         self.message(
-            f"evaluation at step {step}: masked LM accuracy {metrics['masked_lm_accuracy']:.4f} "
-            f"loss {metrics['masked_lm_loss']:.4f}, sentence order accuracy "
-            f"{metrics['sentence_order_accuracy']:.4f} loss {metrics['sentence_order_loss']:.4f} "
-            f"({metrics['num_examples']} examples)"
+            f"evaluation at step {step}: "
+            + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if isinstance(value, float))
+            + f" ({metrics['num_examples']} examples)"
         )
 
     def message(self, text: str) -> None:
@@ -161,14 +164,18 @@ class TrainingReporter:
     def _show(self, line: dict[str, Any]) -> None:
         if self._log_path is None:
             return
-        share = line["matmul_peak_share"]
+        share, flops = line["matmul_peak_share"], line["model_flops_per_second"]
         of_peak = "" if math.isnan(share) else f" ({share:.0%} of peak)"
-        text = (
-            f"loss {line['loss']:.3f}  masked LM {line['masked_lm_accuracy']:.3f}  "
-            f"order {line['sentence_order_accuracy']:.3f}  lr {line['learning_rate']:.2e}  "
-            f"norm {line['gradient_norm']:.2f}  {line['tokens_per_second']:,.0f} tokens/s  "
-            f"{_with_prefix(line['model_flops_per_second'])}FLOP/s{of_peak}  input {line['input_wait_share']:.0%}"
-        )
+        parts = [
+            f"loss {line['loss']:.3f}",
+            *(f"{called} {line[name]:.3f}" for name, called in self._facts.shown.items()),
+            f"lr {line['learning_rate']:.2e}",
+            f"norm {line['gradient_norm']:.2f}",
+            f"{line['tokens_per_second']:,.0f} tokens/s",
+            *([] if math.isnan(flops) else [f"{_with_prefix(flops)}FLOP/s{of_peak}"]),
+            f"input {line['input_wait_share']:.0%}",
+        ]
+        text = "  ".join(parts)
         if self._bar is not None:
             self._bar.update(line["step"] - self._bar.n)
             self._bar.set_postfix_str(text)

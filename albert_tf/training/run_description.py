@@ -4,61 +4,46 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf.config import AlbertConfig
-from albert_tf.flops import train_step_flops
-from albert_tf.inputs.pretraining_dataset import RecordSet
 from albert_tf.training import memory
 from albert_tf.training.checkpoints import TrainingState
-from albert_tf.training.matmul_peak import measure_matmul_peak
-from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.reporting import RunFacts
+from albert_tf.training.training_settings import TrainingSettings
 
 # Files named in a warning about changed input.
 _MOST_NAMED = 3
 
 
-def facts(settings: PretrainingSettings, config: AlbertConfig, records: RecordSet, strategy) -> RunFacts:
-    """What the reports' figures are computed from; measures the matrix-product peak, for about half a second."""
-    shape = (settings.train_batch_size, settings.max_seq_length, settings.max_predictions_per_seq)
-    return RunFacts(
-        num_train_steps=settings.num_train_steps,
-        examples_per_step=settings.train_batch_size,
-        tokens_per_step=settings.train_batch_size * settings.max_seq_length,
-        examples_per_epoch=records.num_examples,
-        flops_per_step=train_step_flops(config, *shape),
-        matmul_peak=measure_matmul_peak(strategy, settings.precision),
-    )
-
-
 def describe(
-    settings: PretrainingSettings, model, records: RecordSet, strategy, facts: RunFacts, state: TrainingState
+    settings: TrainingSettings,
+    model,
+    strategy,
+    facts: RunFacts,
+    state: TrainingState,
+    num_files: int,
+    estimate: memory.MemoryEstimate,
 ) -> dict[str, Any]:
     """Logs what the run is, and warns where memory will not suffice.
+
+    Args:
+        settings, model, strategy: of the run.
+        facts: likewise.
+        state: where it starts.
+        num_files: that its examples come from.
+        estimate: of the memory of a step.
 
     Returns:
         the same for the log file.
     """
     parameters = model.count_params()
-    replicas = strategy.num_replicas_in_sync
-    estimate = memory.estimate_memory(
-        model.config,
-        parameters,
-        settings.train_batch_size // replicas,
-        settings.max_seq_length,
-        settings.max_predictions_per_seq,
-        settings.precision,
-        settings.remat,
-        settings.gradient_accumulation_steps,
-    )
     logging.info(
         "%s parameters in %s; %s on %s",
         *(f"{parameters:,}", settings.precision, settings.optimizer, settings.output_dir),
     )
-    total = settings.num_train_steps * settings.train_batch_size
+    total = facts.num_train_steps * facts.examples_per_step
     logging.info(
         "%d steps of %d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
-        *(settings.num_train_steps, settings.train_batch_size, f"{total:,}", total / records.num_examples),
-        *(f"{records.num_examples:,}", len(records.paths), state.step),
+        *(facts.num_train_steps, facts.examples_per_step, f"{total:,}", total / facts.examples_per_epoch),
+        *(f"{facts.examples_per_epoch:,}", num_files, state.step),
     )
     logging.info(
         "a step takes about %.2f GB a replica: weights, moments, gradients %.2f, activations %.2f, logits %.2f; "
@@ -69,11 +54,11 @@ def describe(
     _warn_of_memory(settings, estimate, strategy)
     return {
         "parameters": parameters,
-        "replicas": replicas,
+        "replicas": strategy.num_replicas_in_sync,
         "precision": settings.precision,
-        "batch_size": settings.train_batch_size,
+        "batch_size": facts.examples_per_step,
         "gradient_accumulation_steps": settings.gradient_accumulation_steps,
-        "examples_per_epoch": records.num_examples,
+        "examples_per_epoch": facts.examples_per_epoch,
         "memory_estimate_bytes": estimate.total,
         "matmul_peak": facts.matmul_peak,
     }
@@ -102,7 +87,7 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
     )
 
 
-def _warn_of_memory(settings: PretrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:
+def _warn_of_memory(settings: TrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:
     """Only for a CPU, whose memory is known before it is asked for; replicas of one machine share it."""
     devices = [device for device in strategy.extended.worker_devices if "CPU" in device]
     available = memory.machine_memory()

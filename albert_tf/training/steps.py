@@ -1,48 +1,30 @@
-"""One step of pre-training and one of evaluation, under any tf.distribute strategy.
+"""A step of training, under any tf.distribute strategy; what is trained on is a subclass's affair.
 
 Gradients are summed over micro-batches and replicas, and clipped by their global norm after that, not before; losses
-are divided by the number of masked tokens and of pairs of the whole batch, not of a replica's share. A step on R
-replicas, or in N micro-batches, is therefore the same step as on one.
+are divided by what the whole batch counts, not a replica's share. A step on R replicas, or in N micro-batches, is
+therefore the same step as on one.
 
 A step whose loss or gradient is not finite changes neither weights nor moments, on any replica; it is counted all
 the same: its batch is used up and the learning rate goes on.
 """
 
+import abc
+import time
 import typing
+from collections.abc import Sequence
 
 import tensorflow as tf
 
-from albert_tf import losses
-from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS
 from albert_tf.layers import backend_ops
 from albert_tf.models.named_weights import named_weights
 from albert_tf.training import loss_scale
-
-# What a training step reports, in the order of its vector.
-TRAIN_METRICS = (
-    "loss",
-    "masked_lm_loss",
-    "masked_lm_accuracy",
-    "sentence_order_loss",
-    "sentence_order_accuracy",
-    "gradient_norm",
-)
-# What an evaluation step adds up.
-EVALUATION_SUMS = (
-    "masked_lm_loss",
-    "masked_lm_correct",
-    "masked_lm_count",
-    "sentence_order_loss",
-    "sentence_order_correct",
-    "sentence_order_count",
-)
 
 
 class Progress(typing.NamedTuple):
     """What the steps of a run add up between two reports, and what float16 carries from one step to the next.
 
     Attributes:
-        totals: float32 vector, sums of TRAIN_METRICS over the steps that were finite.
+        totals: float32 vector, sums of Steps.metrics over the steps that were finite.
         counted: float32 scalar, the number of those.
         waited: float64 scalar, seconds in which the device had nothing to do for want of a batch.
         scale: LossScale; constant where losses are not scaled.
@@ -55,27 +37,33 @@ class Progress(typing.NamedTuple):
 
     def cleared(self) -> "Progress":
         """The same after a report: nothing added up."""
-        return Progress(tf.zeros([len(TRAIN_METRICS)]), tf.zeros([]), tf.zeros([], tf.float64), self.scale)
+        return Progress(tf.zeros_like(self.totals), tf.zeros([]), tf.zeros([], tf.float64), self.scale)
 
-    def means(self) -> dict[str, float]:
+    def means(self) -> list[float]:
         """The means over the steps; not a number if no step was finite."""
-        return dict(zip(TRAIN_METRICS, (self.totals / self.counted).numpy().tolist(), strict=True))
+        return (self.totals / self.counted).numpy().tolist()
 
 
-class PretrainingSteps:
+class Steps(abc.ABC):
     """The compiled steps of one model under one strategy.
 
     Args:
         strategy: a tf.distribute strategy; model and optimizer were made in its scope.
-        model: AlbertForPretraining.
+        model: what is trained.
         optimizer: built on the model's weights; None for evaluation alone.
         seed: of the dropout masks, with the step, the replica and the micro-batch.
-        train_sentence_order: whether the sentence-order loss takes part.
         max_gradient_norm: what the global norm is clipped to (1.0 in the official optimization.py).
         gradient_accumulation_steps: micro-batches into which each replica cuts its share of a batch.
         scale_loss: whether the loss is scaled, as float16 needs.
         jit_compile: whether XLA compiles forward and backward pass.
+        static_shapes: trace the step anew for every shape of a batch, as XLA needs where batches differ in length;
+            the device then comes back to Python behind each step.
+
+    Attributes:
+        metrics: names of what a training step reports, in the order of its vector; "loss" first, "gradient_norm" last.
     """
+
+    metrics: typing.ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -83,19 +71,19 @@ class PretrainingSteps:
         model,
         optimizer=None,
         seed=0,
-        train_sentence_order=True,
         max_gradient_norm=1.0,
         gradient_accumulation_steps=1,
         scale_loss=False,
         jit_compile=False,
+        static_shapes=False,
     ):
         self.strategy = strategy
         self.model = model
         self.optimizer = optimizer
-        self.train_sentence_order = train_sentence_order
         self.max_gradient_norm = max_gradient_norm
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self.scale_loss = scale_loss
+        self.static_shapes = static_shapes
         # Bytes that a replica hands to the all-reduce in a step; known once a step was traced.
         self.all_reduce_bytes: int | None = None
         self._seed = seed
@@ -105,6 +93,23 @@ class PretrainingSteps:
             if jit_compile
             else (self._forward_backward_eagerly)
         )
+
+    @abc.abstractmethod
+    def _counts(self, batch) -> list[tf.Tensor]:
+        """What a replica's share of a batch counts, float32 scalars: losses are divided by their sums over all."""
+
+    @abc.abstractmethod
+    def _losses(self, batch, counts: Sequence[tf.Tensor], seed) -> tuple[tf.Tensor, tf.Tensor]:
+        """What a replica's share, or a part of it, adds to the loss, and to the metrics.
+
+        Args:
+            batch: the examples.
+            counts: what _counts gives, summed over the whole batch and all replicas.
+            seed: int32 [2], of the dropout masks.
+
+        Returns:
+            (float32 scalar, the loss; float32 vector of `metrics` without the norm).
+        """
 
     def start(self, scale: loss_scale.LossScale | None = None) -> Progress:
         """The progress of a run that has taken no step since a report.
@@ -116,10 +121,10 @@ class PretrainingSteps:
         scale = loss_scale.LossScale(
             *(tf.constant(value, part.dtype) for value, part in zip(scale, loss_scale.first()))
         )
-        return Progress(None, None, None, scale).cleared()
+        return Progress(tf.zeros([len(self.metrics)]), None, None, scale).cleared()
 
     def train(self, iterator, num_steps):
-        """Takes steps: float32 vector, the means over them of TRAIN_METRICS.
+        """Takes steps: float32 vector, the means over them of `metrics`.
 
         Args:
             iterator: over a distributed training dataset.
@@ -128,9 +133,8 @@ class PretrainingSteps:
         progress, *_ = self.take(iterator, num_steps, self.start())
         return progress.totals / progress.counted
 
-    @tf.function(reduce_retracing=True)
     def take(self, iterator, num_steps, progress: Progress):
-        """Takes steps without coming back to Python in between, but stops behind one that is not finite.
+        """Takes steps, without coming back to Python in between if it can; stops behind one that is not finite.
 
         Args:
             iterator: over a distributed training dataset.
@@ -138,47 +142,48 @@ class PretrainingSteps:
             progress: of the steps before.
 
         Returns:
-            (progress; int32 scalar, steps taken; float32 vector, TRAIN_METRICS of the last step; bool scalar, whether
+            (progress; int32 scalar, steps taken; float32 vector, `metrics` of the last step; bool scalar, whether
             that step was usable: finite, or an overflow of float16 that a smaller scale of the loss mends).
         """
+        if not self.static_shapes:
+            return self._take_on_device(iterator, num_steps, progress)
+        taken, goes_on, last = 0, True, None
+        while taken < num_steps and goes_on:
+            began = time.monotonic()
+            batch = next(iterator)
+            waited = tf.constant(time.monotonic() - began, tf.float64)
+            progress, last, goes_on = self._take_one(batch, progress)
+            progress = progress._replace(waited=progress.waited + waited)
+            taken += 1
+        return progress, taken, last, goes_on
+
+    @tf.function(reduce_retracing=True)
+    def _take_on_device(self, iterator, num_steps, progress: Progress):
         taken, goes_on = tf.constant(0), tf.constant(True)
-        last = tf.zeros([len(TRAIN_METRICS)])
+        last = tf.zeros([len(self.metrics)])
         done_at = tf.timestamp()
         while tf.logical_and(taken < num_steps, goes_on):
             batch = next(iterator)
             ready_at = _time_when_there(batch, self.strategy)
-            results = self.strategy.run(self._train_replica, args=(batch, progress.scale.scale))
-            # Every replica has the same.
-            last, finite = (self.strategy.experimental_local_results(result)[0] for result in results)
-            counted = tf.cast(finite, tf.float32)
-            scale, goes_on = loss_scale.adjust(progress.scale, finite, tf.math.is_finite(last[0]), self.scale_loss)
-            progress = Progress(
-                progress.totals + tf.where(finite, last, tf.zeros_like(last)),
-                progress.counted + counted,
-                progress.waited + tf.maximum(ready_at - done_at, 0.0),
-                scale,
-            )
+            progress, last, goes_on = self._step(batch, progress)
+            progress = progress._replace(waited=progress.waited + tf.maximum(ready_at - done_at, 0.0))
             taken += 1
             with tf.control_dependencies([last]):
                 done_at = tf.timestamp()
         return progress, taken, last, goes_on
 
-    @tf.function(reduce_retracing=True)
-    def evaluate(self, batch):
-        """Adds up one batch: float32 vector of EVALUATION_SUMS."""
-        shares = self.strategy.run(self._evaluate_replica, args=(batch,))
-        return self.strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
+    @tf.function
+    def _take_one(self, batch, progress: Progress):
+        return self._step(batch, progress)
 
-    def _sums(self, outputs, batch):
-        predictions = (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"])
-        order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], batch.get(EXAMPLE_WEIGHTS))
-        loss, count = losses.masked_lm_loss(*predictions)
-        order_loss, order_count = losses.sentence_order_loss(*order)
-        correct, order_correct = losses.masked_lm_correct(*predictions), losses.sentence_order_correct(*order)
-        return loss, correct, count, order_loss, order_correct, order_count
-
-    def _evaluate_replica(self, batch):
-        return tf.stack(self._sums(self.model(batch, training=False, read_only_predictions=True), batch))
+    def _step(self, batch, progress: Progress):
+        results = self.strategy.run(self._train_replica, args=(batch, progress.scale.scale))
+        # Every replica has the same.
+        last, finite = (self.strategy.experimental_local_results(result)[0] for result in results)
+        scale, goes_on = loss_scale.adjust(progress.scale, finite, tf.math.is_finite(last[0]), self.scale_loss)
+        totals = progress.totals + tf.where(finite, last, tf.zeros_like(last))
+        counted = progress.counted + tf.cast(finite, tf.float32)
+        return Progress(totals, counted, progress.waited, scale), last, goes_on
 
     def _train_replica(self, batch, scale):
         """One step of one replica.
@@ -188,12 +193,10 @@ class PretrainingSteps:
             scale: float32 scalar, what the loss is multiplied with.
 
         Returns:
-            (float32 vector of TRAIN_METRICS, bool scalar whether the step was finite), the same on every replica.
+            (float32 vector of `metrics`, bool scalar whether the step was finite), the same on every replica.
         """
         replica = tf.distribute.get_replica_context()
-        pairs = tf.cast(tf.shape(batch["input_ids"])[0], tf.float32)
-        counts = replica.all_reduce(tf.distribute.ReduceOp.SUM, [tf.reduce_sum(batch["masked_lm_weights"]), pairs])
-        counts = [counts[0] + losses.MASKED_LM_DENOMINATOR_EPSILON, counts[1]]
+        counts = replica.all_reduce(tf.distribute.ReduceOp.SUM, self._counts(batch))
         if self.gradient_accumulation_steps == 1:
             gradients, shares = self._forward_backward(batch, counts, self._dropout_seed(replica), scale)
         else:
@@ -212,23 +215,20 @@ class PretrainingSteps:
 
         Args:
             batch: the examples.
-            counts: float32 scalars, masked tokens and pairs of the whole batch, over all replicas.
+            counts: float32 scalars, of the whole batch, over all replicas.
             seed: int32 [2], of the dropout masks.
             scale: float32 scalar.
 
         Returns:
-            (list of gradients, times scale; float32 vector of TRAIN_METRICS without the norm).
+            (list of gradients, times scale; float32 vector of `metrics` without the norm).
         """
         with tf.GradientTape() as tape:
-            outputs = self.model(batch, training=True, dropout_seed=seed, read_only_predictions=True)
-            loss, correct, _, order_loss, order_correct, _ = self._sums(outputs, batch)
-            loss, order_loss = loss / counts[0], order_loss / counts[1]
-            total_loss = loss + order_loss if self.train_sentence_order else loss
-            target = total_loss * scale if self.scale_loss else total_loss
+            loss, shares = self._losses(batch, counts, seed)
+            target = loss * scale if self.scale_loss else loss
         gradients = tape.gradient(
             target,
             [variable.value for variable in self._variables],
-            # Without the sentence-order loss its head, and the pooler, have no gradient.
+            # A head whose loss takes no part has no gradient.
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         # The word embeddings' gradient is that of a lookup and of a product: dense from here on, so that the norm
@@ -236,13 +236,13 @@ class PretrainingSteps:
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         for gradient, variable in zip(gradients, self._variables, strict=True):
             gradient.set_shape(variable.shape)
-        return gradients, tf.stack([total_loss, loss, correct / counts[0], order_loss, order_correct / counts[1]])
+        return gradients, shares
 
     def _accumulate(self, batch, counts, seed, scale):
         """What _forward_backward returns, computed one micro-batch after another and added up."""
         number = self.gradient_accumulation_steps
         # Rows 0..b/n are the first micro-batch, and so on.
-        parts = {name: tf.reshape(value, [number, -1, *value.shape[1:]]) for name, value in batch.items()}
+        parts = {name: _cut_rows(value, number) for name, value in batch.items()}
 
         def add(index, gradients, shares):
             part = {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
@@ -253,7 +253,7 @@ class PretrainingSteps:
         _, gradients, shares = tf.while_loop(
             lambda index, *_: index < number,
             add,
-            (tf.constant(0), gradients, tf.zeros([len(TRAIN_METRICS) - 1])),
+            (tf.constant(0), gradients, tf.zeros([len(self.metrics) - 1])),
             parallel_iterations=1,
             maximum_iterations=number,
         )
@@ -280,6 +280,13 @@ class PretrainingSteps:
             on_every_device, args=(finite, tf.convert_to_tensor(self.optimizer.learning_rate), *gradients)
         )
         self.optimizer.iterations.assign_add(1)
+
+
+def _cut_rows(value, number):
+    """[B, ...] -> [number, B / number, ...]; other axes may be of any length."""
+    length = None if value.shape[0] is None else value.shape[0] // number
+    parts = tf.reshape(value, tf.concat([[number, -1], tf.shape(value)[1:]], axis=0))
+    return tf.ensure_shape(parts, [number, length, *value.shape[1:]])
 
 
 def _time_when_there(batch, strategy):

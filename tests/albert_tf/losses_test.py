@@ -22,11 +22,41 @@ def test_padding_of_weight_zero_counts_nowhere():
     assert [float(value) for value in losses.masked_lm_loss(LOGITS, labels, weights)] == [0, 0]
 
 
-def test_sentence_order_loss_by_hand():
+def test_classification_loss_by_hand():
     logits, labels = LOGITS[0], np.array([1, 1, 0])
-    total, count = losses.sentence_order_loss(logits, labels)
+    total, count = losses.classification_loss(logits, labels)
     assert float(total) == pytest.approx(np.log(4 / 3) + np.log(4) + np.log(2), rel=1e-6)
     assert float(count) == 3
-    weighted, pairs = losses.sentence_order_loss(logits, labels, np.array([1.0, 0.0, 0.0], "float32"))
+    weighted, pairs = losses.classification_loss(logits, labels, np.array([1.0, 0.0, 0.0], "float32"))
     assert (float(weighted), float(pairs)) == (pytest.approx(np.log(4 / 3), rel=1e-6), 1)
-    assert float(losses.sentence_order_correct(logits, labels)) == 2  # the tie goes to the first
+    assert float(losses.classification_correct(logits, labels)) == 2  # the tie goes to the first
+
+
+def test_multi_label_loss_by_hand():
+    logits, labels = np.array([[0.0, np.log(3.0)], [5.0, 5.0]], "float32"), np.array([[1, 0], [1, 1]], "float32")
+    total, count = losses.multi_label_loss(logits, labels, np.array([1.0, 0.0], "float32"))
+    assert float(total) == pytest.approx((np.log(2) + np.log(4)) / 2, rel=1e-6)
+    assert float(count) == 1
+    ones = np.ones(2, "float32")
+    assert float(losses.multi_label_correct(logits, labels, ones)) == 1
+    assert np.isfinite(float(losses.multi_label_loss(logits * 1e4, labels, ones)[0]))
+
+
+def test_regression_loss_by_hand():
+    total, count = losses.regression_loss(
+        np.array([[1.0], [4.0], [9.0]], "float32"), np.array([3.0, 4.5, 0.0], "float32"), np.array([1.0, 1.0, 0.0])
+    )
+    assert (float(total), float(count)) == (4.25, 2)
+
+
+def test_span_losses_by_hand():
+    start, end = LOGITS[0][:2], LOGITS[0][1:]
+    starts, ends, weights = np.array([1, 0]), np.array([0, 1]), np.ones(2, "float32")
+    total, count = losses.span_loss(start, end, starts, ends, weights)
+    assert float(total) == pytest.approx((3 * np.log(4 / 3) + np.log(2)) / 2, rel=1e-6)
+    assert float(count) == 2
+    # The end of the second is a tie, which goes to the first piece.
+    assert float(losses.span_correct(start, end, starts, ends, weights)) == 1
+    total, count = losses.answerability_loss(np.array([np.log(3.0), -1.0], "float32"), np.array([1, 0]), weights)
+    expected = (-np.log(3 / 4) - np.log(1 - 1 / (1 + np.e))) / 2
+    assert (float(total), float(count)) == (pytest.approx(expected, rel=1e-6), 2)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from albert_tf import worker_pool
 from albert_tf.errors import InputError
-from data_prep import worker_pool
 from data_prep.instances import InstanceSettings
 from data_prep.record_job import RecordJob
 from data_prep.record_writer import create_records

@@ -19,12 +19,12 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.worker_pool import WorkerPool
 from data_prep.documents import PART_CHARACTERS
 from data_prep.draws import derive_seed
 from data_prep.instances import InstanceSettings
 from data_prep.record_job import RecordJob
 from data_prep.record_writer import create_records
-from data_prep.worker_pool import WorkerPool
 
 SETTINGS = {"max_seq_length": 32, "max_predictions_per_seq": 5, "dupe_factor": 2}
 

@@ -42,7 +42,7 @@ def _loss(outputs, inputs):
     loss, weight = losses.masked_lm_loss(
         outputs["masked_lm_logits"], inputs["masked_lm_ids"], inputs["masked_lm_weights"]
     )
-    order_loss, pairs = losses.sentence_order_loss(outputs["sentence_order_logits"], inputs["sentence_order_labels"])
+    order_loss, pairs = losses.classification_loss(outputs["sentence_order_logits"], inputs["sentence_order_labels"])
     return loss / weight + order_loss / pairs
 
 

@@ -142,7 +142,7 @@ def test_we_load_what_transformers_writes_and_compute_the_same(theirs, transform
         assert torch.equal(tensor, again[name]), name
 
 
-@pytest.mark.parametrize("kind", ["AlbertForMaskedLM", "AlbertModel", "AlbertForSequenceClassification"])
+@pytest.mark.parametrize("kind", ["AlbertForMaskedLM", "AlbertModel"])
 def test_models_of_theirs_without_all_heads_are_read(kind, transformers, torch, tmp_path):
     model = _their_model(torch, transformers, kind)
     model.save_pretrained(str(tmp_path))

@@ -33,7 +33,7 @@ def _total_loss(outputs, inputs):
     loss, weight = losses.masked_lm_loss(
         outputs["masked_lm_logits"], inputs["masked_lm_ids"], inputs["masked_lm_weights"]
     )
-    order_loss, pairs = losses.sentence_order_loss(
+    order_loss, pairs = losses.classification_loss(
         outputs["sentence_order_logits"], inputs["next_sentence_labels"][:, 0]
     )
     return loss / (weight + losses.MASKED_LM_DENOMINATOR_EPSILON), order_loss / pairs

@@ -143,15 +143,50 @@ def test_a_missing_encoder_is_an_error_always(checkpoint):
         load_official(str(checkpoint), allow_missing_heads=True)
 
 
-def test_a_fine_tuned_checkpoint_leaves_its_head_out(checkpoint):
+HEADS = {
+    "classification": {"output_weights": (3, 24), "output_bias": (3,)},
+    "regression": {"output_weights": (1, 24), "output_bias": (1,)},
+    "span": {"cls/squad/output_weights": (2, 24), "cls/squad/output_bias": (2,)},
+    "span_beam": {
+        "start_logits/dense/kernel": (24, 1),
+        "start_logits/dense/bias": (1,),
+        "end_logits/dense_0/kernel": (48, 24),
+        "end_logits/dense_0/bias": (24,),
+        "end_logits/LayerNorm/gamma": (24,),
+        "end_logits/LayerNorm/beta": (24,),
+        "end_logits/dense_1/kernel": (24, 1),
+        "end_logits/dense_1/bias": (1,),
+        "answer_class/dense_0/kernel": (48, 24),
+        "answer_class/dense_0/bias": (24,),
+        "answer_class/dense_1/kernel": (24, 1),
+    },
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_fine_tuned_checkpoint_has_its_head_and_goes_back_with_it(checkpoint, head, tmp_path):
+    rng = np.random.default_rng(0)
+    tensors = {name: rng.normal(size=shape).astype("f4") for name, shape in HEADS[head].items()}
+
     def fine_tune(arrays):
-        encoder = {name: value for name, value in arrays.items() if name.startswith("bert/")}
-        return {**encoder, "output_weights": np.ones((3, 24), np.float32), "output_bias": np.ones(3, np.float32)}
+        return {name: value for name, value in arrays.items() if name.startswith("bert/")} | tensors
 
     _rewrite(checkpoint, fine_tune)
-    report = load_official(str(checkpoint), allow_missing_heads=True).load_report
+    model = load_official(str(checkpoint))
+    assert not model.load_report.missing and not model.load_report.unexpected
+    pooler = model.load_report.skipped.get("the pooler, which this model's head does not read", ())
+    assert len(pooler) == (2 if "span" in head else 0)
+    save_official(model, str(tmp_path / "again"))
+    stored = load_tensors(str(tmp_path / "again" / "model.ckpt-best"))
+    for name, value in tensors.items():
+        np.testing.assert_array_equal(stored[name], value, err_msg=name)
+
+
+def test_a_pre_training_model_leaves_a_fine_tuning_head_out(checkpoint):
+    head = {"output_weights": np.ones((3, 24), np.float32), "output_bias": np.ones(3, np.float32)}
+    _rewrite(checkpoint, lambda arrays: {**arrays, **head})
+    report = load_official(str(checkpoint)).load_report
     assert set(report.skipped["a fine-tuning head"]) == {"output_weights", "output_bias"}
-    assert report.missing and not report.unexpected
 
 
 def test_what_does_not_fit_is_one_line(checkpoint, random_model):

@@ -45,7 +45,7 @@ def _whole_step(config, **arguments):
             loss, count = losses.masked_lm_loss(
                 outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"]
             )
-            order_loss, pairs = losses.sentence_order_loss(
+            order_loss, pairs = losses.classification_loss(
                 outputs["sentence_order_logits"], batch["sentence_order_labels"]
             )
             total = loss / count + order_loss / pairs

@@ -53,7 +53,7 @@ def _gradients(model, batch, seed=(1, 2), **arguments):
             outputs = model(batch, training=True, dropout_seed=tf.constant(seed), **arguments)
             weights = tf.cast(batch["masked_lm_positions"] > 0, tf.float32)
             loss, _ = losses.masked_lm_loss(outputs["masked_lm_logits"], batch["masked_lm_positions"], weights)
-            order_loss, _ = losses.sentence_order_loss(outputs["sentence_order_logits"], tf.constant([0, 1, 1]))
+            order_loss, _ = losses.classification_loss(outputs["sentence_order_logits"], tf.constant([0, 1, 1]))
             total = loss + order_loss
         variables = [variable.value for variable in named_weights(model).values()]
         return total, [tf.convert_to_tensor(gradient) for gradient in tape.gradient(total, variables)]

@@ -24,7 +24,7 @@ def test_a_training_step_compiles_to_static_float32(small_config):
         with tf.GradientTape() as tape:
             outputs = model(batch, training=True, dropout_seed=seed)
             loss, _ = losses.masked_lm_loss(outputs["masked_lm_logits"], masked_lm_positions, tf.ones([B, P]))
-            order_loss, _ = losses.sentence_order_loss(outputs["sentence_order_logits"], input_ids[:, 0] % 2)
+            order_loss, _ = losses.classification_loss(outputs["sentence_order_logits"], input_ids[:, 0] % 2)
             total = loss + order_loss
         return total, [tf.convert_to_tensor(gradient) for gradient in tape.gradient(total, variables)]
 

@@ -1,10 +1,15 @@
-"""A short run to take apart, and addresses for several workers."""
+"""Short runs to take apart, of pre-training and of fine-tuning, and addresses for several workers."""
 
+import dataclasses
+import random
 import socket
 
 import pytest
 
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.pretraining_settings import PretrainingSettings
+from data_prep.vocabulary import VocabularyTraining, train
 
 STEPS = 12
 
@@ -45,4 +50,57 @@ def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
         log_steps=3,
         random_seed=1,
         resolved_flags="--seed\n",
+    )
+
+
+@pytest.fixture(scope="session")
+def small_vocabulary(tmp_path_factory) -> str:
+    """A sentencepiece model of made-up words."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    rng = random.Random(0)
+    words = _words("bdfg") + _words("klmn")
+    corpus = folder / "corpus.txt"
+    corpus.write_text("\n".join(" ".join(rng.choices(words, k=8)) for _ in range(400)), encoding="utf-8")
+    train(VocabularyTraining(str(corpus), str(folder / "small"), vocab_size=60))
+    return str(folder / "small.model")
+
+
+def _words(consonants: str) -> list[str]:
+    return [first + vowel + second + vowel for first in consonants for second in consonants for vowel in "aeiou"]
+
+
+@pytest.fixture
+def finetuning_settings(tmp_path, small_config, small_vocabulary) -> FinetuningSettings:
+    """Of a run of twelve steps on texts of up to ten words, in SST-2's files; the words tell the label."""
+    rng = random.Random(1)
+    config_file = str(tmp_path / "config.json")
+    dataclasses.replace(small_config, vocab_size=60, max_position_embeddings=48, initializer_range=0.1).to_json_file(
+        config_file
+    )
+    (tmp_path / "data").mkdir()
+    for split, count in (("train", 60), ("dev", 22), ("test", 7)):
+        lines = ["index\tsentence" if split == "test" else "sentence\tlabel"]
+        for index in range(count):
+            label = rng.randrange(2)
+            text = " ".join(rng.choices(_words("klmn" if label else "bdfg"), k=rng.randint(1, 10)))
+            lines.append(f"{index}\t{text}" if split == "test" else f"{text}\t{label}")
+        (tmp_path / "data" / f"{split}.tsv").write_text("\n".join(lines) + "\n")
+    return FinetuningSettings(
+        task_name="sst-2",
+        data_dir=str(tmp_path / "data"),
+        output_dir=str(tmp_path / "run"),
+        albert_config_file=config_file,
+        spm_model_file=small_vocabulary,
+        task_settings=TaskSettings(max_seq_length=48),
+        do_eval=True,
+        train_batch_size=8,
+        eval_batch_size=8,
+        num_train_steps=STEPS,
+        num_warmup_steps=2,
+        learning_rate=0.003,
+        save_checkpoints_steps=4,
+        log_steps=4,
+        random_seed=1,
+        resolved_flags="--seed\n",
+        num_workers=1,
     )

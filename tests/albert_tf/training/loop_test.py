@@ -8,23 +8,25 @@ from albert_tf.errors import RunStopped
 from albert_tf.training import loop
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.loss_scale import first
-from albert_tf.training.steps import TRAIN_METRICS, Progress
+from albert_tf.training.pretraining_steps import TRAIN_METRICS
+from albert_tf.training.steps import Progress
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement
 
 
 class _Events:
-    def __init__(self):
-        self.seen = []
+    def __init__(self, over_at=None):
+        self.seen, self.over_at = [], over_at
 
     def report(self, step, progress):
         self.seen.append(("report", step, float(progress.counted)))
 
     def save(self, step, progress, evaluate):
         self.seen.append(("save", step, evaluate))
+        return step == self.over_at
 
     def nonfinite(self, step, metrics, progress):
-        self.seen.append(("nonfinite", step, metrics["loss"]))
+        self.seen.append(("nonfinite", step, metrics[0]))
 
 
 class _Signals(StopSignals):
@@ -32,8 +34,8 @@ class _Signals(StopSignals):
         self._received.append(15)
 
 
-def _train(plan, bad_step=None, stop_at=None, start=0):
-    events, signals, calls = _Events(), _Signals(), []
+def _train(plan, bad_step=None, stop_at=None, start=0, over_at=None):
+    events, signals, calls = _Events(over_at), _Signals(), []
 
     def take(count, progress):
         at = start + sum(calls)
@@ -45,7 +47,7 @@ def _train(plan, bad_step=None, stop_at=None, start=0):
         last = tf.constant([np.nan if bad else 1.0] * len(TRAIN_METRICS))
         return progress._replace(counted=progress.counted + taken - bad), tf.constant(taken), last, tf.constant(not bad)
 
-    progress = Progress(None, None, None, first()).cleared()
+    progress = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
     loop.train(plan, take, start, progress, events, signals, Agreement(None, Cluster()))
     return events.seen
 
@@ -59,6 +61,11 @@ def test_reports_and_checkpoints_come_at_their_steps_whatever_a_call_takes():
     for plan in plans:
         assert _train(plan) == expected
     assert _train(plans[0], start=8) == expected[4:]
+
+
+def test_a_save_that_says_so_ends_the_run():
+    plan = loop.LoopPlan(10, log_steps=5, save_checkpoints_steps=5, iterations_per_loop=10)
+    assert _train(plan, over_at=5) == [("report", 5, 5.0), ("save", 5, True)]
 
 
 def test_a_bad_step_is_told_at_once_and_counts_as_a_step():
@@ -79,7 +86,7 @@ def test_a_signal_saves_where_it_finds_the_run_and_ends_it():
                 signals.arrive()
             return progress, tf.constant(1), tf.zeros([len(TRAIN_METRICS)]), tf.constant(True)
 
-        start = Progress(None, None, None, first()).cleared()
+        start = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
         loop.train(plan, take, 0, start, events, signals, Agreement(None, Cluster()))
     assert [event[:2] for event in events.seen] == [("report", 3), ("save", 3)]
 

@@ -83,7 +83,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
-from albert_tf.training.steps import PretrainingSteps
+from albert_tf.training.pretraining_steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
 def peak():

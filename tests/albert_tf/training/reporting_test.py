@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.training import reporting
+from albert_tf.training.pretraining_steps import TRAIN_METRICS
 from albert_tf.training.reporting import RunFacts, TrainingReporter
-from albert_tf.training.steps import TRAIN_METRICS
 
 FACTS = RunFacts(
     num_train_steps=100,

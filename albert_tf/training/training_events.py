@@ -1,11 +1,10 @@
-"""What a pre-training run does when its loop comes back from the device: report, save, evaluate, judge a bad step."""
+"""What a training run does when its loop comes back from the device: report, save, evaluate, judge a bad step."""
 
 import dataclasses
 
 from absl import logging
 
 from albert_tf.errors import InputError
-from albert_tf.inputs.record_origin import find_records
 from albert_tf.optimization.lamb import LAMB
 from albert_tf.training import checkpoints, run_description
 from albert_tf.training.checkpoints import TrainingState
@@ -15,11 +14,11 @@ from albert_tf.training.steps import Progress
 from albert_tf.training.trust_ratios import TrustRatios
 
 
-class PretrainingEvents:
-    """loop.LoopEvents of a pre-training run.
+class TrainingEvents:
+    """loop.LoopEvents of a run.
 
     Args:
-        run: pretraining.PretrainingRun.
+        run: training_run.TrainingRun.
         state: where it starts.
         reporter: of the run.
     """
@@ -55,7 +54,7 @@ class PretrainingEvents:
         scaled = {"loss_scale": float(scale.scale), "overflow_steps": int(scale.overflows)}
         self._reporter.train(
             step,
-            progress.means(),
+            dict(zip(self._run.steps.metrics, progress.means(), strict=True)),
             self._learning_rate(step - 1),
             waited=float(progress.waited),
             more=(scaled if self._run.steps.scale_loss else {}) | {"nonfinite_steps": self._state.nonfinite_steps},
@@ -65,8 +64,8 @@ class PretrainingEvents:
             self._told_of_all_reduce = True
             self._reporter.message(run_description.describe_all_reduce(self._run.steps))
 
-    def save(self, step: int, progress: Progress, evaluate: bool) -> None:
-        """Writes a checkpoint, and evaluates it with --do_eval."""
+    def save(self, step: int, progress: Progress, evaluate: bool) -> bool:
+        """Writes a checkpoint, and evaluates it with --do_eval; then says whether the run is over before its end."""
         run, settings = self._run, self._settings
         scale = {name: value.numpy().item() for name, value in progress.scale._asdict().items()}
         self._state = dataclasses.replace(
@@ -82,8 +81,9 @@ class PretrainingEvents:
         if evaluate and settings.do_eval:
             self._evaluate(folder)
         self._reporter.start_clock()
+        return evaluate and run.ends_early(step)
 
-    def nonfinite(self, step: int, metrics: dict[str, float], progress: Progress) -> None:
+    def nonfinite(self, step: int, values: list[float], progress: Progress) -> None:
         """Reports the step and its batch, and ends the run unless such steps are to be skipped.
 
         Raises:
@@ -91,6 +91,7 @@ class PretrainingEvents:
         """
         run, settings = self._run, self._settings
         self._state = dataclasses.replace(self._state, nonfinite_steps=self._state.nonfinite_steps + 1)
+        metrics = dict(zip(run.steps.metrics, values, strict=True))
         rate, first = self._learning_rate(step), self._examples_seen(step)
         what = "loss" if not abs(metrics["loss"]) < float("inf") else "gradient_norm"
         where = ""
@@ -99,9 +100,7 @@ class PretrainingEvents:
                 settings.output_dir,
                 step,
                 metrics,
-                find_records(
-                    run.records.paths, run.records.num_examples, settings.random_seed, first, settings.train_batch_size
-                ),
+                run.find_batch(step, first),
                 learning_rate=rate,
                 loss_scale=float(progress.scale.scale),
                 first_example=first,

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from albert_tf.benchmarks.measure import worker_processes
-from data_prep.process_executor import ProcessExecutor, WorkerKilled
-from data_prep.worker_pool import WorkerPool
+from albert_tf.process_executor import ProcessExecutor, WorkerKilled
+from albert_tf.worker_pool import WorkerPool
 
 # Many times what a pipe holds: who reads it or writes it can be killed in the middle.
 LARGE = 4_000_000

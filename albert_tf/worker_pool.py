@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from albert_tf.errors import InputError
-from data_prep.process_executor import ProcessExecutor, WorkerKilled
+from albert_tf.process_executor import ProcessExecutor, WorkerKilled
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
 _TASKS_AHEAD = 2

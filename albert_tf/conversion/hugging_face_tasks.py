@@ -1,0 +1,82 @@
+"""What a folder of save_pretrained was fine-tuned for, from and to its config.json."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from albert_tf import files
+from albert_tf.training.finetuned_task import FinetunedTask
+
+_ARCHITECTURES = {
+    "classification": "AlbertForSequenceClassification",
+    "multi_label": "AlbertForSequenceClassification",
+    "regression": "AlbertForSequenceClassification",
+    "token_classification": "AlbertForTokenClassification",
+    "multiple_choice": "AlbertForMultipleChoice",
+    "span": "AlbertForQuestionAnswering",
+}
+_PROBLEMS = {
+    "classification": "single_label_classification",
+    "multi_label": "multi_label_classification",
+    "regression": "regression",
+}
+_CLASSIFIER, _SPAN, _POOLER = "classifier.weight", "qa_outputs.weight", "albert.pooler.weight"
+
+
+def find_task(config_path: str, shapes: Mapping[str, Sequence[int]]) -> FinetunedTask | None:
+    """What a model was fine-tuned for: by the class that config.json names, else by its tensors.
+
+    Args:
+        config_path: of its config.json, which need not be there.
+        shapes: of its tensors, by name.
+
+    Returns:
+        None for a pre-trained model.
+    """
+    values = files.read_json(config_path) if files.exists(config_path) else {}
+    architecture = next(iter(values.get("architectures") or ()), None)
+    if architecture is None or not any(name.startswith(("predictions.", "sop_classifier.")) for name in shapes):
+        if _SPAN in shapes:
+            return FinetunedTask("span", 2)
+        if _CLASSIFIER in shapes:
+            classes = shapes[_CLASSIFIER][0]
+            head = _head_of_classifier(architecture, values.get("problem_type"), classes, _POOLER in shapes)
+            return FinetunedTask(head, classes, _labels(values, classes))
+    return None
+
+
+def _head_of_classifier(architecture: str | None, problem: str | None, classes: int, has_pooler: bool) -> str:
+    if architecture == _ARCHITECTURES["multiple_choice"]:
+        return "multiple_choice"
+    if architecture == _ARCHITECTURES["token_classification"] or not has_pooler:
+        return "token_classification"
+    by_problem = {name: head for head, name in _PROBLEMS.items()}
+    return by_problem.get(problem) or ("classification" if classes > 1 else "regression")
+
+
+def _labels(values: Mapping[str, Any], classes: int) -> tuple[str, ...]:
+    """The classes' names; none where transformers has only counted them."""
+    named = values.get("id2label")
+    if not isinstance(named, dict) or len(named) != classes:
+        return ()
+    labels = tuple(str(named.get(str(index), "")) for index in range(classes))
+    return () if all(label in ("", f"LABEL_{index}") for index, label in enumerate(labels)) else labels
+
+
+def architecture_of(task: FinetunedTask | None) -> str:
+    """The class of transformers that holds the whole model; a beam of spans has none, and no names either."""
+    return "AlbertForPreTraining" if task is None else _ARCHITECTURES[task.head]
+
+
+def task_values(task: FinetunedTask | None) -> dict[str, Any]:
+    """What config.json says of a task."""
+    if task is None or task.head not in _ARCHITECTURES:
+        return {}
+    values: dict[str, Any] = {"problem_type": _PROBLEMS[task.head]} if task.head in _PROBLEMS else {}
+    if task.head in ("span", "multiple_choice"):
+        return values
+    labels = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
+    return values | {
+        "id2label": {str(index): label for index, label in enumerate(labels)},
+        "label2id": {label: index for index, label in enumerate(labels)},
+        "num_labels": task.num_labels,
+    }

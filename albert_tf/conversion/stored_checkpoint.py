@@ -1,0 +1,98 @@
+"""A checkpoint of any format as it was found, before anything is made of it."""
+
+import dataclasses
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from albert_tf import files
+from albert_tf.config import AlbertConfig
+from albert_tf.training.finetuned_task import FinetunedTask
+
+
+@dataclasses.dataclass(frozen=True)
+class StoredCheckpoint:
+    """A checkpoint as it was found.
+
+    Attributes:
+        source: its path, as the user gave it.
+        config: of its model, in our terms; None if no config lies with it.
+        arrays: the stored tensors by their names there.
+        skipped: why -> names of tensors that are no weights.
+        vocabulary_file: the sentencepiece model that lies with it, or None.
+        vocabulary: {"file", "sha256", "size"} of the vocabulary it was trained with, or None if unknown.
+        sentence_task: what its sentence-order head was trained on.
+        task: what it was fine-tuned for; None for a pre-trained model.
+    """
+
+    source: str
+    config: AlbertConfig | None
+    arrays: Mapping[str, np.ndarray]
+    skipped: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    vocabulary_file: str | None = None
+    vocabulary: dict[str, Any] | None = None
+    sentence_task: str = "sop"
+    task: FinetunedTask | None = None
+
+    @classmethod
+    def of_elsewhere(
+        cls,
+        source: str,
+        config: AlbertConfig | None,
+        arrays: Mapping[str, np.ndarray],
+        skipped: dict[str, tuple[str, ...]],
+        vocabulary_file: str | None,
+        task: FinetunedTask | None = None,
+    ) -> "StoredCheckpoint":
+        """A checkpoint of other code, of whose vocabulary is known what the file beside it says.
+
+        Args:
+            source: its path.
+            config: of its model, in our terms, or None.
+            arrays: the stored tensors.
+            skipped: why -> names of tensors that are no weights.
+            vocabulary_file: the sentencepiece model that lies with it, or None.
+            task: what it was fine-tuned for, or None.
+        """
+        vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
+        return cls(source, config, arrays, skipped, vocabulary_file, vocabulary, task=task)
+
+
+def set_aside(
+    arrays: Mapping[str, np.ndarray], patterns: Mapping[str, str]
+) -> tuple[dict[str, np.ndarray], dict[str, tuple[str, ...]]]:
+    """Takes out tensors that are no weights of a pre-training model.
+
+    Args:
+        arrays: by name.
+        patterns: reason -> regular expression, searched in the names.
+
+    Returns:
+        the others; and reason -> the names taken out.
+    """
+    skipped = {
+        reason: tuple(name for name in arrays if re.search(pattern, name)) for reason, pattern in patterns.items()
+    }
+    gone = {name for names in skipped.values() for name in names}
+    return {n: a for n, a in arrays.items() if n not in gone}, {r: names for r, names in skipped.items() if names}
+
+
+def describe_vocabulary(path: str) -> dict[str, Any]:
+    """{"file" (no folder), "sha256", "size"} of a sentencepiece model.
+
+    Raises:
+        InputError: it is none.
+    """
+    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+    tokenizer = AlbertTokenizer(path)
+    return {"file": os.path.basename(path), "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
+
+
+def find_vocabulary(folder: str) -> str | None:
+    """The sentencepiece model that lies in a folder, if there is just one."""
+    found = [name for name in files.list_folder(folder) if name.endswith((".model", ".spm"))]
+    return os.path.join(folder, found[0]) if len(found) == 1 else None

@@ -1,0 +1,69 @@
+"""What every exported fine-tuned model has: a signature from the fields of an example, and one from ids.
+
+Shapes: B batch, S sequence. docs/serving.md has the table of inputs and outputs.
+"""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.training.finetuned_task import FinetunedTask
+
+FROM_IDS = "from_ids"
+# Fields whose values are lists of texts: string [B, N], and [B, words], "" behind the last word.
+OPTIONS, WORDS = LIST_FIELDS = ("options", "words")
+# The signatures from fields, by what the model says.
+CLASSIFY, SCORE, CHOOSE, ANSWER, TAG = SIGNATURES = ("classify", "score", "choose", "answer", "tag")
+
+
+class FinetunedModule(TextModule):
+    """A fine-tuned model: from the fields of an example to what the model says, under `signature` and as the default.
+
+    Args:
+        model: of models.finetuning.
+        tokenizer: the vocabulary, read from a file that still exists when the module is saved.
+        task: what the model was fine-tuned for.
+        max_seq_length: where texts are cut.
+    """
+
+    signature: str
+
+    def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
+        super().__init__(model, tokenizer, max_seq_length)
+        self.fields = self._field_names(task)
+        self.label_names = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
+        self._head = lambda inputs: model(inputs, training=False)
+        specs = [self._field_spec(field) for field in self.fields]
+        self.predict = tf.function(self._predict, input_signature=specs, autograph=False)
+        self.from_ids = tf.function(self._from_ids, input_signature=self._id_specs(), autograph=False)
+
+    default_fields: tuple[str, ...] = ("text",)
+
+    def _field_names(self, task: FinetunedTask) -> tuple[str, ...]:
+        return tuple(task.input_fields) or self.default_fields
+
+    def signatures(self) -> dict[str, Callable]:
+        """The functions by the names they are served under."""
+        return {
+            SERVING_DEFAULT: self.predict,
+            self.signature: self.predict,
+            FROM_IDS: self.from_ids,
+            TOKENIZATION_INFO: self.tokenization_info,
+        }
+
+    def _field_spec(self, field: str) -> tf.TensorSpec:
+        shape = [None, None] if field in LIST_FIELDS else [None]
+        return tf.TensorSpec(shape, tf.string, name=field.rstrip("?"))
+
+    def _id_specs(self):
+        return SEQUENCE
+
+    def _from_ids(self, input_ids, input_mask, segment_ids):
+        """The model's outputs, as models.finetuning has them, for int32 [B, S] each."""
+        input_ids, segment_ids = self._checked(input_ids, segment_ids)
+        return self._head({"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids})
+
+    def _predict(self, *fields):
+        raise NotImplementedError

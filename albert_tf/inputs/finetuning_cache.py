@@ -1,0 +1,195 @@
+"""Features once: converted by several processes, kept as a record file with a manifest, read again if it still fits.
+
+A cache is a folder with features.tfrecord and manifest.json. It appears as a whole or not at all, and is read
+only if its key (what the features were made of) is the one asked for and its bytes are those that were written.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from absl import logging
+
+from albert_tf import files
+from albert_tf.errors import InputError
+from albert_tf.inputs.finetuning_features import FeatureSet
+from albert_tf.inputs.finetuning_records import Feature, to_example
+from albert_tf.inputs.record_files import frame
+from albert_tf.worker_pool import WorkerPool, count_cores, end_on_terminate
+
+FORMAT = "albert_tf fine-tuning features"
+# Raised when the same key would give other features, or other records.
+FORMAT_VERSION = 1
+RECORDS, MANIFEST = "features.tfrecord", "manifest.json"
+
+# Examples a process takes at once; below so many, starting processes costs more than it saves.
+_EXAMPLES_AT_ONCE = 100
+_FEWEST_FOR_PROCESSES = 1000
+
+
+class Converter:
+    """Turns examples into framed records; each worker process holds one."""
+
+    def __init__(self, convert: Callable[[int, Any], Sequence[Feature]], head: str):
+        """Keeps its arguments.
+
+        Args:
+            convert: picklable function of (index, example) to the example's features.
+            head: which head they are for.
+        """
+        self.convert, self.head = convert, head
+
+    def records(self, first: int, examples: Sequence[Any]) -> tuple[int, bytes]:
+        """The features of examples that follow one another: how many, and their framed records.
+
+        Args:
+            first: index of the first example.
+            examples: some of them.
+        """
+        framed = [
+            frame(to_example(feature, self.head))
+            for index, example in enumerate(examples, first)
+            for feature in self.convert(index, example)
+        ]
+        return len(framed), b"".join(framed)
+
+
+def load_features(
+    folder: str,
+    key: Mapping[str, Any],
+    examples: Callable[[], Sequence[Any]],
+    converter: Converter,
+    num_workers: int = 0,
+) -> FeatureSet:
+    """The features of a split: from the cache if there is one of this key, else made, and left there.
+
+    Args:
+        folder: the cache's, for example OUTPUT_DIR/features/train.
+        key: all that the features depend on, as JSON has it: settings, hashes of vocabulary and data.
+        examples: gives the examples; called only if the features have to be made.
+        converter: makes features of examples.
+        num_workers: processes; 0 takes one for each core.
+
+    Raises:
+        InputError: what the examples or the converter raise.
+    """
+    with _one_at_a_time(folder):
+        reason = why_unusable(folder, key)
+        if reason is not None:
+            if reason:
+                logging.info("features in %s are made again: %s", folder, reason)
+            write_features(folder, key, examples(), converter, num_workers)
+    return FeatureSet.from_file(os.path.join(folder, RECORDS), converter.head)
+
+
+def why_unusable(folder: str, key: Mapping[str, Any]) -> str | None:
+    """Why the cache in a folder cannot be used: one line; "" if there is none; None if it can."""
+    manifest_path, records_path = os.path.join(folder, MANIFEST), os.path.join(folder, RECORDS)
+    if not files.exists(folder):
+        return ""
+    if not files.exists(manifest_path):
+        return f"there is no {MANIFEST}"
+    try:
+        manifest = files.read_json(manifest_path)
+    except (InputError, OSError) as error:
+        return str(error)
+    if (manifest.get("format"), manifest.get("format_version")) != (FORMAT, FORMAT_VERSION):
+        return "they were written by another version of this program"
+    if manifest.get("key") != key:
+        return _describe_difference(manifest.get("key"), key)
+    try:
+        sha256 = _hash_file(records_path)
+    except OSError as error:
+        return f"{RECORDS} cannot be read ({error.strerror})"
+    return None if sha256 == manifest.get("sha256") else f"{RECORDS} is damaged"
+
+
+def write_features(
+    folder: str, key: Mapping[str, Any], examples: Sequence[Any], converter: Converter, num_workers: int = 0
+) -> None:
+    """Makes the features of examples and leaves them in the folder; any number of workers writes the same bytes."""
+    _remove_leftovers(folder)
+    workers = num_workers or count_cores()
+    workers = workers if len(examples) >= _FEWEST_FOR_PROCESSES else 1
+    starts = range(0, len(examples), _EXAMPLES_AT_ONCE)
+    tasks = ((start, examples[start : start + _EXAMPLES_AT_ONCE]) for start in starts)
+    digest, count, size = hashlib.sha256(), 0, 0
+    with end_on_terminate() as check, files.replace_folder(folder) as temporary, WorkerPool(workers, converter) as pool:
+        with files.replace_file(os.path.join(temporary, RECORDS)) as file:
+            for features, framed in pool.map(Converter.records, tasks):
+                check()
+                file.write(framed)
+                digest.update(framed)
+                count, size = count + features, size + len(framed)
+        fields = {"format": FORMAT, "format_version": FORMAT_VERSION, "examples": len(examples), "features": count}
+        fields |= {"bytes": size, "sha256": digest.hexdigest(), "key": dict(key)}
+        files.write_json(os.path.join(temporary, MANIFEST), fields)
+    logging.info("%s: %d features of %d examples", folder, count, len(examples))
+
+
+@contextlib.contextmanager
+def _one_at_a_time(folder: str) -> Iterator[None]:
+    """Lets one process after the other make a cache: the workers of one machine want the same one at once."""
+    if files.is_remote(folder):
+        yield
+        return
+    parent, name = os.path.split(folder.rstrip("/"))
+    files.make_folder(parent or ".")
+    with Path(parent, f".{name}.lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def hash_files(paths: Iterable[str]) -> list[dict[str, str]]:
+    """Name (no folder) and SHA-256 of each file, for a cache's key."""
+    return [{"name": os.path.basename(path), "sha256": _hash_file(path)} for path in paths]
+
+
+def _hash_file(path: str) -> str:
+    digest = hashlib.sha256()
+    with files.open_binary(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _describe_difference(old: Any, new: Mapping[str, Any]) -> str:
+    """What changed, by the first part of the key that did."""
+    old = old if isinstance(old, dict) else {}
+    for name in itertools.chain(new, old):
+        if old.get(name) != new.get(name):
+            before, now = old.get(name), new.get(name)
+            if isinstance(before, dict) and isinstance(now, dict):
+                return _describe_difference(before, now)
+            if isinstance(now, str | int | float | bool) and isinstance(before, str | int | float | bool):
+                return f"{name} was {before!r} and is {now!r}"
+            return f"{name} is not what it was"
+    return "they were made of something else"
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Removes what killed runs left beside the folder: their temporary folders, by the number of the process."""
+    parent, name = os.path.split(folder.rstrip("/"))
+    if files.is_remote(folder):
+        return
+    for entry in files.list_folder(parent):
+        found = re.fullmatch(rf"\.{re.escape(name)}\.(\d+)\.tmp(\.old)?", entry)
+        if found and not _is_running(int(found[1])):
+            shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,90 @@
+"""Entities in sequences of tags: B-PER I-PER O, also with E- and S-; precision, recall and F1 of whole entities.
+
+An entity is found if its kind, its first and its last word are right. Where one starts and ends is decided as
+conlleval (CoNLL-2000) does: I- starts one too where no entity of its kind goes on.
+"""
+
+import collections
+from collections.abc import Sequence
+from typing import Any
+
+from albert_tf.tasks import reports
+from albert_tf.tasks.task import Report
+
+_OUTSIDE = "O"
+_PREFIXES = ("B", "I", "E", "S")
+_ENDING = ("E", "S")
+
+
+def are_entity_tags(labels: Sequence[str]) -> bool:
+    """Whether all tags are O or start with B-, I-, E- or S-, and some do."""
+    others = [label for label in labels if label != _OUTSIDE]
+    return bool(others) and all(_split(label)[0] in _PREFIXES and _split(label)[1] for label in others)
+
+
+def entities_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    """(kind, first word, last word) of the entities that the tags of a sentence mark."""
+    found = set()
+    start, kind = None, ""
+    before = _OUTSIDE
+    for place, tag in enumerate([*tags, _OUTSIDE]):
+        prefix, this_kind = _split(tag)
+        goes_on = start is not None and prefix in ("I", "E") and this_kind == kind and before not in _ENDING
+        if start is not None and not goes_on:
+            found.add((kind, start, place - 1))
+            start = None
+        if prefix != _OUTSIDE and not goes_on:
+            start, kind = place, this_kind
+        before = prefix
+    return found
+
+
+def _split(tag: str) -> tuple[str, str]:
+    if tag == _OUTSIDE:
+        return _OUTSIDE, ""
+    prefix, _, kind = tag.partition("-")
+    return prefix, kind
+
+
+def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Precision, recall and F1 over the entities of all sentences; 0 where there are none to count."""
+    return _scores(*_count(gold, predicted)[""])
+
+
+def entity_report(
+    words: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
+) -> Report:
+    """The scores of each kind, and entities that were missed or made up."""
+    rows, values = [], []
+    for kind, (right, marked, true) in sorted(_count(gold, predicted).items()):
+        measured = _scores(right, marked, true)
+        rows.append([kind or "all", *(f"{measured[name]:.3f}" for name in ("precision", "recall", "f1")), true])
+        values.append({"kind": kind or "all", **measured, "entities": true})
+    errors: list[dict[str, Any]] = []
+    for sentence, true_tags, found_tags in zip(words, gold, predicted):
+        true, found = entities_of(true_tags), entities_of(found_tags)
+        wrong = [("missed", entity) for entity in true - found] + [("made up", entity) for entity in found - true]
+        for what, (kind, first, last) in sorted(wrong, key=lambda item: item[1][1:]):
+            text = " ".join(sentence[first : last + 1])
+            errors.append({"kind": what, "entity": kind, "text": text, "sentence": " ".join(sentence)})
+    lines = reports.table_lines(["entity", "precision", "recall", "f1", "number"], rows)
+    lines += [f"  {e['kind']} {e['entity']} {e['text']!r}: {reports.shorten(e['sentence'])}" for e in errors[:5]]
+    return Report("\n".join(lines), {"kinds": values, "errors": errors[: reports.ERRORS_LISTED]})
+
+
+def _count(gold, predicted) -> dict[str, tuple[int, int, int]]:
+    """(right, marked, true) of each kind of entity and, as "", of all together."""
+    counts: dict[str, list[int]] = collections.defaultdict(lambda: [0, 0, 0], {"": [0, 0, 0]})
+    for true_tags, found_tags in zip(gold, predicted):
+        true, found = entities_of(true_tags), entities_of(found_tags)
+        for place, group in enumerate((true & found, found, true)):
+            for kind, *_ in group:
+                counts[kind][place] += 1
+                counts[""][place] += 1
+    return {kind: tuple(numbers) for kind, numbers in counts.items()}
+
+
+def _scores(right: int, marked: int, true: int) -> dict[str, float]:
+    precision, recall = right / max(1, marked), right / max(1, true)
+    total = precision + recall
+    return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / total if total else 0.0}

@@ -1,0 +1,68 @@
+"""Where the files of a task's splits are: named one by one, or found in a folder by their usual names."""
+
+import dataclasses
+import fnmatch
+import os
+
+from albert_tf import files
+from albert_tf.errors import InputError
+
+SPLITS = ("train", "dev", "test")
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitFiles:
+    """The files of a task, one for each split.
+
+    Attributes:
+        data_dir: a folder, or None.
+        names: file names and patterns in it, such as "{split}-v1.1.json", the likelier ones first.
+        train_file, dev_file, test_file: a file, wherever it is; wins over data_dir.
+    """
+
+    data_dir: str | None
+    names: tuple[str, ...]
+    train_file: str | None = None
+    dev_file: str | None = None
+    test_file: str | None = None
+
+    def splits(self) -> tuple[str, ...]:
+        """Those whose file was named or is there."""
+        return tuple(split for split in SPLITS if getattr(self, f"{split}_file") or self._matches(split))
+
+    def find(self, split: str) -> str:
+        """The file of a split.
+
+        Raises:
+            InputError: there is none, or several match the same pattern.
+        """
+        if split not in SPLITS:
+            raise InputError(f"there is no split {split!r}; the splits are {', '.join(SPLITS)}")
+        named = getattr(self, f"{split}_file")
+        if named:
+            if not files.exists(named):
+                raise InputError(f"--{split}_file={named} does not exist")
+            return named
+        if not self.data_dir:
+            raise InputError(f"--{split}_file or --data_dir must say where the {split} file is")
+        if not files.exists(self.data_dir):
+            raise InputError(f"--data_dir={self.data_dir} does not exist")
+        matches = self._matches(split)
+        if not matches:
+            wanted = ", ".join(name.format(split=split) for name in self.names)
+            raise InputError(f"--data_dir={self.data_dir} has no {split} file ({wanted}); give it as --{split}_file")
+        if len(matches) > 1:
+            raise InputError(
+                f"--data_dir={self.data_dir} has several {split} files ({', '.join(matches)}); "
+                f"give one as --{split}_file"
+            )
+        return os.path.join(self.data_dir, matches[0])
+
+    def _matches(self, split: str) -> list[str]:
+        """The files in the folder that the first fitting name names."""
+        present = files.list_folder(self.data_dir) if self.data_dir else []
+        for name in self.names:
+            found = sorted(fnmatch.filter(present, name.format(split=split)))
+            if found:
+                return found
+        return []

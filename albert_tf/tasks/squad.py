@@ -1,0 +1,182 @@
+"""SQuAD v1.1 and v2.0: one task, in which questions may or may not go without an answer."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from albert_tf import files
+from albert_tf.errors import InputError
+from albert_tf.tasks import reports
+from albert_tf.tasks.split_files import SplitFiles
+from albert_tf.tasks.squad_answers import SquadPrediction, best_answers
+from albert_tf.tasks.squad_examples import SquadExample, read_squad
+from albert_tf.tasks.squad_scores import best_threshold, gold_texts, means_by_kind, raw_scores
+from albert_tf.tasks.squad_windows import squad_features
+from albert_tf.tasks.task import Report, Task
+from albert_tf.tasks.text_classification import text_fields
+
+VERSIONS = {"squad_v1": "v1.1", "squad_v2": "v2.0"}
+# What is said of no answer where nothing tells a better threshold: the model finds both equally likely.
+_DEFAULT_THRESHOLD = 0.0
+
+
+class SquadTask(Task):
+    """Questions whose answers stand in a paragraph."""
+
+    def __init__(
+        self,
+        name: str,
+        split_files: SplitFiles,
+        beam: bool | None = None,
+        null_score_diff_threshold: float | None = None,
+    ):
+        """Looks at no file yet.
+
+        Args:
+            name: squad_v1 or squad_v2.
+            split_files: where the files are.
+            beam: whether to use the head that chooses the end given the start; None: on v2.0, as the official code.
+            null_score_diff_threshold: null odds above which the answer is "no answer"; None takes the best one where
+                the truth is known, and else 0.
+        """
+        self.name, self.split_files = name, split_files
+        self.with_impossible = name == "squad_v2"
+        self.is_beam = self.with_impossible if beam is None else beam
+        self.head = "span_beam" if self.is_beam else "span"
+        self.metric = "best_f1" if self.with_impossible else "f1"
+        self.null_score_diff_threshold = null_score_diff_threshold
+
+    def splits(self) -> tuple[str, ...]:
+        return self.split_files.splits()
+
+    def input_files(self, split: str) -> list[str]:
+        return [self.split_files.find(split)]
+
+    def examples(self, split: str) -> list[SquadExample]:
+        return read_squad(self.split_files.find(split), self.with_impossible, need_answers=split != "test")
+
+    @property
+    def input_fields(self) -> tuple[str, ...]:
+        return "question", "context"
+
+    def make_example(self, fields: Mapping[str, Any], where: str) -> SquadExample:
+        return SquadExample(where, *text_fields(fields, self.input_fields, where))
+
+    def features(self, index, example, tokenizer, settings):
+        """One feature for each window over the paragraph; see squad_windows."""
+        return squad_features(index, example, tokenizer, settings)
+
+    def predictions(self, examples, features, outputs, settings) -> list[SquadPrediction]:
+        return best_answers(examples, features, outputs, settings, self.is_beam, self.with_impossible)
+
+    def scores(self, examples, predictions) -> dict[str, float]:
+        """Exact match and F1, of the answers as `answers` gives them; on v2.0 also the best there could be."""
+        _require_truth(self.name, examples)
+        has_answer = [not example.is_impossible for example in examples]
+        found = means_by_kind(self._raw_scores(examples, self.answers(examples, predictions)), has_answer)
+        if not self.with_impossible:
+            return found
+        for name, (best, threshold) in self._best_thresholds(examples, predictions).items():
+            found |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
+        return found
+
+    def answers(self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]) -> list[str]:
+        """The answer to each question; "" where none is more likely."""
+        if not self.with_impossible:
+            return [prediction.best.text for prediction in predictions]
+        threshold = self.threshold(examples, predictions)
+        return ["" if p.null_odds > threshold else p.best.text for p in predictions]
+
+    def threshold(self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]) -> float:
+        """The null odds above which the answer is "no answer"."""
+        if self.null_score_diff_threshold is not None:
+            return self.null_score_diff_threshold
+        if not examples or any(example.is_impossible is None for example in examples):
+            return _DEFAULT_THRESHOLD
+        return self._best_thresholds(examples, predictions)["f1"][1]
+
+    def _best_thresholds(self, examples, predictions) -> dict[str, tuple[float, float]]:
+        texts, odds = [p.best.text for p in predictions], [p.null_odds for p in predictions]
+        has_answer = [not example.is_impossible for example in examples]
+        return {
+            name: best_threshold(values, texts, has_answer, odds)
+            for name, values in self._raw_scores(examples, texts).items()
+        }
+
+    def _raw_scores(self, examples: Sequence[SquadExample], texts: Sequence[str]) -> dict[str, list[float]]:
+        return raw_scores(examples, texts, self.with_impossible)
+
+    def write_predictions(self, folder, split, examples, predictions) -> list[str]:
+        """Writes predictions.json, nbest_predictions.json and, on v2.0, null_odds.json, behind SPLIT_ but for dev."""
+        contents: dict[str, Any] = {
+            "predictions.json": dict(zip(_ids(examples), self.answers(examples, predictions))),
+            "nbest_predictions.json": {
+                example.qas_id: [
+                    {
+                        "text": candidate.text,
+                        "probability": candidate.probability,
+                        "start_log_prob" if self.is_beam else "start_logit": candidate.start_score,
+                        "end_log_prob" if self.is_beam else "end_logit": candidate.end_score,
+                    }
+                    for candidate in prediction.candidates
+                ]
+                for example, prediction in zip(examples, predictions)
+            },
+        }
+        if self.with_impossible:
+            contents["null_odds.json"] = dict(zip(_ids(examples), [p.null_odds for p in predictions]))
+        prefix = "" if split == "dev" else f"{split}_"
+        paths = [os.path.join(folder, prefix + name) for name in contents]
+        for path, values in zip(paths, contents.values()):
+            files.write_json(path, values)
+        return paths
+
+    def report(self, examples, predictions) -> Report:
+        """How many answers are right, partly right, wrong, missed or made up; and the surest wrong ones."""
+        _require_truth(self.name, examples)
+        answers = self.answers(examples, predictions)
+        values = self._raw_scores(examples, answers)
+        kinds = [_kind(*row) for row in zip(examples, answers, values["exact"], values["f1"])]
+        counts = {kind: kinds.count(kind) for kind in _KINDS}
+        wrong = [i for i, kind in enumerate(kinds) if not kind.startswith("right")]
+        wrong.sort(key=lambda i: (values["f1"][i], -predictions[i].best.probability))
+        errors = [
+            {
+                "id": examples[i].qas_id,
+                "kind": kinds[i],
+                "question": examples[i].question,
+                "prediction": answers[i],
+                "gold": gold_texts(examples[i], self.with_impossible),
+                "f1": values["f1"][i],
+            }
+            for i in wrong[: reports.ERRORS_LISTED]
+        ]
+        lines = reports.table_lines(
+            ["answers", "questions"], [[kind, count] for kind, count in counts.items() if count]
+        )
+        for error in errors[:5]:
+            said = json.dumps(error["prediction"], ensure_ascii=False)
+            truth = json.dumps(error["gold"][0], ensure_ascii=False)
+            lines.append(f"  {error['kind']}: {reports.shorten(error['question'])} {said} instead of {truth}")
+        return Report("\n".join(lines), {"counts": counts, "errors": errors})
+
+
+_KINDS = ("right", "right: no answer", "partly right", "wrong", "missed", "made up")
+
+
+def _kind(example: SquadExample, answer: str, exact: float, f1: float) -> str:
+    if example.is_impossible:
+        return "made up" if answer else "right: no answer"
+    if not answer:
+        return "missed"
+    return "right" if exact else "partly right" if f1 else "wrong"
+
+
+def _ids(examples: Sequence[SquadExample]) -> list[str]:
+    return [example.qas_id for example in examples]
+
+
+def _require_truth(name: str, examples: Sequence[SquadExample]) -> None:
+    if not examples or any(example.is_impossible is None for example in examples):
+        raise InputError(f"{name}: these questions have no answers, so there is nothing to score")

@@ -1,0 +1,187 @@
+"""Tables of text: official TSV, and TSV, CSV or JSONL with named columns; every row knows its line.
+
+A TSV file is never quoted: a quotation mark is a character like others, as in the official GLUE files. A CSV file is
+quoted as spreadsheets do it, and a field may hold line breaks.
+"""
+
+import csv
+import dataclasses
+import io
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from albert_tf import files
+from albert_tf.errors import InputError
+
+FORMATS = (".tsv", ".csv", ".jsonl")
+_BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
+_LONGEST_FIELD = 1 << 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Attributes:
+        path, line: where it stands; lines count from 1, a row of several lines has its first.
+        values: its fields, by column name in JSONL and where there is a header, else by column number.
+        extra_fields: how many fields with text stand behind the last named column.
+    """
+
+    path: str
+    line: int
+    values: dict[Any, Any]
+    extra_fields: int = 0
+
+    @property
+    def where(self) -> str:
+        """File and line, as errors name them."""
+        return f"{self.path}, line {self.line}"
+
+    def check_length(self) -> None:
+        """Raises InputError if there are more fields than columns: a tab or comma within a text, most likely."""
+        if self.extra_fields:
+            raise InputError(f"{self.where}: {self.extra_fields} more fields than the header has columns")
+
+    def text(self, column: Any) -> str:
+        """A field as text; a number of JSONL as JSON writes it.
+
+        Raises:
+            InputError: the field is missing or null, a list or an object.
+        """
+        value = self.values.get(column)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool | int | float):
+            return json.dumps(value)
+        if value is None:
+            named = f"column {column + 1}" if isinstance(column, int) else f"value of {column!r}"
+            raise InputError(f"{self.where}: the row has no {named}")
+        raise InputError(f"{self.where}: {column!r} must be text; received {type(value).__name__}")
+
+
+def read_lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yields (number from 1, text without line end) of every line; only \\n and \\r\\n end one.
+
+    A byte order mark at the start is dropped.
+
+    Raises:
+        InputError: no such file, a folder, or a line that is not UTF-8.
+    """
+    for number, line in enumerate(_open(path), start=1):
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}, line {number}: not UTF-8 (byte {error.start + 1} of the line)") from None
+        if number == 1:
+            text = text.removeprefix(_BYTE_ORDER_MARK)
+        yield number, text.rstrip("\n").removesuffix("\r")
+
+
+def _open(path: str) -> Iterator[bytes]:
+    try:
+        with files.open_binary(path) as file:
+            yield from file
+    except FileNotFoundError:
+        raise InputError(f"{path} does not exist") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; a file was expected") from None
+
+
+def read_rows(path: str, file_format: str | None = None, has_header: bool = True) -> Iterator[Row]:
+    """Yields the rows of a table; lines without any text are left out.
+
+    Args:
+        path: the file.
+        file_format: one of FORMATS; None tells it from the name.
+        has_header: whether the first line of a TSV or CSV file names the columns.
+
+    Raises:
+        InputError: the file cannot be read, or its header names a column twice.
+    """
+    file_format = file_format or format_of(path)
+    if file_format == ".jsonl":
+        yield from _read_jsonl(path)
+        return
+    rows = _split_csv(path) if file_format == ".csv" else _split_tsv(path)
+    header: Sequence[Any] | None = None
+    for line, fields in rows:
+        if header is None and has_header:
+            header = [field.strip() for field in fields]
+            repeated = sorted({name for name in header if name and header.count(name) > 1})
+            if repeated:
+                raise InputError(f"{path}, line {line}: the header names {repeated[0]!r} twice")
+            continue
+        names = range(len(fields)) if header is None else header
+        extra = sum(bool(field.strip()) for field in fields[len(names) :])
+        yield Row(path, line, dict(zip(names, fields)), extra)
+
+
+def columns_of(path: str, file_format: str | None = None) -> list[str]:
+    """The names of the columns: of the header, or of the first object of a JSONL file.
+
+    Raises:
+        InputError: the file cannot be read, or is empty.
+    """
+    file_format = file_format or format_of(path)
+    if file_format == ".jsonl":
+        row = next(_read_jsonl(path), None)
+        names = list(row.values) if row else None
+    else:
+        rows = _split_csv(path) if file_format == ".csv" else _split_tsv(path)
+        names = next(([field.strip() for field in fields] for _, fields in rows), None)
+    if names is None:
+        raise InputError(f"{path} is empty; a table with at least one row was expected")
+    return names
+
+
+def require_columns(path: str, wanted: Sequence[str], present: Sequence[str]) -> None:
+    """Raises InputError that names the columns that are missing, and those that are there."""
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise InputError(
+            f"{path}, line 1: the header lacks {', '.join(map(repr, missing))}; it has {', '.join(map(repr, present))}"
+        )
+
+
+def format_of(path: str) -> str:
+    """One of FORMATS, by the file's name."""
+    extension = os.path.splitext(path)[1].lower()
+    if extension not in FORMATS:
+        raise InputError(f"{path}: the name must end in {', '.join(FORMATS)}, which say how the file is read")
+    return extension
+
+
+def _split_tsv(path: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in read_lines(path):
+        if line.strip(" "):
+            yield number, line.split("\t")
+
+
+def _split_csv(path: str) -> Iterator[tuple[int, list[str]]]:
+    text = io.StringIO("\n".join(line for _, line in read_lines(path)), newline="")
+    reader = csv.reader(text, strict=True)
+    csv.field_size_limit(_LONGEST_FIELD)
+    line = 1
+    try:
+        for fields in reader:
+            if any(field.strip() for field in fields):
+                yield line, fields
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"{path}, line {line}: not CSV: {error}") from None
+
+
+def _read_jsonl(path: str) -> Iterator[Row]:
+    for number, line in read_lines(path):
+        if not line.strip():
+            continue
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{path}, line {number}: a JSON object was expected; this is a {type(values).__name__}")
+        yield Row(path, number, values)

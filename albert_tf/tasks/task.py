@@ -1,0 +1,159 @@
+"""What a fine-tuning task is: files to examples, examples to features, the model's outputs to predictions and scores.
+
+A task says which head goes on top of the encoder but knows nothing of the model: its outputs come as arrays.
+"""
+
+import abc
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskSettings:
+    """The lengths and sizes of a task; the defaults are those of the official run_*.py.
+
+    Attributes:
+        max_seq_length: the most pieces of a feature, with [CLS] and [SEP].
+        max_query_length: SQuAD: the most pieces of a question; the rest of it is cut off.
+        doc_stride: SQuAD: pieces between the starts of two windows over a paragraph.
+        max_qa_length: RACE: the most pieces of question and option; the last ones are kept.
+        n_best_size: SQuAD: answers listed for each question.
+        max_answer_length: SQuAD: the most pieces of an answer.
+    """
+
+    max_seq_length: int = 512
+    max_query_length: int = 64
+    doc_stride: int = 128
+    max_qa_length: int = 128
+    n_best_size: int = 20
+    max_answer_length: int = 30
+
+    def of_features(self) -> dict[str, int]:
+        """Those settings that decide what the features are, for the manifest of a cache."""
+        names = ("max_seq_length", "max_query_length", "doc_stride", "max_qa_length")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What a person looks at after an evaluation: a confusion matrix, a list of errors.
+
+    Attributes:
+        text: some lines for the screen.
+        values: the same for a JSON file.
+    """
+
+    text: str
+    values: Mapping[str, Any]
+
+
+class Task(abc.ABC):
+    """One task with its options: where its files are, what its classes are called.
+
+    Attributes:
+        name: as --task_name has it.
+        head: one of albert_tf.inputs.finetuning_records.HEADS.
+        labels: the names of the classes by index; () where there are none.
+        metric: the score by which checkpoints are compared; higher is better.
+    """
+
+    name: str
+    head: str
+    labels: tuple[str, ...] = ()
+    metric: str
+
+    @abc.abstractmethod
+    def splits(self) -> tuple[str, ...]:
+        """The splits whose files are there: "train", "dev", "test", or several of a kind, as "dev_matched"."""
+
+    @abc.abstractmethod
+    def input_files(self, split: str) -> list[str]:
+        """The files of a split. Raises InputError if they are not there."""
+
+    @abc.abstractmethod
+    def examples(self, split: str) -> list[Any]:
+        """The examples of a split, in the files' order; of a class of the task's own, picklable.
+
+        Raises:
+            InputError: a file is missing, or is not what it should be; the message names the file and the line.
+        """
+
+    @abc.abstractmethod
+    def make_example(self, fields: Mapping[str, Any], where: str) -> Any:
+        """An example without a label, from what a user typed or sent.
+
+        Args:
+            fields: by name, as `input_fields` lists them.
+            where: where they come from, for errors.
+
+        Raises:
+            InputError: a field is missing, or is not what it should be.
+        """
+
+    def options(self) -> dict[str, Any]:
+        """Options, beside head and labels, that decide what the features are; for a cache's key, as JSON has it."""
+        return {}
+
+    @property
+    @abc.abstractmethod
+    def input_fields(self) -> tuple[str, ...]:
+        """The names of the fields that `make_example` takes; "text_pair?" with a question mark may be left out."""
+
+    @abc.abstractmethod
+    def features(self, index: int, example: Any, tokenizer: AlbertTokenizer, settings: TaskSettings) -> list[Feature]:
+        """The rows of the model's input that an example gives; worker processes call it.
+
+        Args:
+            index: the example's, for Feature.example.
+            example: one of `examples`.
+            tokenizer: the vocabulary.
+            settings: lengths.
+        """
+
+    @abc.abstractmethod
+    def predictions(
+        self,
+        examples: Sequence[Any],
+        features: Sequence[Feature],
+        outputs: Mapping[str, Sequence[np.ndarray]],
+        settings: TaskSettings,
+    ) -> list[Any]:
+        """What the model's outputs say of each example.
+
+        Args:
+            examples: of a split.
+            features: of all of them, in order.
+            outputs: by name, one row for each feature. "logits" [classes] for classification, multi_label, regression
+                (1) and multiple_choice (options); [at least as long as the feature, classes] for
+                token_classification; "start_logits" and "end_logits" [at least as long] for span; for span_beam
+                "start_top_log_probs" [K], "start_top_index" [K], "end_top_log_probs" [K, K], "end_top_index" [K, K]
+                and "answerability_logits" [].
+            settings: lengths.
+
+        Returns:
+            One prediction for each example, of a class of the task's own.
+        """
+
+    @abc.abstractmethod
+    def scores(self, examples: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+        """The official measures of the predictions, `metric` among them; fractions of 1, not per cent.
+
+        Raises:
+            InputError: the examples have no labels.
+        """
+
+    @abc.abstractmethod
+    def write_predictions(
+        self, folder: str, split: str, examples: Sequence[Any], predictions: Sequence[Any]
+    ) -> list[str]:
+        """Writes the predictions in the task's official format; returns the paths."""
+
+    @abc.abstractmethod
+    def report(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Report:
+        """What a person looks at: which classes are mistaken for which, the worst errors."""

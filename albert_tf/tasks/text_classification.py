@@ -1,0 +1,164 @@
+"""One text or a pair of texts to a class, several classes, or a number: what GLUE and a user's own tasks share."""
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from albert_tf import files
+from albert_tf.errors import InputError
+from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.tasks import reports, scores
+from albert_tf.tasks.task import Report, Task, TaskSettings
+from albert_tf.tokenization.packing import pack_pair
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+# In a multi-label task a class is predicted from this probability on.
+_THRESHOLD = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class TextExample:
+    """One text or two.
+
+    Attributes:
+        guid: what the file calls it, else its number from 0.
+        first: the text.
+        second: the second of a pair, or None.
+        label: index of the class, a number (regression), a 0 or 1 for each class (multi-label), or None.
+    """
+
+    guid: str
+    first: str
+    second: str | None = None
+    label: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class TextPrediction:
+    """What the model says of a text.
+
+    Attributes:
+        value: as TextExample.label.
+        probabilities: of each class; in a multi-label task each on its own; () for a regression.
+    """
+
+    value: Any
+    probabilities: tuple[float, ...] = ()
+
+
+class TextClassification(Task):
+    """Features, predictions, scores and files of predictions; where examples come from is a subclass's affair.
+
+    Attributes:
+        score_names: names in scores.BY_NAME; not asked of multi-label tasks, which have their own.
+    """
+
+    score_names: tuple[str, ...]
+
+    def features(self, index: int, example: TextExample, tokenizer: AlbertTokenizer, settings: TaskSettings):
+        """One feature: [CLS] first [SEP], or [CLS] first [SEP] second [SEP], cut to max_seq_length."""
+        second_ids = None if example.second is None else tokenizer.encode(example.second)
+        input_ids, segment_ids = pack_pair(
+            tokenizer.encode(example.first), second_ids, settings.max_seq_length, tokenizer.cls_id, tokenizer.sep_id
+        )
+        return [Feature(index, input_ids, segment_ids, example.label)]
+
+    def predictions(self, examples, features, outputs, settings) -> list[TextPrediction]:
+        """The likeliest class; each class of probability 0.5 or more (multi-label); the number itself (regression)."""
+        found = []
+        for logits in outputs["logits"]:
+            logits = np.asarray(logits, np.float64)
+            if self.head == "regression":
+                found.append(TextPrediction(float(logits[0])))
+            elif self.head == "multi_label":
+                probabilities = 0.5 * (1.0 + np.tanh(0.5 * logits))
+                value = tuple(int(probability >= _THRESHOLD) for probability in probabilities)
+                found.append(TextPrediction(value, tuple(probabilities.tolist())))
+            else:
+                probabilities = softmax(logits)
+                found.append(TextPrediction(int(np.argmax(logits)), tuple(probabilities.tolist())))
+        return found
+
+    def scores(self, examples, predictions) -> dict[str, float]:
+        gold, predicted = self._gold(examples), [prediction.value for prediction in predictions]
+        if self.head == "multi_label":
+            return scores.multi_label_scores(np.asarray(gold), np.asarray(predicted))
+        return {name: scores.BY_NAME[name](gold, predicted) for name in self.score_names}
+
+    def _gold(self, examples: Sequence[TextExample]) -> list[Any]:
+        gold = [example.label for example in examples]
+        if not gold or any(label is None for label in gold):
+            raise InputError(f"{self.name}: these examples have no labels, so there is nothing to score")
+        return gold
+
+    def label_text(self, value: Any) -> str:
+        """A label or a prediction as files have it; several classes with "|" between."""
+        if self.head == "regression":
+            return f"{value:.3f}"
+        if self.head == "multi_label":
+            return "|".join(label for label, chosen in zip(self.labels, value) if chosen)
+        return self.labels[value]
+
+    def write_predictions(self, folder, split, examples, predictions) -> list[str]:
+        """Writes SPLIT_predictions.jsonl: guid, prediction, probabilities, and the label where there is one."""
+        path = os.path.join(folder, f"{split}_predictions.jsonl")
+        with files.replace_file(path) as file:
+            for example, prediction in zip(examples, predictions):
+                line: dict[str, Any] = {"guid": example.guid, "prediction": self._json_value(prediction.value)}
+                if example.label is not None:
+                    line["label"] = self._json_value(example.label)
+                if prediction.probabilities:
+                    line["probabilities"] = dict(zip(self.labels, prediction.probabilities))
+                file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+        return [path]
+
+    def _json_value(self, value: Any) -> Any:
+        if self.head == "regression":
+            return float(value)
+        if self.head == "multi_label":
+            return [label for label, chosen in zip(self.labels, value) if chosen]
+        return self.labels[value]
+
+    def report(self, examples, predictions) -> Report:
+        """A confusion matrix and the errors the model was surest of; for a regression the largest differences."""
+        gold = self._gold(examples)
+        texts = [" / ".join(filter(None, (example.first, example.second))) for example in examples]
+        values = [prediction.value for prediction in predictions]
+        if self.head == "regression":
+            return reports.difference_report(texts, gold, values)
+        if self.head == "multi_label":
+            return reports.label_report(self.labels, np.asarray(gold), np.asarray(values))
+        sureness = [max(prediction.probabilities) for prediction in predictions]
+        return reports.confusion_report(self.labels, texts, gold, values, sureness)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Probabilities over the last axis."""
+    powers = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def text_fields(fields: Mapping[str, Any], names: Sequence[str], where: str) -> list[str | None]:
+    """Fields of what a user sent, as text; a name with a question mark at its end may be left out, and is None then.
+
+    Raises:
+        InputError: a field is missing, is no text, or is not known.
+    """
+    known = [name.rstrip("?") for name in names]
+    unknown = sorted(set(fields) - set(known))
+    if unknown:
+        raise InputError(f"{where}: unknown field {unknown[0]!r}; the fields are {', '.join(known)}")
+    found = []
+    for name in names:
+        value = fields.get(name.rstrip("?"))
+        if value is None and name.endswith("?"):
+            found.append(None)
+        elif not isinstance(value, str):
+            raise InputError(f"{where}: the field {name.rstrip('?')!r} must be text; received {value!r}")
+        else:
+            found.append(value)
+    return found

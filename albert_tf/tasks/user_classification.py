@@ -1,0 +1,167 @@
+"""A user's own task: one text or two in a table with named columns, to a class, several classes, or a number."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from albert_tf.errors import InputError
+from albert_tf.tasks.split_files import SplitFiles
+from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
+from albert_tf.tasks.text_classification import TextClassification, TextExample, text_fields
+
+FILE_NAMES = ("{split}.tsv", "{split}.csv", "{split}.jsonl")
+# Between the classes of an example in a TSV or CSV file; in JSONL they are a list.
+LABEL_SEPARATOR = "|"
+_SCORES = {"classification": ("accuracy", "macro_f1"), "regression": ("pearson", "spearman", "mean_squared_error")}
+_METRICS = {"classification": "accuracy", "regression": "pearson", "multi_label": "micro_f1"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Columns:
+    """The names of the columns.
+
+    Attributes:
+        text: of the text.
+        text_pair: of the second text of a pair; None for single texts.
+        label: of the label.
+    """
+
+    text: str = "text"
+    text_pair: str | None = None
+    label: str = "label"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Those with text."""
+        return (self.text,) if self.text_pair is None else (self.text, self.text_pair)
+
+
+class UserClassification(TextClassification):
+    """Text classification, or regression, on a user's own files."""
+
+    name = "classification"
+
+    def __init__(
+        self,
+        split_files: SplitFiles,
+        columns: Columns = Columns(),
+        labels: Sequence[str] | None = None,
+        multi_label: bool = False,
+        regression: bool = False,
+    ):
+        """Reads the training file if the classes are not given.
+
+        Args:
+            split_files: where the files are.
+            columns: what their columns are called.
+            labels: names of the classes, in their order; None finds them in the training file, sorted.
+            multi_label: whether an example may have none or several of the classes.
+            regression: whether the label is a number.
+
+        Raises:
+            InputError: options that contradict one another, or no classes to be found.
+        """
+        if multi_label and regression:
+            raise InputError("--multi_label and --regression exclude each other")
+        if regression and labels:
+            raise InputError("--labels are the names of classes; --regression has none")
+        self.split_files, self.columns = split_files, columns
+        self.head = "regression" if regression else "multi_label" if multi_label else "classification"
+        self.score_names, self.metric = _SCORES.get(self.head, ()), _METRICS[self.head]
+        self.labels = () if regression else tuple(labels) if labels else self._find_labels()
+        if len(set(self.labels)) < len(self.labels):
+            raise InputError(f"--labels names a class twice: {', '.join(self.labels)}")
+        if self.head == "classification" and len(self.labels) < 2:
+            raise InputError(f"at least two classes are needed; there is {', '.join(self.labels) or 'none'}")
+
+    def options(self) -> dict[str, Any]:
+        return dataclasses.asdict(self.columns)
+
+    def splits(self) -> tuple[str, ...]:
+        return self.split_files.splits()
+
+    def input_files(self, split: str) -> list[str]:
+        return [self.split_files.find(split)]
+
+    def examples(self, split: str) -> list[TextExample]:
+        path = self.split_files.find(split)
+        has_label = self._check_columns(path, split)
+        found = []
+        for row in read_rows(path):
+            row.check_length()
+            first, *rest = (row.text(column) for column in self.columns.texts)
+            label = self._label(row, optional=split == "test") if has_label else None
+            found.append(TextExample(str(len(found)), first, rest[0] if rest else None, label))
+        if not found:
+            raise InputError(f"{path} holds no examples")
+        return found
+
+    def _check_columns(self, path: str, split: str) -> bool:
+        """Whether there is a label. What lines of JSONL lack is found line by line."""
+        present = columns_of(path)
+        if split == "test" and self.columns.label not in present:
+            require_columns(path, self.columns.texts, present)
+            return False
+        if format_of(path) != ".jsonl":
+            require_columns(path, (*self.columns.texts, self.columns.label), present)
+        return True
+
+    def _label(self, row: Row, optional: bool) -> Any:
+        """The label of a row, as TextExample has it; None if it is empty and may be."""
+        if optional and row.values.get(self.columns.label) in (None, ""):
+            return None
+        if self.head == "regression":
+            return self._number(row)
+        names = self._label_names(row)
+        unknown = [name for name in names if name not in self.labels]
+        if unknown:
+            raise InputError(
+                f"{row.where}: unknown label {unknown[0]!r}; the labels are {', '.join(self.labels)}"
+                + (" (found in the training file; --labels can name others)" if self.head == "classification" else "")
+            )
+        if self.head == "multi_label":
+            return tuple(int(label in names) for label in self.labels)
+        return self.labels.index(names[0])
+
+    def _label_names(self, row: Row) -> list[str]:
+        """The names of a row's classes; just one unless the task is multi-label."""
+        value = row.values.get(self.columns.label)
+        if self.head != "multi_label":
+            name = row.text(self.columns.label).strip()
+            if not name:
+                raise InputError(f"{row.where}: the label is empty")
+            return [name]
+        if isinstance(value, list):
+            if not all(isinstance(name, str | int) for name in value):
+                raise InputError(f"{row.where}: the labels must be a list of texts; received {value!r}")
+            return [str(name).strip() for name in value]
+        return [name.strip() for name in row.text(self.columns.label).split(LABEL_SEPARATOR) if name.strip()]
+
+    def _number(self, row: Row) -> float:
+        text = row.text(self.columns.label)
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not abs(value) < float("inf"):
+            raise InputError(f"{row.where}: with --regression the label must be a number; received {text!r}")
+        return value
+
+    def _find_labels(self) -> tuple[str, ...]:
+        if "train" not in self.split_files.splits():
+            raise InputError("--labels must name the classes where there is no training file to find them in")
+        path = self.split_files.find("train")
+        self._check_columns(path, "train")
+        names = {name for row in read_rows(path) for name in self._label_names(row)}
+        if not names:
+            raise InputError(f"{path} holds no examples with labels")
+        # Numbers in their order, so that class 10 stands behind class 9.
+        are_numbers = all(name.isascii() and name.isdigit() for name in names)
+        return tuple(sorted(names, key=lambda name: (int(name), name) if are_numbers else (0, name)))
+
+    @property
+    def input_fields(self) -> tuple[str, ...]:
+        return ("text", "text_pair") if self.columns.text_pair is not None else ("text",)
+
+    def make_example(self, fields: Mapping[str, Any], where: str) -> TextExample:
+        return TextExample(where, *text_fields(fields, self.input_fields, where))

@@ -1,0 +1,61 @@
+"""What a fine-tuned checkpoint was trained for: its head, its classes, and how its texts become input."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from albert_tf.errors import InputError
+
+# First parts of the names of a fine-tuning head's weights.
+FINETUNING_HEADS = ("classifier/", "span/", "span_beam/")
+
+
+@dataclasses.dataclass(frozen=True)
+class FinetunedTask:
+    """Part of a checkpoint's checkpoint.json. Of a checkpoint of other code only the first three are known.
+
+    Attributes:
+        head: one of inputs.finetuning_records.HEADS.
+        num_labels: numbers that the head gives; 1 for regression and multiple choice, 2 for spans.
+        labels: names of the classes by index; () where there are none, or they are unknown.
+        name: --task_name.
+        input_fields: as tasks.task.Task.input_fields.
+        settings: the fields of tasks.task.TaskSettings.
+        cleaning: the fields of tokenization.text_cleaning.TextCleaning.
+        options: the fields of tasks.registry.TaskOptions.
+    """
+
+    head: str
+    num_labels: int
+    labels: tuple[str, ...] = ()
+    name: str | None = None
+    input_fields: tuple[str, ...] = ()
+    settings: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str) -> "FinetunedTask":
+        """The inverse of to_dict.
+
+        Args:
+            values: from JSON.
+            where: the checkpoint, for the error.
+
+        Raises:
+            InputError: they were written by another version.
+        """
+        lists = {name: tuple(values[name]) for name in ("labels", "input_fields") if name in values}
+        try:
+            return cls(**{**values, **lists})
+        except TypeError as error:
+            raise InputError(f"{where}: its task is of another version of albert_tf: {error}") from None
+
+
+def is_finetuning_weight(name: str) -> bool:
+    """Whether a weight's name is that of a fine-tuning head's."""
+    return name.startswith(FINETUNING_HEADS)

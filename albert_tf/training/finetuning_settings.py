@@ -1,0 +1,91 @@
+"""What a fine-tuning run is told."""
+
+import dataclasses
+
+from albert_tf.errors import InputError
+from albert_tf.tasks.registry import TaskOptions
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.training.training_settings import TrainingSettings
+
+_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob")
+# Steps of warm-up, as a share of all steps, where their number is left open (warmup_proportion of run_squad_v2.py).
+_WARMUP_SHARE = 0.1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FinetuningSettings(TrainingSettings):
+    """The flags of run_finetuning; see there for what each means.
+
+    Attributes:
+        task_options: what else makes the task.
+        task_settings: its lengths.
+        cleaning: of texts; the switches that the pre-training records were made with.
+    """
+
+    task_name: str
+    data_dir: str | None = None
+    albert_config_file: str | None = None
+    spm_model_file: str | None = None
+    task_options: TaskOptions = dataclasses.field(default_factory=TaskOptions)
+    task_settings: TaskSettings = dataclasses.field(default_factory=TaskSettings)
+    cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
+    do_predict: bool = False
+    train_batch_size: int = 32
+    eval_batch_size: int = 32
+    optimizer: str = "adamw"
+    learning_rate: float = 5e-5
+    num_train_steps: int | None = None
+    num_train_epochs: float = 3.0
+    num_warmup_steps: int | None = None
+    save_checkpoints_steps: int = 1000
+    keep_checkpoint_max: int = 1
+    hidden_dropout_prob: float | None = None
+    attention_probs_dropout_prob: float | None = None
+    classifier_dropout_prob: float = 0.1
+    layerwise_learning_rate_decay: float = 1.0
+    early_stopping_patience: int = 0
+    pad_to_max_length: bool = False
+    num_seeds: int = 1
+    num_workers: int = 0
+    cache_dir: str | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not (self.do_train or self.do_eval or self.do_predict):
+            raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")
+        if self.num_seeds < 1:
+            raise InputError(f"--num_seeds must be at least 1. Received {self.num_seeds}.")
+        if self.early_stopping_patience < 0:
+            raise InputError(
+                f"--early_stopping_patience must not be negative. Received {self.early_stopping_patience}."
+            )
+        if self.early_stopping_patience and self.do_train and not self.do_eval:
+            raise InputError("--early_stopping_patience goes by the scores of --do_eval; give both")
+        if not 0 < self.layerwise_learning_rate_decay <= 1:
+            raise InputError(
+                f"--layerwise_learning_rate_decay must lie in (0, 1]. Received {self.layerwise_learning_rate_decay}."
+            )
+        if self.num_train_steps is not None and self.num_train_steps < 1:
+            raise InputError(f"--num_train_steps must be at least 1. Received {self.num_train_steps}.")
+        if not self.num_train_epochs > 0:
+            raise InputError(f"--num_train_epochs must be above 0. Received {self.num_train_epochs}.")
+        for name in _RATES:
+            rate = getattr(self, name)
+            if rate is not None and not 0 <= rate < 1:
+                raise InputError(f"--{name} must lie in [0, 1). Received {rate}.")
+
+    @property
+    def max_seq_length(self) -> int:
+        """The most pieces of a feature."""
+        return self.task_settings.max_seq_length
+
+    def steps_for(self, num_features: int) -> int:
+        """Steps of training, for so many features in an epoch."""
+        if self.num_train_steps is not None:
+            return self.num_train_steps
+        return max(1, round(-(-num_features // self.train_batch_size) * self.num_train_epochs))
+
+    def warmup_for(self, num_train_steps: int) -> int:
+        """Steps of warm-up, for so many steps in all."""
+        return round(_WARMUP_SHARE * num_train_steps) if self.num_warmup_steps is None else self.num_warmup_steps

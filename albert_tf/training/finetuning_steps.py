@@ -1,0 +1,116 @@
+"""The losses of fine-tuning by the kind of head, in steps of training and of prediction."""
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from albert_tf import losses
+from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, FEATURE_INDEX, LABEL
+from albert_tf.training.steps import Steps
+
+_NAMES = ("loss", "accuracy", "tokens", "gradient_norm")
+
+
+def _classification(outputs, batch):
+    scored = (outputs["logits"], batch[LABEL], batch[EXAMPLE_WEIGHT])
+    return losses.classification_loss(*scored)[0], losses.classification_correct(*scored)
+
+
+def _multi_label(outputs, batch):
+    scored = (outputs["logits"], batch[LABEL], batch[EXAMPLE_WEIGHT])
+    return losses.multi_label_loss(*scored)[0], losses.multi_label_correct(*scored)
+
+
+def _regression(outputs, batch):
+    return losses.regression_loss(outputs["logits"], batch[LABEL], batch[EXAMPLE_WEIGHT])[0], None
+
+
+def _pieces(outputs, batch):
+    scored = (outputs["logits"], tf.maximum(batch[LABEL], 0), _piece_weights(batch))
+    return losses.masked_lm_loss(*scored)[0], losses.masked_lm_correct(*scored)
+
+
+def _span(outputs, batch):
+    scored = (outputs["start_logits"], outputs["end_logits"], batch["start_positions"], batch["end_positions"])
+    weights = batch[EXAMPLE_WEIGHT]
+    return losses.span_loss(*scored, weights)[0], losses.span_correct(*scored, weights)
+
+
+def _span_beam(outputs, batch):
+    loss, correct = _span(outputs, batch)
+    answerable = (outputs["answerability_logits"], batch["is_impossible"], batch[EXAMPLE_WEIGHT])
+    return loss + losses.answerability_loss(*answerable)[0], correct
+
+
+# kind of head -> function of (outputs, batch) to (sum of losses, number of right answers or None).
+_OBJECTIVES: dict[str, Callable[[Any, Any], tuple]] = {
+    "classification": _classification,
+    "multi_label": _multi_label,
+    "regression": _regression,
+    "multiple_choice": _classification,
+    "token_classification": _pieces,
+    "span": _span,
+    "span_beam": _span_beam,
+}
+
+
+def _piece_weights(batch):
+    return tf.cast(batch[LABEL] >= 0, tf.float32) * batch[EXAMPLE_WEIGHT][:, tf.newaxis]
+
+
+class FinetuningSteps(Steps):
+    """Steps of a model of models.finetuning.
+
+    The metric "accuracy" is the share of right answers among those that are scored: pieces, for
+    token_classification; for spans both start and end must be right. A regression has none. "tokens" are the positions
+    of the step's batch, padding included.
+
+    Args:
+        strategy, model: see Steps.
+        head: the kind, one of inputs.finetuning_records.HEADS.
+        optimizer, seed: see Steps.
+        **kwargs: see Steps.
+    """
+
+    def __init__(self, strategy, model, head, optimizer=None, seed=0, **kwargs):
+        super().__init__(strategy, model, optimizer, seed, **kwargs)
+        self.head = head
+        self.metrics = tuple(name for name in _NAMES if name != "accuracy" or head != "regression")
+
+    @tf.function(reduce_retracing=True)
+    def predict(self, batch):
+        """What the model says of a batch, padding rows included: its outputs by name, each of all replicas together.
+
+        Args:
+            batch: of a distributed evaluation dataset.
+
+        Returns:
+            dict of tensors with B rows: the outputs, FEATURE_INDEX and EXAMPLE_WEIGHT.
+        """
+        return self._predict(batch)
+
+    @tf.function
+    def predict_static(self, batch):
+        """The same, traced anew for every shape, as XLA needs."""
+        return self._predict(batch)
+
+    def _predict(self, batch):
+        results = self.strategy.run(self._predict_replica, args=(batch,))
+        return {name: self.strategy.gather(value, axis=0) for name, value in results.items()}
+
+    def _predict_replica(self, batch):
+        outputs = self.model(batch, training=False, skip_padding=not self.static_shapes)
+        return {**outputs, **{name: batch[name] for name in (FEATURE_INDEX, EXAMPLE_WEIGHT)}}
+
+    def _counts(self, batch):
+        weights = _piece_weights(batch) if self.head == "token_classification" else batch[EXAMPLE_WEIGHT]
+        return [tf.reduce_sum(weights)]
+
+    def _losses(self, batch, counts, seed):
+        outputs = self.model(batch, training=True, dropout_seed=seed)
+        loss, correct = _OBJECTIVES[self.head](outputs, batch)
+        # A batch of token classification may hold no piece that is scored.
+        count = tf.maximum(counts[0], 1.0)
+        tokens = tf.cast(tf.size(batch["input_ids"]), tf.float32)
+        return loss / count, tf.stack([loss / count, *([] if correct is None else [correct / count]), tokens])

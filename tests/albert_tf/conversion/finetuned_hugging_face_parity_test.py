@@ -1,0 +1,104 @@
+"""Fine-tuned models carried to transformers and back: what both compute, and which classes they name."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
+from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.named_weights import named_weights
+from albert_tf.training.finetuned_task import FinetunedTask
+
+pytestmark = pytest.mark.parity
+
+TOLERANCE = 1e-5
+BATCH, OPTIONS, LENGTH = 3, 4, 17
+# head: (class of transformers, classes, more of its config)
+KINDS = {
+    "classification": ("AlbertForSequenceClassification", 3, {}),
+    "multi_label": ("AlbertForSequenceClassification", 4, {"problem_type": "multi_label_classification"}),
+    "regression": ("AlbertForSequenceClassification", 1, {}),
+    "token_classification": ("AlbertForTokenClassification", 5, {}),
+    "multiple_choice": ("AlbertForMultipleChoice", 1, {}),
+    "span": ("AlbertForQuestionAnswering", 2, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="install the parity extra")
+
+
+@pytest.fixture(scope="module")
+def transformers(torch):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("USE_TF", "0")
+        found = pytest.importorskip("transformers", reason="install the parity extra")
+        found.logging.set_verbosity_error()
+        return found
+
+
+def _config(random_model):
+    return random_model().config
+
+
+def _randomise(model):
+    rng = np.random.default_rng(4)
+    for variable in model.trainable_variables:
+        variable.assign(variable + 0.2 * rng.standard_normal(variable.shape).astype("f4"))
+    return model
+
+
+def _largest_error(ours, theirs, head, torch):
+    rng = np.random.default_rng(3)
+    shape = (BATCH, OPTIONS, LENGTH) if head == "multiple_choice" else (BATCH, LENGTH)
+    lengths = np.resize([LENGTH, 9, 2], shape[:-1])[..., None]
+    batch = {
+        "input_ids": rng.integers(0, 101, shape).astype("int32"),
+        "input_mask": (np.arange(LENGTH) < lengths).astype("int32"),
+        "segment_ids": rng.integers(0, 2, shape).astype("int32"),
+    }
+    outputs = ours({name: tf.constant(value) for name, value in batch.items()})
+    arguments = {"attention_mask": "input_mask", "token_type_ids": "segment_ids", "input_ids": "input_ids"}
+    with torch.no_grad():
+        found = theirs.eval()(**{name: torch.tensor(batch[ours]).long() for name, ours in arguments.items()})
+    return max(float(np.abs(value.numpy() - getattr(found, name).numpy()).max()) for name, value in outputs.items())
+
+
+@pytest.mark.parametrize("head", KINDS)
+def test_transformers_loads_what_we_write_and_computes_the_same(head, random_model, transformers, torch, tmp_path):
+    kind, classes, _ = KINDS[head]
+    model = _randomise(make_finetuning_model(_config(random_model), head, classes))
+    labels = tuple(f"class {index}" for index in range(classes)) if head != "span" else ()
+    save_hugging_face(model, str(tmp_path / "theirs"), task=FinetunedTask(head, classes, labels))
+    theirs, info = getattr(transformers, kind).from_pretrained(str(tmp_path / "theirs"), output_loading_info=True)
+    assert {key: list(names) for key, names in info.items() if names} == {}
+    assert _largest_error(model, theirs, head, torch) < TOLERANCE
+    config = json.loads((tmp_path / "theirs" / "config.json").read_text())
+    assert config["architectures"] == [kind]
+    if head in ("classification", "token_classification"):
+        assert theirs.config.id2label == dict(enumerate(labels))
+    # And what transformers saves again comes home, with the classes' names.
+    theirs.save_pretrained(str(tmp_path / "again"))
+    again = load_hugging_face(str(tmp_path / "again"))
+    assert type(again) is type(model)
+    for name, variable in named_weights(model).items():
+        np.testing.assert_array_equal(named_weights(again)[name].numpy(), variable.numpy(), err_msg=name)
+
+
+@pytest.mark.parametrize("head", KINDS)
+def test_a_model_fine_tuned_by_transformers_loads_with_its_head(head, random_model, transformers, torch, tmp_path):
+    kind, classes, more = KINDS[head]
+    shape = {"vocab_size": 101, "embedding_size": 10, "hidden_size": 24, "num_hidden_layers": 3}
+    shape |= {"num_attention_heads": 3, "intermediate_size": 40, "max_position_embeddings": LENGTH}
+    torch.manual_seed(2)
+    theirs = getattr(transformers, kind)(transformers.AlbertConfig(**shape, num_labels=classes, **more))
+    with torch.no_grad():
+        for name, parameter in theirs.named_parameters():
+            parameter.normal_(1.0 if "orm.weight" in name or "layer_norm.weight" in name else 0.0, 0.1)
+    theirs.save_pretrained(str(tmp_path / "theirs"))
+    ours = load_hugging_face(str(tmp_path / "theirs"))
+    assert not ours.load_report.missing and not ours.load_report.skipped
+    assert _largest_error(ours, theirs, head, torch) < TOLERANCE

@@ -1,0 +1,225 @@
+"""Exported fine-tuned models predict what the model predicts, from texts; and `predict` on files and standard input."""
+
+import dataclasses
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
+from albert_tf.export.predictor import Predictor
+from albert_tf.export.saved_model import ExportSettings, export_saved_model
+from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.named_weights import named_weights
+from albert_tf.tasks.feature_sets import make_features
+from albert_tf.tasks.race import RaceTask
+from albert_tf.tasks.squad import SquadTask
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tasks.token_classification import TokenClassification
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.training import checkpoints
+from albert_tf.training.finetuned_task import FinetunedTask
+
+ROOT = Path(__file__).resolve().parents[3]
+LONGEST = 24
+
+
+@pytest.fixture
+def finetuned(tmp_path, export_vocabulary):
+    """A function that writes a checkpoint of a head with random weights, and returns its folder and its model."""
+
+    def make(head, labels=(), fields=("text",), name="mine", **settings):
+        keras.utils.set_random_seed(3)
+        config = AlbertConfig(
+            **{"vocab_size": 120, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
+            **{"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 64},
+            initializer_range=0.3,
+        )
+        model = make_finetuning_model(config, head, len(labels))
+        folder = tmp_path / "checkpoint"
+        folder.mkdir()
+        tokenizer = AlbertTokenizer(export_vocabulary)
+        count = len(labels) or 1
+        task = FinetunedTask(head, count, tuple(labels), name, fields, {"max_seq_length": LONGEST, **settings})
+        vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
+        weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+        checkpoints.write_weights(str(folder), config, weights, vocabulary, task)
+        (folder / "small.model").write_bytes(Path(export_vocabulary).read_bytes())
+        return str(folder), model
+
+    return make
+
+
+def _export(folder, tmp_path) -> str:
+    saved = str(tmp_path / "saved_model")
+    assert export_saved_model(ExportSettings(init_checkpoint=folder, output_dir=saved)) < 1e-5
+    return saved
+
+
+TEXTS = ["bada gimo rasu", "Lefi, 1995.", "", "tade " * 40]
+
+
+def test_a_text_has_the_models_probabilities_for_each_label(finetuned, tmp_path, export_vocabulary):
+    folder, model = finetuned("classification", ("good", "bad", "neither"))
+    predictions = Predictor(_export(folder, tmp_path)).predict([{"text": text} for text in TEXTS])
+    tokenizer = AlbertTokenizer(export_vocabulary)
+    for text, prediction in zip(TEXTS, predictions, strict=True):
+        ids = [tokenizer.cls_id, *tokenizer.encode(text)[: LONGEST - 2], tokenizer.sep_id]
+        logits = model({"input_ids": np.array([ids])})["logits"].numpy()[0]
+        expected = np.exp(logits) / np.exp(logits).sum()
+        assert list(prediction["probabilities"]) == ["good", "bad", "neither"]
+        np.testing.assert_allclose(list(prediction["probabilities"].values()), expected, atol=1e-5)
+        assert prediction["label"] == ("good", "bad", "neither")[int(np.argmax(logits))]
+    assert Predictor(folder).predict([{"text": text} for text in TEXTS]) == [
+        {"label": one["label"], "probabilities": pytest.approx(one["probabilities"], abs=1e-6)} for one in predictions
+    ]
+
+
+def test_a_pair_may_lack_its_second_text_only_if_the_task_says_so(finetuned, tmp_path, export_vocabulary):
+    folder, model = finetuned("regression", fields=("text", "text_pair?"))
+    predictor = Predictor(_export(folder, tmp_path))
+    alone, pair = predictor.predict([{"text": "bada"}, {"text": "bada", "text_pair": "gimo rasu"}])
+    tokenizer = AlbertTokenizer(export_vocabulary)
+    first, second = ([*tokenizer.encode(text), tokenizer.sep_id] for text in ("bada", "gimo rasu"))
+    one = model({"input_ids": np.array([[tokenizer.cls_id, *first]])})
+    segments = [0] * (1 + len(first)) + [1] * len(second)
+    both = model({"input_ids": np.array([[tokenizer.cls_id, *first, *second]]), "segment_ids": np.array([segments])})
+    assert alone["score"] == pytest.approx(float(one["logits"][0, 0]), abs=1e-5)
+    assert pair["score"] == pytest.approx(float(both["logits"][0, 0]), abs=1e-5)
+    with pytest.raises(InputError, match="example 1: 'text' must be text. Received None"):
+        predictor.predict([{"text_pair": "bada"}])
+
+
+def test_labels_that_may_be_several_are_those_from_one_half_on(finetuned, tmp_path):
+    folder, _ = finetuned("multi_label", ("a", "b", "c", "d"))
+    (prediction,) = Predictor(_export(folder, tmp_path)).predict([{"text": "bada gimo"}])
+    assert prediction["labels"] == [name for name, value in prediction["probabilities"].items() if value >= 0.5]
+    assert abs(sum(prediction["probabilities"].values()) - 1) > 1e-3
+
+
+def test_a_model_that_was_only_pretrained_predicts_nothing(checkpoint, export_vocabulary):
+    with pytest.raises(InputError, match="was only pre-trained; run_finetuning makes"):
+        Predictor(checkpoint)
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "tsv"])
+def test_predict_reads_files_and_standard_input_alike(finetuned, tmp_path, file_format):
+    folder, _ = finetuned("classification", ("good", "bad"))
+    table = tmp_path / "texts.tsv"
+    table.write_text("text\nbada gimo\nrasu\n")
+    command = [sys.executable, "-m", "albert_tf.predict", f"--output_dir={folder}", f"--format={file_format}"]
+    written = tmp_path / "predictions"
+    subprocess.run([*command, f"--input_file={table}", f"--output_file={written}"], check=True, cwd=ROOT)
+    piped = subprocess.run(
+        command, input='bada gimo\n{"text": "rasu"}\n', text=True, capture_output=True, check=True, cwd=ROOT
+    ).stdout
+    assert piped == written.read_text()
+    lines = piped.splitlines()
+    if file_format == "jsonl":
+        assert [set(json.loads(line)) for line in lines] == [{"label", "probabilities"}] * 2
+    else:
+        assert lines[0] == "label\tprobabilities: good\tprobabilities: bad"
+        assert len(lines) == 3
+
+
+def _outputs(model, features, head):
+    """The model's outputs for each feature alone, as the evaluation would have them."""
+    outputs = {}
+    for feature in features:
+        ids = np.array([feature.input_ids]) if head != "multiple_choice" else _padded(feature.input_ids)
+        segments = np.array([feature.segment_ids]) if head != "multiple_choice" else _padded(feature.segment_ids)
+        inputs = {"input_ids": ids, "segment_ids": segments, "input_mask": (ids > 0).astype("int32")}
+        if feature.p_mask is not None:
+            inputs["p_mask"] = np.array([feature.p_mask])
+        for name, value in model(inputs).items():
+            outputs.setdefault(name, []).append(value.numpy()[0])
+    return outputs
+
+
+def _padded(rows):
+    padded = np.zeros((1, len(rows), max(map(len, rows))), "int32")
+    for place, row in enumerate(rows):
+        padded[0, place, : len(row)] = row
+    return padded
+
+
+def _texts(rng, count, shortest, longest):
+    words = ["Bada", "gimo", "rasu,", "Lefi", "1995,", "tadé", "ﬁno", "sogu.", "(kilo)", "日本"]
+    return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("name, beam", [("squad_v1", False), ("squad_v2", False), ("squad_v2", True)])
+def test_an_answer_and_its_place_are_the_tasks(finetuned, tmp_path, export_vocabulary, name, beam):
+    rng = random.Random(0)
+    settings = TaskSettings(max_seq_length=LONGEST, max_query_length=6, doc_stride=5, max_answer_length=8)
+    head = "span_beam" if beam else "span"
+    own = {field: value for field, value in dataclasses.asdict(settings).items() if field != "max_seq_length"}
+    folder, model = finetuned(head, (), ("question", "context"), name=name, **own)
+    task, tokenizer = SquadTask(name, None, beam=beam), AlbertTokenizer(export_vocabulary)
+    fields = [
+        {"question": question, "context": context}
+        for question, context in zip(_texts(rng, 12, 1, 5), [*_texts(rng, 10, 1, 40), "", "  \u0301 "])
+    ]
+    examples = [task.make_example(values, "test") for values in fields]
+    features = make_features(task, examples, tokenizer, settings)
+    predictions = task.predictions(examples, features, _outputs(model, features, head), settings)
+    answers = Predictor(_export(folder, tmp_path)).predict(fields)
+    assert sum(len(example.context) > 60 for example in examples) > 3
+    for values, prediction, answer in zip(fields, predictions, answers, strict=True):
+        if name == "squad_v2":
+            assert answer["null_odds"] == pytest.approx(prediction.null_odds, rel=1e-4, abs=1e-4)
+        if name == "squad_v1" or prediction.null_odds <= 0:
+            assert answer["answer"].strip() == prediction.best.text
+            assert (answer["start"], answer["end"]) == (prediction.best.start, prediction.best.end)
+        else:
+            assert (answer["answer"], answer["start"], answer["end"]) == ("", 0, 0)
+        assert values["context"][answer["start"] : answer["end"]] == answer["answer"]
+
+
+def test_a_tag_is_the_tasks_for_every_word_of_a_long_sentence_too(finetuned, tmp_path, export_vocabulary):
+    rng = random.Random(0)
+    settings, labels = TaskSettings(max_seq_length=LONGEST, doc_stride=9), ("O", "B-X", "I-X")
+    folder, model = finetuned("token_classification", labels, ("words?", "text?"), doc_stride=9)
+    task, tokenizer = TokenClassification(None, labels=labels), AlbertTokenizer(export_vocabulary)
+    sentences = [text.split() for text in _texts(rng, 8, 1, 30)] + [[], ["tade" * 30, "\u0301"]]
+    examples = [task.make_example({"words": words}, "test") for words in sentences]
+    features = make_features(task, examples, tokenizer, settings)
+    assert len(features) > len(examples) + 5
+    predictions = task.predictions(examples, features, _outputs(model, features, "token_classification"), settings)
+    saved = _export(folder, tmp_path)
+    tagged = Predictor(saved).predict([{"words": words} for words in sentences])
+    for words, tags, found in zip(sentences, predictions, tagged, strict=True):
+        assert found == {"words": words, "tags": [labels[tag] for tag in tags]}
+    texts = [" ".join(words) for words in sentences]
+    assert Predictor(folder).predict([{"text": text} for text in texts]) == tagged
+    default = tf.saved_model.load(saved).signatures["serving_default"](text=tf.constant(texts))
+    for words, found, row, tags in zip(sentences, tagged, default["words"].numpy(), default["tags"].numpy()):
+        assert [word.decode() for word in row if word] == words
+        assert [tag.decode() for tag in tags if tag] == found["tags"]
+
+
+def test_an_option_is_chosen_as_by_the_task(finetuned, tmp_path, export_vocabulary):
+    rng = random.Random(0)
+    settings = TaskSettings(max_seq_length=LONGEST, max_qa_length=9)
+    folder, model = finetuned("multiple_choice", (), ("article", "question", "options"), max_qa_length=9)
+    task, tokenizer = RaceTask("nowhere"), AlbertTokenizer(export_vocabulary)
+    questions = [*_texts(rng, 3, 0, 6), "bada _ rasu", "_ gimo _", "_"]
+    fields = [
+        {"article": article, "question": question, "options": _texts(rng, 4, 1, 5)}
+        for article, question in zip(_texts(rng, 6, 0, 20), questions)
+    ]
+    examples = [task.make_example(values, "test") for values in fields]
+    features = make_features(task, examples, tokenizer, settings)
+    predictions = task.predictions(examples, features, _outputs(model, features, "multiple_choice"), settings)
+    for prediction, chosen in zip(predictions, Predictor(_export(folder, tmp_path)).predict(fields), strict=True):
+        assert chosen["choice"] == prediction.option
+        np.testing.assert_allclose(chosen["probabilities"], prediction.probabilities, atol=1e-5)
+    with pytest.raises(InputError, match="example 2: 3 options, example 1 has 4"):
+        Predictor(folder).predict([fields[0], {**fields[1], "options": ["a", "b", "c"]}])

@@ -1,0 +1,175 @@
+"""The cache of features: when it is read, when it is made again, what a killed process leaves."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from albert_tf.errors import InputError
+from albert_tf.inputs import finetuning_cache
+from albert_tf.inputs.finetuning_cache import MANIFEST, RECORDS, Converter, load_features, why_unusable
+from albert_tf.inputs.finetuning_records import Feature
+
+KEY = {"task": {"task_name": "made up"}, "settings": {"max_seq_length": 16}, "data": [{"name": "a", "sha256": "1"}]}
+EXAMPLES = ["one", "three", "seven"]
+
+
+def by_length(index, example):
+    """As many pieces as the text has letters."""
+    return [Feature(index, [2, *map(ord, example), 3], [0] * (len(example) + 2), len(example))]
+
+
+def slowly(index, example):
+    """The same, and tells that it has begun."""
+    time.sleep(0.05)
+    return by_length(index, example)
+
+
+@pytest.fixture
+def folder(tmp_path) -> str:
+    return str(tmp_path / "features" / "train")
+
+
+def load(folder, key=KEY, examples=EXAMPLES, workers=1):
+    """The labels of the features, and whether the examples were read for them."""
+    calls = []
+
+    def read():
+        calls.append(1)
+        return examples
+
+    features = load_features(folder, key, read, Converter(by_length, "classification"), workers)
+    return [feature.label for feature in features], bool(calls)
+
+
+def test_the_second_run_reads_no_examples(folder):
+    assert load(folder) == ([3, 5, 5], True)
+    assert load(folder) == ([3, 5, 5], False)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"settings": {"max_seq_length": 32}}, "max_seq_length was 16 and is 32"),
+        ({"data": [{"name": "a", "sha256": "2"}]}, "data is not what it was"),
+        ({"task": {"task_name": "another"}}, "task_name was 'made up' and is 'another'"),
+        ({"vocabulary": "new"}, "vocabulary is not what it was"),
+    ],
+)
+def test_a_stale_cache_is_made_again_and_says_why(folder, change, reason, caplog):
+    load(folder)
+    with caplog.at_level(logging.INFO):
+        assert load(folder, KEY | change, ["a"]) == ([1], True)
+    assert f"made again: {reason}" in caplog.text
+    assert load(folder, KEY | change) == ([1], False)
+
+
+def damage(name, edit):
+    def do(folder):
+        path = Path(folder, name)
+        path.write_bytes(edit(path.read_bytes()))
+
+    return do
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        damage(RECORDS, lambda bytes_: bytes_[:-1]),
+        damage(RECORDS, lambda bytes_: bytes_[:20] + b"x" + bytes_[21:]),
+        damage(RECORDS, lambda bytes_: b""),
+        damage(MANIFEST, lambda bytes_: bytes_[:40]),
+        damage(MANIFEST, lambda bytes_: b"[]"),
+        damage(MANIFEST, lambda bytes_: bytes_.replace(b'"format_version": 1', b'"format_version": 0')),
+        lambda folder: Path(folder, RECORDS).unlink(),
+        lambda folder: Path(folder, MANIFEST).unlink(),
+    ],
+)
+def test_a_damaged_cache_is_made_again(folder, harm, caplog):
+    load(folder)
+    harm(folder)
+    with caplog.at_level(logging.INFO):
+        assert load(folder) == ([3, 5, 5], True)
+    assert caplog.text.count("made again") == 1
+    assert load(folder) == ([3, 5, 5], False)
+
+
+def test_an_error_in_an_example_leaves_the_old_cache(folder):
+    load(folder)
+
+    def fail():
+        raise InputError("train.tsv, line 3: bad")
+
+    with pytest.raises(InputError, match="line 3"):
+        load_features(folder, KEY | {"data": []}, fail, Converter(by_length, "classification"))
+    assert load(folder) == ([3, 5, 5], False)
+    assert sorted(os.listdir(Path(folder).parent)) == [".train.lock", "train"]
+
+
+def test_any_number_of_workers_writes_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(finetuning_cache, "_FEWEST_FOR_PROCESSES", 1)
+    examples = [f"text {number}" * (number % 5 + 1) for number in range(950)]
+    labels = [load(str(tmp_path / str(workers)), examples=examples, workers=workers)[0] for workers in (1, 2)]
+    contents = [Path(tmp_path, str(workers), RECORDS).read_bytes() for workers in (1, 2)]
+    assert labels[0] == labels[1] == [len(example) for example in examples]
+    assert contents[0] == contents[1]
+
+
+def test_the_manifest_says_what_the_cache_was_made_of(folder):
+    load(folder)
+    manifest = json.loads(Path(folder, MANIFEST).read_text())
+    assert manifest["key"] == KEY
+    assert (manifest["examples"], manifest["features"]) == (3, 3)
+    assert manifest["bytes"] == Path(folder, RECORDS).stat().st_size
+
+
+def test_what_a_killed_process_left_is_removed(folder):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    leftover = Path(folder).parent / f".train.{ended.pid}.tmp"
+    leftover.mkdir(parents=True)
+    mine = Path(folder).parent / f".train.{os.getppid()}.tmp"
+    mine.mkdir()
+    load(folder)
+    assert not leftover.exists()
+    assert mine.exists()
+
+
+_SCRIPT = """
+import sys
+sys.path.insert(0, {here!r})
+from finetuning_cache_test import KEY, slowly
+from albert_tf.inputs.finetuning_cache import Converter, write_features
+if __name__ == "__main__":
+    write_features({folder!r}, KEY, ["text"] * 4000, Converter(slowly, "classification"), {workers})
+"""
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_process_killed_half_way_leaves_no_cache_that_is_read(folder, tmp_path, workers, number):
+    here = str(Path(__file__).parent)
+    script = tmp_path / "make_cache.py"
+    script.write_text(_SCRIPT.format(here=here, folder=folder, workers=workers))
+    run = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
+    parent = Path(folder).parent
+    try:
+        end = time.monotonic() + 240
+        # Some records are on their way to the disk.
+        while not any(path.stat().st_size for path in parent.glob(".train.*.tmp/*")):
+            assert run.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    finally:
+        run.send_signal(number)
+        run.wait(60)
+    assert why_unusable(folder, KEY) == ""
+    assert load(folder) == ([3, 5, 5], True)
+    assert sorted(os.listdir(parent)) == [".train.lock", "train"]

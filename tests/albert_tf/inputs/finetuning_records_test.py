@@ -1,0 +1,101 @@
+"""Features of every head: to records and back, and through flat arrays; the names of the official records."""
+
+import numpy as np
+import pytest
+
+from albert_tf.errors import InputError
+from albert_tf.inputs.example_messages import decode_example
+from albert_tf.inputs.finetuning_features import FeatureSet
+from albert_tf.inputs.finetuning_records import HEADS, Feature, from_example, to_example
+from albert_tf.inputs.record_files import frame
+
+FEATURES = {
+    "classification": Feature(3, [2, 300, 3], [0, 0, 0], 1),
+    "multi_label": Feature(0, [2, 7, 3], [0, 0, 0], (0, 1, 1)),
+    "regression": Feature(0, [2, 7, 3], [0, 0, 0], -2.5),
+    "multiple_choice": Feature(1, ([2, 7, 3, 8, 3], [2, 9, 3]), ([0, 0, 0, 1, 1], [0, 0, 0]), 1),
+    "span": Feature(2, [2, 7, 3, 8, 3], [0, 0, 0, 1, 1], (3, 3, 0), [0, 1, 1, 0, 1], {"starts": [0, 0, 0, 5, 0]}),
+    "span_beam": Feature(2, [2, 7, 3, 8, 3], [0, 0, 0, 1, 1], (0, 0, 1), [0, 1, 1, 0, 1]),
+    "token_classification": Feature(0, [2, 7, 8, 3], [0, 0, 0, 0], [-1, 4, -1, -1]),
+}
+
+
+def same(first: Feature, second: Feature) -> bool:
+    """Whether two features hold the same numbers, in lists or arrays."""
+    plain = [
+        (
+            feature.example,
+            [np.asarray(ids).tolist() for ids in feature.input_ids],
+            [np.asarray(ids).tolist() for ids in feature.segment_ids],
+            np.asarray(feature.label).tolist(),
+            None if feature.p_mask is None else list(feature.p_mask),
+            {name: list(values) for name, values in feature.notes.items()},
+        )
+        for feature in (first, second)
+    ]
+    return plain[0] == plain[1]
+
+
+def test_every_head_has_a_feature_here():
+    assert set(FEATURES) == set(HEADS)
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_feature_comes_back_from_its_record(head):
+    assert same(from_example(to_example(FEATURES[head], head), head), FEATURES[head])
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_feature_without_a_label_comes_back_without_one(head):
+    unlabelled = Feature(**{**FEATURES[head].__dict__, "label": None})
+    assert same(from_example(to_example(unlabelled, head), head), unlabelled)
+
+
+def test_records_have_the_official_names():
+    names = {head: set(decode_example(to_example(feature, head))) for head, feature in FEATURES.items()}
+    assert {"input_ids", "segment_ids", "label_ids"} <= names["classification"]
+    official = {"input_ids", "segment_ids", "p_mask", "start_positions", "end_positions", "is_impossible"}
+    assert official <= names["span"]
+
+
+def test_the_score_of_a_regression_is_a_float():
+    assert decode_example(to_example(FEATURES["regression"], "regression"))["label_ids"].dtype == np.float32
+
+
+def test_the_length_of_several_options_is_that_of_the_longest():
+    assert FEATURES["multiple_choice"].length == 5
+    assert FEATURES["span"].length == 5
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_set_gives_back_its_features_from_objects_and_from_a_file(head, tmp_path):
+    features = [FEATURES[head], Feature(**{**FEATURES[head].__dict__, "example": 7})]
+    path = tmp_path / "features.tfrecord"
+    path.write_bytes(b"".join(frame(to_example(feature, head)) for feature in features))
+    for made in (FeatureSet.from_features(features, head), FeatureSet.from_file(str(path), head)):
+        assert len(made) == 2
+        assert all(same(found, wanted) for found, wanted in zip(made, features))
+        assert made.lengths.tolist() == [features[0].length] * 2
+        assert made.num_options == (2 if head == "multiple_choice" else 1)
+
+
+def test_an_empty_set_has_no_features(tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    made = FeatureSet.from_file(str(tmp_path / "empty"), "span")
+    assert len(made) == len(made.lengths) == 0
+    with pytest.raises(IndexError):
+        made[0]
+
+
+def test_questions_with_different_numbers_of_options_are_refused():
+    two, one = FEATURES["multiple_choice"], Feature(0, ([2, 3],), ([0, 0],), 0)
+    with pytest.raises(InputError, match="as many options; here some have 1, some 2"):
+        FeatureSet.from_features([two, one], "multiple_choice").lengths
+
+
+def test_a_damaged_file_is_named_with_the_offset(tmp_path):
+    path = tmp_path / "features.tfrecord"
+    framed = frame(to_example(FEATURES["span"], "span"))
+    path.write_bytes(framed + framed[:-6] + b"x" + framed[-5:])
+    with pytest.raises(InputError, match=rf"features.tfrecord: offset {len(framed)}: a record is corrupt"):
+        FeatureSet.from_file(str(path), "span")

@@ -1,0 +1,59 @@
+"""What tests of the tasks share: a vocabulary, a file written for a test, and scores as a task gives them."""
+
+import random
+import string
+from pathlib import Path
+
+import pytest
+
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from data_prep.vocabulary import VocabularyTraining, train
+
+
+@pytest.fixture(scope="session")
+def tokenizer(tmp_path_factory) -> AlbertTokenizer:
+    """A vocabulary of 300 pieces that knows every lower-case ASCII character."""
+    folder = tmp_path_factory.mktemp("vocabulary")
+    rng = random.Random(0)
+    characters = string.ascii_lowercase + string.digits + string.punctuation
+    words = [
+        "the",
+        "of",
+        "and",
+        "to",
+        "in",
+        "was",
+        "is",
+        "paris",
+        "river",
+        "city",
+        "who",
+        "where",
+        "film",
+        "good",
+        "bad",
+    ]
+    sentences = [" ".join([*rng.choices(words, k=12), *rng.sample(characters, 6)]) for _ in range(2000)]
+    corpus = folder / "corpus.txt"
+    corpus.write_text("\n".join(sentences), encoding="utf-8")
+    train(VocabularyTraining(str(corpus), str(folder / "small"), vocab_size=120))
+    return AlbertTokenizer(str(folder / "small.model"))
+
+
+@pytest.fixture(scope="session")
+def official_tokenizer(shared: Path) -> AlbertTokenizer:
+    """The published English vocabulary."""
+    return AlbertTokenizer(str(shared / "data" / "albert_vocab" / "spiece.model"))
+
+
+@pytest.fixture
+def write(tmp_path):
+    """A function of (name, text or bytes) that writes a file below tmp_path and returns its path."""
+
+    def write_file(name: str, contents: str | bytes) -> str:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents if isinstance(contents, bytes) else contents.encode())
+        return str(path)
+
+    return write_file
