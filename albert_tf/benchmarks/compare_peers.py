@@ -26,6 +26,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_integer("shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", **fv)
     flags.DEFINE_string("optimizer", "adamw", "adamw or lamb; torch, which has no LAMB, always runs AdamW.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
     flags.DEFINE_integer("rounds", 7, "Turns of each contestant.", **fv)
@@ -118,6 +119,7 @@ def _model_gflop(given) -> float:
 
     config = AlbertConfig.from_json_file(given.albert_config_file)
     predictions = given.max_predictions_per_seq if given.task == "train" else 0
+    # Padding counts as if it were computed: work not done shows as a gain.
     flops = train_step_flops(config, given.batch_size, given.max_seq_length, predictions) / 1e9
     return flops if given.task == "train" else flops / 3
 
@@ -134,6 +136,7 @@ def _run() -> None:
         "precision",
     )
     arguments = [f"--{name}={given[name].value}" for name in names]
+    arguments += [f"--shortest={given.shortest}"] if given.shortest else []
     python = given.peer_python or sys.executable
     contestants = [
         Contestant(name, arguments, sys.executable if name == "albert_tf" else python) for name in given.contestants
@@ -144,8 +147,9 @@ def _run() -> None:
             one.take_turn(given.steps)
     for one in running:
         one.close()
+    lengths = f"{given.shortest} to {given.max_seq_length}" if given.shortest else given.max_seq_length
     title = (
-        f"{given.task}, {given.precision}, S={given.max_seq_length} B={given.batch_size}, "
+        f"{given.task}, {given.precision}, S={lengths} B={given.batch_size}, "
         f"{given.optimizer if given.task == 'train' else 'no gradients'}, {given.rounds} rounds"
     )
     gflop = _model_gflop(given) * given.steps

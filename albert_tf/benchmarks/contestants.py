@@ -5,7 +5,7 @@ that their own interface has: the vocabulary scores are computed for the masked 
 for LAMB, which torch lacks and which does more arithmetic. Shapes: B batch, S sequence, P predictions.
 """
 
-from albert_tf.benchmarks.train_step import make_step, random_batch
+from albert_tf.benchmarks.train_step import make_step, ragged_batch, random_batch
 from albert_tf.conversion.keras_hub_config import backbone_config
 
 
@@ -114,14 +114,14 @@ def encode_albert_tf(config, shape, optimizer, precision):
     from albert_tf.benchmarks.inference import export_and_load
 
     encode = export_and_load(config, precision)
-    batch = random_batch(config, *shape)
+    batch = ragged_batch(config, *shape)
     return lambda count: [encode(batch) for _ in range(count)]
 
 
 def encode_hugging_face(config, shape, optimizer, precision, compiled=False):
     """AlbertModel without gradients."""
     torch, model, precise = _torch_model(config, precision)
-    batch = {name: torch.tensor(array) for name, array in random_batch(config, *shape).items()}
+    batch = {name: torch.tensor(array) for name, array in ragged_batch(config, *shape).items()}
     encoder = model.albert.eval()
     encoder = torch.compile(encoder) if compiled else encoder
 
@@ -145,7 +145,7 @@ def encode_keras_hub(config, shape, optimizer, precision):
     keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
     backbone = _keras_hub_backbone(config)
     backbone.compile(jit_compile=True)
-    batch = random_batch(config, *shape)
+    batch = ragged_batch(config, *shape)
     inputs = {
         "token_ids": batch["input_ids"],
         "segment_ids": batch["segment_ids"],

@@ -9,7 +9,7 @@ from absl import flags
 
 from albert_tf import command
 from albert_tf.benchmarks.measure import peak_memory_mb
-from albert_tf.benchmarks.train_step import POLICIES, random_batch
+from albert_tf.benchmarks.train_step import POLICIES, ragged_batch, random_batch
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -65,16 +65,6 @@ def _median_seconds(encode, batch, repeats: int) -> float:
         encode(batch)["pooled_output"].numpy()
         seconds.append(time.perf_counter() - begin)
     return statistics.median(seconds)
-
-
-def ragged_batch(config, batch_size: int, length: int, shortest: int):
-    """Sequences of evenly spread lengths, the longest `length`, padded to it."""
-    import numpy as np
-
-    batch = random_batch(config, batch_size, length, 1)
-    lengths = np.linspace(shortest, length, batch_size).round().astype(int)
-    batch["input_mask"] = (np.arange(length) < lengths[:, None]).astype("int32")
-    return batch
 
 
 def _run() -> None:

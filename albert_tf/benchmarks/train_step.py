@@ -49,6 +49,16 @@ def random_batch(config, batch_size: int, length: int, predictions: int):
     }
 
 
+def ragged_batch(config, batch_size: int, length: int, shortest: int):
+    """Sequences of evenly spread lengths, the longest `length`, padded to it."""
+    import numpy as np
+
+    batch = random_batch(config, batch_size, length, 1)
+    lengths = np.linspace(shortest, length, batch_size).round().astype(int)
+    batch["input_mask"] = (np.arange(length) < lengths[:, None]).astype("int32")
+    return batch
+
+
 def make_step(config, shape, optimizer_name: str, precision: str = "float32", **ways):
     """The training step of run_pretraining on one random batch.
 

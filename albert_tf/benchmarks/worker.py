@@ -25,6 +25,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_integer("shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", **fv)
     flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
     flags.DEFINE_string("precision", "float32", "float32 or bfloat16.", **fv)
 
@@ -47,7 +48,8 @@ def _run() -> None:
     if not given.contestant.startswith("hugging_face"):
         command.import_tensorflow()
     config = AlbertConfig.from_json_file(given.albert_config_file)
-    shape = (given.batch_size, given.max_seq_length, given.max_predictions_per_seq)
+    third = given.max_predictions_per_seq if given.task == "train" else given.shortest or given.max_seq_length
+    shape = (given.batch_size, given.max_seq_length, third)
     repeat = TASKS[given.task][given.contestant](config, shape, given.optimizer, given.precision)
     repeat(1)
     _say(ready=time.perf_counter() - started, memory_mb=peak_memory_mb())

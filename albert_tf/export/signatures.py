@@ -64,7 +64,10 @@ class ServingModule(tf.Module):
         self._pieces = [tokenizer.id_to_piece(piece_id) for piece_id in range(tokenizer.vocab_size)]
         # As functions, because an attribute that is a Keras model would be saved with all that Keras adds to it.
         word_embeddings = model.albert.embeddings.word_embeddings
-        self._albert = lambda inputs: model.albert(inputs, training=False)
+        # Nothing is computed for padding.
+        self._albert = lambda inputs, positions=None: model.albert(
+            inputs, training=False, positions=positions, skip_padding=True
+        )
         self._masked_lm = lambda sequence, positions: model.masked_lm(sequence, positions, word_embeddings)
         self._sentence_order = lambda pooled: model.sentence_order(pooled)
 
@@ -97,7 +100,7 @@ class ServingModule(tf.Module):
             input_ids, input_mask, segment_ids: int32 [B, S].
 
         Returns:
-            "sequence_output" float32 [B, S, H], "pooled_output" float32 [B, H].
+            "sequence_output" float32 [B, S, H], zero in the padding; "pooled_output" float32 [B, H].
         """
         length, longest = tf.shape(input_ids)[1], self._config.max_position_embeddings
         # A lookup beyond a table's end would be an obscure error, or on some devices none at all.
@@ -107,6 +110,8 @@ class ServingModule(tf.Module):
         with tf.control_dependencies([too_long]):
             input_ids = _in_range("input_ids", input_ids, self._config.vocab_size)
             segment_ids = _in_range("segment_ids", segment_ids, self._config.type_vocab_size)
+            # There is always something to attend to: the first position counts as a token.
+            input_mask = tf.concat([tf.ones_like(input_mask[:, :1]), input_mask[:, 1:]], axis=1)
         outputs = self._albert({"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids})
         return {name: outputs[name] for name in ("sequence_output", "pooled_output")}
 
@@ -171,12 +176,8 @@ class ServingModule(tf.Module):
             what `mlm` returns, and its inputs; P is the largest number of masks of a text, and "mlm_weights",
             float32 [B, P], is 1 for a mask and 0 for padding, whose position is 0.
         """
-        packed = self._pack(self.tokenizer.encode_with_masks(text))
-        is_mask = packed["input_ids"] == self.tokenizer.mask_id
-        positions = tf.ragged.range(tf.fill(tf.shape(is_mask)[:1], tf.shape(is_mask)[1]))
-        positions = tf.ragged.boolean_mask(positions.to_tensor(shape=[None, None]), is_mask)
-        packed["mlm_positions"] = positions.to_tensor(0)
-        weights = tf.ones_like(positions, tf.float32).to_tensor(0)
+        packed, positions, weights = self._pack_with_masks(text)
+        packed["mlm_positions"] = positions
         return {**packed, "mlm_weights": weights, **self.mlm(**packed)}
 
     @_traced(_texts("text"), tf.TensorSpec([], tf.int32, name="top_k"))
@@ -193,9 +194,10 @@ class ServingModule(tf.Module):
             "probabilities" float32 [B, P, K].
         """
         tf.debugging.assert_positive(top_k, message="top_k must be at least 1.")
-        outputs = self.mlm_from_text(text)
-        best, piece_ids = tf.math.top_k(tf.nn.softmax(outputs["mlm_logits"]), tf.minimum(top_k, len(self._pieces)))
-        weights = outputs["mlm_weights"]
+        packed, positions, weights = self._pack_with_masks(text)
+        # Of the last layer only the masks are computed.
+        logits = self._masked_lm(self._albert(packed, positions)["sequence_output"], None)
+        best, piece_ids = tf.math.top_k(tf.nn.softmax(logits), tf.minimum(top_k, len(self._pieces)))
         is_mask = tf.broadcast_to(weights[:, :, tf.newaxis] > 0, tf.shape(best))
         return {
             "mask_count": tf.cast(tf.reduce_sum(weights, axis=1), tf.int32),
@@ -219,6 +221,14 @@ class ServingModule(tf.Module):
         outputs = self.sop(**packed)
         probabilities = tf.exp(outputs["sop_log_probs"])
         return {**packed, **outputs, "in_order": probabilities[:, IN_ORDER], "swapped": probabilities[:, SWAPPED]}
+
+    def _pack_with_masks(self, text):
+        """The inputs of the encoder, int32 [B, S]; the masks' positions, int32 [B, P], and weights, float32 [B, P]."""
+        packed = self._pack(self.tokenizer.encode_with_masks(text))
+        is_mask = packed["input_ids"] == self.tokenizer.mask_id
+        positions = tf.ragged.range(tf.fill(tf.shape(is_mask)[:1], tf.shape(is_mask)[1]))
+        positions = tf.ragged.boolean_mask(positions.to_tensor(shape=[None, None]), is_mask)
+        return packed, positions.to_tensor(0), tf.ones_like(positions, tf.float32).to_tensor(0)
 
     def _pack(self, first_ids, second_ids=None):
         tokenizer = self.tokenizer

@@ -80,7 +80,8 @@ def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None)
         "sop_log_probs": log_probs,
         "in_order": tf.exp(log_probs[:, 0]),
         "swapped": tf.exp(log_probs[:, 1]),
-        "sequence_output": outputs["sequence_output"],
+        # Nothing is computed for padding where a model is served.
+        "sequence_output": outputs["sequence_output"] * tf.cast(inputs["input_mask"], tf.float32)[:, :, tf.newaxis],
         "pooled_output": outputs["pooled_output"],
     }
     return {name: np.asarray(value) for name, value in expected.items()}

@@ -102,14 +102,26 @@ class SelfAttention(keras.layers.Layer):
         vectors = [self.output_projection.bias, self.layer_norm.gamma, self.layer_norm.beta]
         return kernels, [ops.concatenate(self.biases, axis=-1), *map(backend_ops.read, vectors)]
 
-    def call(self, hidden, attention_bias, weights=None, positions=None, unpadding=None, seed=None, training=False):
+    def call(
+        self,
+        hidden,
+        attention_bias,
+        weights=None,
+        source=None,
+        positions=None,
+        unpadding=None,
+        seed=None,
+        training=False,
+    ):
         """Attends.
 
         Args:
             hidden: float [B, S, H].
             attention_bias: float [B, 1, 1, S], see make_attention_bias.
             weights: what `step_weights` returns, with kernels in the compute dtype; None makes it here.
-            positions: int32 [B, P]: the only positions whose output is wanted; None: all.
+            source: float [B, S, n]: what queries, keys and values are projected from, by a first kernel [n, 3 H];
+                None: hidden.
+            positions: int32 [B, P]: the only positions whose output is wanted; None: all. Not with `source`.
             unpadding: Unpadding that stripped `hidden`, which then is [1, T, H]; None where there is padding.
             seed: int32 [2] for dropout.
             training: bool.
@@ -123,18 +135,19 @@ class SelfAttention(keras.layers.Layer):
         hidden = ops.cast(hidden, kernel.dtype)
         heads, width = self.num_attention_heads, self.hidden_size
 
-        def attend_by(x, part, roles):
-            x = chains.project(x, kernel[:, part])
+        def attend_by(x, kernel, bias, roles):
+            x = chains.project(x, kernel)
             x = x if unpadding is None else unpadding.restore(x)
-            return chains.split_heads(x, bias[part], heads, roles, training)
+            return chains.split_heads(x, bias, heads, roles, training)
 
         if positions is None:
             residual = hidden
-            query, key, value = attend_by(hidden, slice(None), ("query", "key", "value"))
+            source = hidden if source is None else source
+            query, key, value = attend_by(source, kernel, bias, ("query", "key", "value"))
         else:
             residual = chains.gather_positions(hidden, positions)
-            (query,) = attend_by(residual, slice(width), ("query",))
-            key, value = attend_by(hidden, slice(width, None), ("key", "value"))
+            (query,) = attend_by(residual, kernel[:, :width], bias[:width], ("query",))
+            key, value = attend_by(hidden, kernel[:, width:], bias[width:], ("key", "value"))
         scale = 1.0 / math.sqrt(width // heads)
         probabilities = chains.masked_softmax(ops.matmul(query, key), attention_bias, scale, training)
         probabilities = self.attention_dropout(probabilities, seed=seed, training=training)

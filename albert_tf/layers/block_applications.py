@@ -45,13 +45,16 @@ class BlockApplications:
         self._weights[id(part)][0], kernels = backend_ops.lend_kernels(masters, copies)
         return kernels, vectors
 
-    def apply(self, blocks, hidden, layer, positions=None):
+    def apply(self, blocks, hidden, layer, positions=None, factors=None):
         """Applies the blocks of one layer, one after the other.
 
         Args:
             blocks: list of TransformerBlock.
             hidden: float [B, S, H].
             layer: number of the layer, a Python or a tensor integer.
+            factors: (x float [B, S, E], kernel [E, H], bias [H]) of which `hidden` is x @ kernel + bias. Queries,
+                keys and values are then projected from x, by the product of both kernels: the work of E columns, not
+                of H. None: hidden is no such product.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
 
         Returns:
@@ -66,22 +69,25 @@ class BlockApplications:
             if read is not None and self._unpadding is not None:
                 hidden = self._unpadding.restore(hidden)
             weights = self._borrow(block.attention), self._borrow(block.feed_forward)
-            hidden = self._apply_block(block, hidden, weights, read, seed)
+            source = []
+            if factors is not None and inner == 0 and read is None:
+                source, weights = [factors[0]], (_compose(*factors[1:], *weights[0]), weights[1])
+            hidden = self._apply_block(block, hidden, source, weights, read, seed)
         return hidden
 
-    def _apply_block(self, block, hidden, weights, positions, seed):
+    def _apply_block(self, block, hidden, source, weights, positions, seed):
         # All tensors are arguments: what a function merely refers to has no gradient when it is computed again.
         (kernels, vectors), (more_kernels, more_vectors) = weights
-        counts = len(kernels), len(vectors), len(more_kernels)
+        counts = len(source), len(kernels), len(vectors), len(more_kernels)
 
         def function(hidden, *tensors):
-            ends = [sum(counts[:at]) for at in range(1, 4)]
-            first = list(tensors[: ends[0]]), list(tensors[ends[0] : ends[1]])
-            second = list(tensors[ends[1] : ends[2]]), list(tensors[ends[2] :])
+            starts = [sum(counts[:at]) for at in range(5)]
+            given, *parts = (list(tensors[start:end]) for start, end in zip(starts, [*starts[1:], None], strict=True))
             return block(
                 hidden,
                 self._attention_bias,
-                weights=(first, second),
+                weights=(parts[:2], parts[2:]),
+                source=given[0] if given else None,
                 positions=positions,
                 unpadding=None if positions is not None else self._unpadding,
                 seed=seed,
@@ -90,7 +96,7 @@ class BlockApplications:
 
         if self._remat:
             function = backend_ops.remat(function)
-        return function(hidden, *kernels, *vectors, *more_kernels, *more_vectors)
+        return function(hidden, *source, *kernels, *vectors, *more_kernels, *more_vectors)
 
     def repeat(self, blocks, hidden, layers):
         """Applies the blocks of several layers in a loop of the device.
@@ -123,3 +129,11 @@ class BlockApplications:
         )
         self._weights = outside
         return hidden
+
+
+def _compose(kernel, bias, kernels, vectors):
+    """The weights of an attention part whose first projection is applied to x, where its input is x @ kernel + bias."""
+    first, *others = kernels
+    first_bias, *other_vectors = vectors
+    composed_bias = ops.matmul(ops.cast(bias, first.dtype)[None, :], first)[0]
+    return [ops.matmul(kernel, first), *others], [first_bias + ops.cast(composed_bias, "float32"), *other_vectors]

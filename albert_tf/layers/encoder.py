@@ -127,9 +127,14 @@ class SharedEncoder(keras.layers.Layer):
             raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
         unpadding = Unpadding(input_mask) if skip_padding else None
         hidden = unpadding.strip(embedding_output) if skip_padding else embedding_output
+        factors = None
         if self.embedding_projection is not None:
-            kernel = ops.cast(self.embedding_projection.kernel, self.compute_dtype)
-            hidden = chains.project(hidden, kernel) + ops.cast(self.embedding_projection.bias, self.compute_dtype)
+            projection = self.embedding_projection
+            kernel, bias = (ops.cast(weight, self.compute_dtype) for weight in (projection.kernel, projection.bias))
+            # For a few sequences alone the product of the two kernels would cost more than it saves.
+            if training and self.config.embedding_size < self.config.hidden_size:
+                factors = hidden, kernel, bias
+            hidden = chains.project(hidden, kernel) + bias
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
         applications = BlockApplications(
             attention_bias=make_attention_bias(input_mask, "float32"),
@@ -150,7 +155,7 @@ class SharedEncoder(keras.layers.Layer):
                 hidden = applications.repeat(self.blocks[row], hidden, repeated)
             for layer in unrolled:
                 read = positions if layer == layers[-1] else None
-                hidden = applications.apply(self.blocks[row], hidden, layer, read)
+                hidden = applications.apply(self.blocks[row], hidden, layer, read, factors if layer == 0 else None)
                 hidden_states.append(hidden)
         if skip_padding:
             return (hidden if positions is not None else unpadding.restore_with_zeros(hidden),)

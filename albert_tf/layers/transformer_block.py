@@ -33,6 +33,7 @@ class TransformerBlock(keras.layers.Layer):
         hidden,
         attention_bias,
         weights=(None, None),
+        source=None,
         positions=None,
         unpadding=None,
         seed=None,
@@ -44,6 +45,7 @@ class TransformerBlock(keras.layers.Layer):
             hidden: float [B, S, H].
             attention_bias: float [B, 1, 1, S], see attention.make_attention_bias.
             weights: those of the attention and of the feed-forward part, as their `call` takes them.
+            source: see SelfAttention.call.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
             unpadding: see SelfAttention.call.
             seed: int32 [2] for dropout.
@@ -56,6 +58,7 @@ class TransformerBlock(keras.layers.Layer):
             hidden,
             attention_bias,
             weights=weights[0],
+            source=source,
             positions=positions,
             unpadding=unpadding,
             seed=seed,

@@ -107,6 +107,16 @@ def test_tokens_from_text_are_the_models_outputs_row_by_row(call, eager, tokeniz
         assert_near(served["pooled_output"][at], expected["pooled_output"])
 
 
+def test_a_row_of_padding_alone_disturbs_no_other(call):
+    ids = {"input_ids": [[2, 9, 3], [2, 9, 3]], "segment_ids": [[0, 0, 0], [0, 0, 0]]}
+    alone = call("tokens", input_mask=[[1, 1, 1], [1, 1, 1]], **ids)
+    beside = call("tokens", input_mask=[[0, 0, 0], [1, 1, 1]], **ids)
+    assert_near(beside["sequence_output"][1], alone["sequence_output"][1])
+    nothing = call("tokens", input_mask=[[0, 0, 0], [0, 0, 0]], **ids)
+    assert not nothing["sequence_output"][:, 1:].any()
+    assert np.isfinite(nothing["pooled_output"]).all()
+
+
 def test_mlm_from_text_scores_each_mask_of_each_text(call, eager, tokenizer):
     served = call("mlm_from_text", text=TEXTS)
     assert served["mlm_weights"].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 0], [1, 1, 1], [0, 0, 0]]
