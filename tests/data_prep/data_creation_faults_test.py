@@ -17,7 +17,7 @@ from albert_tf.benchmarks.measure import descendants, worker_processes
 pytestmark = pytest.mark.faults
 
 KILLS = 30
-# What a run leaves in its folder before it is done: job and notes, two parts, their examples, four files.
+# What there is in a run's folder when all but the last note is done: of the job, two parts, their examples, four files.
 FINISHED_FILES = 13
 
 
