@@ -100,6 +100,10 @@ FLAGS_OF = {
         "first": None,
         "second": None,
     },
+    "albert_tf.collect_glue_submission": {
+        "output_dir": None,
+        "output_file": None,
+    },
     "albert_tf.plot_training": {
         "output_dir": None,
         "output_file": None,
@@ -293,5 +297,6 @@ def test_a_flag_file_names_flags_that_exist_and_says_where_it_is_from(path):
     header = [line for line in path.read_text().splitlines() if line.startswith("#")]
     for word in ("Source:", "Command:", "Hardware:", "Expected result:"):
         assert any(word in line for line in header), f"{path.name} does not say {word}"
+    assert any(f"--flagfile=configs/{path.parent.name}/{path.name}" in line for line in header)
     if values.albert_config_file is not None:
         assert (ROOT / values.albert_config_file).is_file()

@@ -90,7 +90,7 @@ def test_an_empty_set_has_no_features(tmp_path):
 def test_questions_with_different_numbers_of_options_are_refused():
     two, one = FEATURES["multiple_choice"], Feature(0, ([2, 3],), ([0, 0],), 0)
     with pytest.raises(InputError, match="as many options; here some have 1, some 2"):
-        FeatureSet.from_features([two, one], "multiple_choice").lengths  # noqa: B018
+        FeatureSet.from_features([two, one], "multiple_choice").lengths
 
 
 def test_a_damaged_file_is_named_with_the_offset(tmp_path):
