@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from absl import flags
 
+from albert_tf import run_finetuning
 from albert_tf.command import EXIT_STOPPED
 from albert_tf.training.tensor_files import load_tensors
 
@@ -29,9 +31,10 @@ def command(finetuning_settings):
 
     def make(output_dir):
         given = dataclasses.asdict(dataclasses.replace(settings, output_dir=str(output_dir)))
-        nested = ("task_options", "task_settings", "cleaning", "resolved_flags", "tpu")
-        flags = [f"--{name}={value}" for name, value in given.items() if name not in nested and value is not None]
-        return [sys.executable, "-m", "albert_tf.run_finetuning", "--max_seq_length=48", *flags]
+        known = flags.FlagValues()
+        run_finetuning.define_flags(known)
+        words = [f"--{name}={value}" for name, value in given.items() if name in known and value is not None]
+        return [sys.executable, "-m", "albert_tf.run_finetuning", "--max_seq_length=48", *words]
 
     return make
 
