@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +147,12 @@ def _one_at_a_time(folder: str) -> Iterator[None]:
         yield
 
 
-def hash_files(paths: Iterable[str]) -> list[dict[str, str]]:
-    """Name (no folder) and SHA-256 of each file, for a cache's key."""
-    return [{"name": os.path.basename(path), "sha256": _hash_file(path)} for path in paths]
+def hash_files(paths: Sequence[str]) -> dict[str, Any]:
+    """How many files there are, and one SHA-256 of their names (no folders) and contents; for a cache's key."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{os.path.basename(path)} {_hash_file(path)}\n".encode())
+    return {"files": len(paths), "sha256": digest.hexdigest()}
 
 
 def _hash_file(path: str) -> str:
@@ -166,7 +169,7 @@ def _describe_difference(old: Any, new: Mapping[str, Any]) -> str:
     for name in itertools.chain(new, old):
         if old.get(name) != new.get(name):
             before, now = old.get(name), new.get(name)
-            if isinstance(before, dict) and isinstance(now, dict):
+            if name != "data" and isinstance(before, dict) and isinstance(now, dict):
                 return _describe_difference(before, now)
             if isinstance(now, str | int | float | bool) and isinstance(before, str | int | float | bool):
                 return f"{name} was {before!r} and is {now!r}"
