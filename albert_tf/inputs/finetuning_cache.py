@@ -32,6 +32,7 @@ RECORDS, MANIFEST = "features.tfrecord", "manifest.json"
 # Examples a process takes at once; below so many, starting processes costs more than it saves.
 _EXAMPLES_AT_ONCE = 100
 _FEWEST_FOR_PROCESSES = 1000
+_SECONDS_BETWEEN_LINES = 10
 
 
 class Converter:
@@ -123,8 +124,12 @@ def write_features(
     digest, count, size = hashlib.sha256(), 0, 0
     with end_on_terminate() as check, files.replace_folder(folder) as temporary, WorkerPool(workers, converter) as pool:
         with files.replace_file(os.path.join(temporary, RECORDS)) as file:
-            for features, framed in pool.map(Converter.records, tasks):
+            for start, (features, framed) in zip(starts, pool.map(Converter.records, tasks)):
                 check()
+                logging.log_every_n_seconds(
+                    *(logging.INFO, "%s: features of %d of %d examples", _SECONDS_BETWEEN_LINES),
+                    *(folder, start, len(examples)),
+                )
                 file.write(framed)
                 digest.update(framed)
                 count, size = count + features, size + len(framed)

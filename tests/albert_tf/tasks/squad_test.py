@@ -63,6 +63,12 @@ def test_a_test_file_needs_no_answers(make):
         task.scores([example], [])
 
 
+def test_a_test_file_with_some_answers_counts_as_one_without(make, caplog):
+    task = make("squad_v1", ("1", "where?", None, False), ("2", "where?", ["paris"], False))
+    assert [(example.is_impossible, example.answers) for example in task.examples("test")] == [(None, ())] * 2
+    assert "1 of 2 examples have no label" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
