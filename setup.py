@@ -16,6 +16,7 @@ COMMANDS = {
         "train_vocabulary",
     ],
     "albert_tf": [
+        "collect_glue_submission",
         "convert_checkpoint",
         "export_saved_model",
         "fill_mask",

@@ -118,6 +118,10 @@ FLAGS_OF = {
         "first": None,
         "second": None,
     },
+    "albert_tf.collect_glue_submission": {
+        "output_dir": None,
+        "output_file": None,
+    },
     "albert_tf.plot_training": {
         "output_dir": None,
         "output_file": None,
@@ -305,10 +309,13 @@ def test_importing_the_commands_imports_no_framework():
 
 @pytest.mark.parametrize("path", sorted((ROOT / "configs").rglob("*.flags")), ids=lambda path: path.stem)
 def test_a_flag_file_names_flags_that_exist_and_says_where_it_is_from(path):
-    values = defined_flags("albert_tf.run_pretraining")
+    command = f"run_{path.parent.name}"
+    values = defined_flags(f"albert_tf.{command}")
     flags.DEFINE_string("flagfile", None, "As absl defines it for a program.", flag_values=values)
-    values(["run_pretraining", *(line for line in path.read_text().splitlines() if line.startswith("--"))])
+    values([command, *(line for line in path.read_text().splitlines() if line.startswith("--"))])
     header = [line for line in path.read_text().splitlines() if line.startswith("#")]
     for word in ("Source:", "Command:", "Hardware:", "Expected result:"):
         assert any(word in line for line in header), f"{path.name} does not say {word}"
-    assert (ROOT / values.albert_config_file).is_file()
+    assert any(f"--flagfile=configs/{path.parent.name}/{path.name}" in line for line in header)
+    if values.albert_config_file is not None:
+        assert (ROOT / values.albert_config_file).is_file()

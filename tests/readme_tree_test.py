@@ -8,7 +8,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 # Folders that the map may name as a whole; of all others it lists every file.
-AS_A_WHOLE = ("configs/models/", "configs/pretraining/", "tests/", "docs/experiments/", "docs/decisions/")
+AS_A_WHOLE = (
+    "configs/models/",
+    "configs/finetuning/",
+    "configs/pretraining/",
+    "tests/",
+    "docs/experiments/",
+    "docs/decisions/",
+)
 _LINE = re.compile(r"^(?P<indent> *)(?P<name>[\w./*-]+)(?P<text> {2,}\S.*)?$")
 
 

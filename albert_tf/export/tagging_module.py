@@ -93,9 +93,13 @@ class TaggingModule(FinetunedModule):
     def _rows(self, ids, starts, lengths):
         """[CLS] window [SEP] for each window, int32 [windows, S], padded to the longest."""
         tokenizer = self.tokenizer
-        places = tf.ragged.range(starts, starts + lengths)
-        cls, sep = (tf.fill([tf.size(starts), 1], piece_id) for piece_id in (tokenizer.cls_id, tokenizer.sep_id))
-        rows = tf.concat([cls, tf.gather(ids, places), sep], axis=1)
-        input_ids = rows.to_tensor(tokenizer.pad_id)
-        mask = tf.ones_like(rows).to_tensor(0)
+        places = tf.range(tf.reduce_max(lengths) + 2)[tf.newaxis] - 1
+        starts, lengths = starts[:, tf.newaxis], lengths[:, tf.newaxis]
+        in_window = (places >= 0) & (places < lengths)
+        # One more, for a sentence without words.
+        pieces = tf.gather(tf.concat([ids, [tokenizer.pad_id]], 0), tf.where(in_window, places + starts, 0))
+        ends = tf.where(places == lengths, tokenizer.sep_id, tokenizer.pad_id)
+        others = tf.where(places < 0, tokenizer.cls_id, ends)
+        input_ids = tf.where(in_window, pieces, others)
+        mask = tf.cast(places <= lengths, tf.int32)
         return {"input_ids": input_ids, "input_mask": mask, "segment_ids": tf.zeros_like(input_ids)}

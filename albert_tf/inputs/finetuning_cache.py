@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ RECORDS, MANIFEST = "features.tfrecord", "manifest.json"
 # Examples a process takes at once; below so many, starting processes costs more than it saves.
 _EXAMPLES_AT_ONCE = 100
 _FEWEST_FOR_PROCESSES = 1000
+_SECONDS_BETWEEN_LINES = 10
 
 
 class Converter:
@@ -123,8 +124,12 @@ def write_features(
     digest, count, size = hashlib.sha256(), 0, 0
     with end_on_terminate() as check, files.replace_folder(folder) as temporary, WorkerPool(workers, converter) as pool:
         with files.replace_file(os.path.join(temporary, RECORDS)) as file:
-            for features, framed in pool.map(Converter.records, tasks):
+            for start, (features, framed) in zip(starts, pool.map(Converter.records, tasks)):
                 check()
+                logging.log_every_n_seconds(
+                    *(logging.INFO, "%s: features of %d of %d examples", _SECONDS_BETWEEN_LINES),
+                    *(folder, start, len(examples)),
+                )
                 file.write(framed)
                 digest.update(framed)
                 count, size = count + features, size + len(framed)
@@ -147,9 +152,12 @@ def _one_at_a_time(folder: str) -> Iterator[None]:
         yield
 
 
-def hash_files(paths: Iterable[str]) -> list[dict[str, str]]:
-    """Name (no folder) and SHA-256 of each file, for a cache's key."""
-    return [{"name": os.path.basename(path), "sha256": _hash_file(path)} for path in paths]
+def hash_files(paths: Sequence[str]) -> dict[str, Any]:
+    """How many files there are, and one SHA-256 of their names (no folders) and contents; for a cache's key."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{os.path.basename(path)} {_hash_file(path)}\n".encode())
+    return {"files": len(paths), "sha256": digest.hexdigest()}
 
 
 def _hash_file(path: str) -> str:
@@ -166,7 +174,7 @@ def _describe_difference(old: Any, new: Mapping[str, Any]) -> str:
     for name in itertools.chain(new, old):
         if old.get(name) != new.get(name):
             before, now = old.get(name), new.get(name)
-            if isinstance(before, dict) and isinstance(now, dict):
+            if name != "data" and isinstance(before, dict) and isinstance(now, dict):
                 return _describe_difference(before, now)
             if isinstance(now, str | int | float | bool) and isinstance(before, str | int | float | bool):
                 return f"{name} was {before!r} and is {now!r}"

@@ -15,7 +15,7 @@ from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import Feature
 from albert_tf.tasks import reports, scores
-from albert_tf.tasks.task import Report, Task, TaskSettings
+from albert_tf.tasks.task import Report, Task, TaskSettings, with_all_labels_or_none
 from albert_tf.tasks.text_classification import softmax, text_fields
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -101,7 +101,7 @@ class RaceTask(Task):
         ]
         if not found:
             raise InputError(f"{os.path.join(self.data_dir, split)}: the articles have no questions")
-        return found
+        return with_all_labels_or_none(found, os.path.join(self.data_dir, split), label=None)
 
     @property
     def input_fields(self) -> tuple[str, ...]:

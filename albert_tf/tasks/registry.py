@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.tasks import token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
@@ -80,6 +81,8 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
     refused = [option for option in given if option not in taken]
     if refused:
         raise InputError(f"--{refused[0]} means nothing to --task_name={name}")
+    if data_dir and not files.exists(data_dir):
+        raise InputError(f"--data_dir={data_dir} does not exist")
     if name in TABLES or name == "race":
         if not data_dir:
             raise InputError(f"--data_dir must say where the files of --task_name={name} are")

@@ -4,11 +4,19 @@ All are fractions of 1. A correlation with something constant is not defined; it
 so that the checkpoint of a model that always says the same never is the best one.
 """
 
+import importlib.util
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from albert_tf.errors import InputError
+
+
+def check_packages() -> None:
+    """Raises InputError if a package is missing that scores need: before a long training, not behind it."""
+    for package, name in (("sklearn", "scikit-learn"), ("scipy", "scipy")):
+        if importlib.util.find_spec(package) is None:
+            raise _missing(name)
 
 
 def _sklearn_metrics():

@@ -13,7 +13,7 @@ from albert_tf.tasks.squad_answers import SquadPrediction, best_answers
 from albert_tf.tasks.squad_examples import SquadExample, read_squad
 from albert_tf.tasks.squad_scores import best_threshold, gold_texts, means_by_kind, raw_scores
 from albert_tf.tasks.squad_windows import squad_features
-from albert_tf.tasks.task import Report, Task
+from albert_tf.tasks.task import Report, Task, with_all_labels_or_none
 from albert_tf.tasks.text_classification import text_fields
 
 VERSIONS = {"squad_v1": "v1.1", "squad_v2": "v2.0"}
@@ -54,7 +54,9 @@ class SquadTask(Task):
         return [self.split_files.find(split)]
 
     def examples(self, split: str) -> list[SquadExample]:
-        return read_squad(self.split_files.find(split), self.with_impossible, need_answers=split != "test")
+        path = self.split_files.find(split)
+        examples = read_squad(path, self.with_impossible, need_answers=split != "test")
+        return with_all_labels_or_none(examples, path, is_impossible=None, answers=())
 
     @property
     def input_fields(self) -> tuple[str, ...]:

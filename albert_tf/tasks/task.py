@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from albert_tf.inputs.finetuning_records import Feature
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -157,3 +158,19 @@ class Task(abc.ABC):
     @abc.abstractmethod
     def report(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Report:
         """What a person looks at: which classes are mistaken for which, the worst errors."""
+
+
+def with_all_labels_or_none(examples: list[Any], where: str, **no_label: Any) -> list[Any]:
+    """The examples; without any labels if some have none, since a split is scored as a whole or not at all.
+
+    Args:
+        examples: dataclasses.
+        where: the file, for the warning.
+        **no_label: the fields of an example without a label; the first one tells whether there is one.
+    """
+    field, absent = next(iter(no_label.items()))
+    missing = sum(getattr(example, field) is absent for example in examples)
+    if not 0 < missing < len(examples):
+        return examples
+    logging.warning("%s: %d of %d examples have no label; the others' are left aside", where, missing, len(examples))
+    return [dataclasses.replace(example, **no_label) for example in examples]

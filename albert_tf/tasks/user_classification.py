@@ -7,6 +7,7 @@ from typing import Any
 from albert_tf.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
+from albert_tf.tasks.task import with_all_labels_or_none
 from albert_tf.tasks.text_classification import TextClassification, TextExample, text_fields
 
 FILE_NAMES = ("{split}.tsv", "{split}.csv", "{split}.jsonl")
@@ -94,7 +95,7 @@ class UserClassification(TextClassification):
             found.append(TextExample(str(len(found)), first, rest[0] if rest else None, label))
         if not found:
             raise InputError(f"{path} holds no examples")
-        return found
+        return with_all_labels_or_none(found, path, label=None)
 
     def _check_columns(self, path: str, split: str) -> bool:
         """Whether there is a label. What lines of JSONL lack is found line by line."""

@@ -13,6 +13,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.evaluation.finetuning_evaluation import format_scores
 from albert_tf.tasks.registry import TaskOptions, make_task
+from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training import checkpoints
@@ -48,6 +49,8 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     """
     cluster = find_cluster(settings.distribution_strategy, settings.tpu)
     task = task or make_task(settings.task_name, settings.data_dir, _options_with_known_labels(settings))
+    if settings.do_eval:
+        check_packages()
     config, vocabulary_file = model_and_vocabulary(settings)
     tokenizer = AlbertTokenizer(vocabulary_file, **dataclasses.asdict(settings.cleaning))
     _check_sizes(settings, config, tokenizer)

@@ -81,7 +81,7 @@ class TrainingEvents:
         if evaluate and settings.do_eval:
             self._evaluate(folder)
         self._reporter.start_clock()
-        return evaluate and run.ends_early(step)
+        return evaluate and settings.do_eval and run.is_over(step)
 
     def nonfinite(self, step: int, values: list[float], progress: Progress) -> None:
         """Reports the step and its batch, and ends the run unless such steps are to be skipped.

@@ -119,6 +119,11 @@ class TrainingRun(abc.ABC):
         """Whether the run is over behind the evaluation of a step, though it was to be longer."""
         return False
 
+    def is_over(self, step: int) -> bool:
+        """What ends_early says to the chief, who has written the evaluation; every worker must ask."""
+        (said,) = self.agreement.mean(float(self.cluster.is_chief and self.ends_early(step)))
+        return said > 0
+
     def _num_train_steps(self) -> int:
         return self.settings.num_train_steps
 
@@ -134,7 +139,7 @@ class TrainingRun(abc.ABC):
             reporter.start(run_description.describe(*described, self._estimate_memory()))
             events = TrainingEvents(self, state, reporter)
             events.evaluate_if_left_out()
-            if state.step and settings.do_eval and self.ends_early(state.step):
+            if state.step and settings.do_eval and self.is_over(state.step):
                 return
             batches = self.strategy.distribute_datasets_from_function(
                 lambda context: self._make_dataset(state, context)

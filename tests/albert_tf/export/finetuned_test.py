@@ -109,7 +109,7 @@ def test_a_model_that_was_only_pretrained_predicts_nothing(checkpoint, export_vo
         Predictor(checkpoint)
 
 
-@pytest.mark.parametrize("file_format", ["jsonl", "tsv"])
+@pytest.mark.parametrize("file_format", [pytest.param("jsonl", marks=pytest.mark.slow), "tsv"])
 def test_predict_reads_files_and_standard_input_alike(finetuned, tmp_path, file_format):
     folder, _ = finetuned("classification", ("good", "bad"))
     table = tmp_path / "texts.tsv"
@@ -155,7 +155,14 @@ def _texts(rng, count, shortest, longest):
     return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
 
 
-@pytest.mark.parametrize("name, beam", [("squad_v1", False), ("squad_v2", False), ("squad_v2", True)])
+@pytest.mark.parametrize(
+    "name, beam",
+    [
+        pytest.param("squad_v1", False, marks=pytest.mark.slow),
+        pytest.param("squad_v2", False, marks=pytest.mark.slow),
+        ("squad_v2", True),
+    ],
+)
 def test_an_answer_and_its_place_are_the_tasks(finetuned, tmp_path, export_vocabulary, name, beam):
     rng = random.Random(0)
     settings = TaskSettings(max_seq_length=LONGEST, max_query_length=6, doc_stride=5, max_answer_length=8)

@@ -13,10 +13,10 @@ import pytest
 
 from albert_tf.errors import InputError
 from albert_tf.inputs import finetuning_cache
-from albert_tf.inputs.finetuning_cache import MANIFEST, RECORDS, Converter, load_features, why_unusable
+from albert_tf.inputs.finetuning_cache import MANIFEST, RECORDS, Converter, hash_files, load_features, why_unusable
 from albert_tf.inputs.finetuning_records import Feature
 
-KEY = {"task": {"task_name": "made up"}, "settings": {"max_seq_length": 16}, "data": [{"name": "a", "sha256": "1"}]}
+KEY = {"task": {"task_name": "made up"}, "settings": {"max_seq_length": 16}, "data": {"files": 1, "sha256": "1"}}
 EXAMPLES = ["one", "three", "seven"]
 
 
@@ -57,7 +57,7 @@ def test_the_second_run_reads_no_examples(folder):
     ("change", "reason"),
     [
         ({"settings": {"max_seq_length": 32}}, "max_seq_length was 16 and is 32"),
-        ({"data": [{"name": "a", "sha256": "2"}]}, "data is not what it was"),
+        ({"data": {"files": 1, "sha256": "2"}}, "data is not what it was"),
         ({"task": {"task_name": "another"}}, "task_name was 'made up' and is 'another'"),
         ({"vocabulary": "new"}, "vocabulary is not what it was"),
     ],
@@ -119,6 +119,17 @@ def test_any_number_of_workers_writes_the_same_bytes(tmp_path, monkeypatch):
     contents = [Path(tmp_path, str(workers), RECORDS).read_bytes() for workers in (1, 2)]
     assert labels[0] == labels[1] == [len(example) for example in examples]
     assert contents[0] == contents[1]
+
+
+def test_another_content_name_or_order_of_the_files_is_another_hash(tmp_path):
+    paths = [str(tmp_path / name) for name in "ab"]
+    for path, contents in zip(paths, ("one", "two")):
+        Path(path).write_text(contents)
+    hashes = [hash_files(paths), hash_files(paths[::-1]), hash_files(paths[:1])]
+    Path(paths[1]).write_text("three")
+    hashes.append(hash_files(paths))
+    assert [made["files"] for made in hashes] == [2, 2, 1, 2]
+    assert len({made["sha256"] for made in hashes}) == 4
 
 
 def test_the_manifest_says_what_the_cache_was_made_of(folder):

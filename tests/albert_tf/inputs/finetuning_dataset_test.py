@@ -68,9 +68,8 @@ def test_a_stream_from_the_middle_is_the_rest_of_the_stream(many):
 def test_options_lie_in_a_dimension_of_their_own():
     feature = Feature(0, ([2, 7, 3, 8, 3], [2, 9, 3]), ([0, 0, 0, 1, 1], [0, 0, 1]), 1)
     other = Feature(1, ([2, 5, 3], [2, 6, 3]), ([0, 0, 0], [0, 0, 0]), 0)
-    dataset = make_evaluation_dataset(
-        FeatureSet.from_features([feature, other], "multiple_choice"), BatchShape(2, (6,))
-    )
+    features = FeatureSet.from_features([feature, other], "multiple_choice")
+    dataset = make_evaluation_dataset(features, BatchShape(2, (6,)))
     [batch] = batches(dataset)
     assert dataset.element_spec["input_ids"].shape == (2, 2, 6)
     assert batch["input_ids"].tolist() == [

@@ -1,5 +1,6 @@
 """Scores against values worked out by hand, at their edges too; and what is said where scikit-learn is missing."""
 
+import importlib.util
 import sys
 
 import numpy as np
@@ -58,3 +59,12 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch, package, measure
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(InputError, match=r"pip install 'albert_tf\[finetuning\]'"):
         scores.BY_NAME[measure]([0, 1], [0, 1])
+
+
+@pytest.mark.parametrize(("package", "name"), [("sklearn", "scikit-learn"), ("scipy", "scipy")])
+def test_a_missing_package_is_noticed_before_anything_is_scored(monkeypatch, package, name):
+    scores.check_packages()
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda wanted: None if wanted == package else find(wanted))
+    with pytest.raises(InputError, match=f"scores need {name}; install it with"):
+        scores.check_packages()

@@ -63,6 +63,12 @@ def test_a_test_file_needs_no_answers(make):
         task.scores([example], [])
 
 
+def test_a_test_file_with_some_answers_counts_as_one_without(make, caplog):
+    task = make("squad_v1", ("1", "where?", None, False), ("2", "where?", ["paris"], False))
+    assert [(example.is_impossible, example.answers) for example in task.examples("test")] == [(None, ())] * 2
+    assert "1 of 2 examples have no label" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
@@ -433,3 +439,22 @@ def test_no_question_is_lost_and_answers_are_recovered(
             assert answer.start not in aligned.starts or answer.start + len(answer.text) not in aligned.ends
     assert labelled == {number for number, example in enumerate(examples) if example.answers}
     assert (found, characters, normalized) == (in_windows, exact, exact_normalized)
+
+
+@pytest.mark.slow
+def test_every_one_of_several_gold_answers_has_pieces(shared, official_tokenizer, tmp_path):
+    from albert_tf.tokenization.alignment import align
+
+    path = share(shared, "dev-v1.1-share.json.xz", tmp_path)
+    aligned, answers, whole = {}, 0, 0
+    for example in SquadTask("squad_v1", SplitFiles(None, NAMES, dev_file=path)).examples("dev"):
+        if example.context not in aligned:
+            aligned[example.context] = align(official_tokenizer, example.context)
+        for answer in example.answers:
+            pieces = aligned[example.context].pieces_of(answer.start, answer.start + len(answer.text))
+            assert pieces is not None
+            text = aligned[example.context].text_of(*pieces)
+            assert answer.text.strip() in text
+            answers += 1
+            whole += text == answer.text
+    assert (answers, whole) == (10270, 10247)

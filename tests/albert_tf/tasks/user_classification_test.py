@@ -106,6 +106,13 @@ def test_a_test_file_needs_no_labels(write, tmp_path, contents):
     assert task.splits() == ("test",)
 
 
+def test_a_test_file_with_some_labels_counts_as_one_without(write, caplog):
+    path = write("predict.tsv", "text\tlabel\na\tx\nb\t\n")
+    task = make_task("classification", None, TaskOptions(test_file=path, labels=("x", "y")))
+    assert [example.label for example in task.examples("test")] == [None, None]
+    assert "predict.tsv: 1 of 2 examples have no label; the others' are left aside" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("contents", "extension", "message"),
     [
@@ -158,9 +165,12 @@ def test_options_that_contradict_one_another_are_refused(make, options, message)
 
 def test_without_a_training_file_classes_must_be_named(write, tmp_path):
     path = write("dev.tsv", FILES["tsv"])
+    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="--labels must name the classes"):
         make_task("classification", None, TaskOptions(dev_file=path))
     with pytest.raises(InputError, match="--labels must name the classes"):
+        make_task("classification", str(tmp_path / "empty"))
+    with pytest.raises(InputError, match="--data_dir=.*none does not exist"):
         make_task("classification", str(tmp_path / "none"))
 
 

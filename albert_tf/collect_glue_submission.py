@@ -1,0 +1,37 @@
+"""Puts the submission files that run_finetuning --do_predict wrote for several GLUE tasks into one zip file."""
+
+from absl import flags, logging
+
+from albert_tf import command
+from albert_tf.tasks.glue import write_submission_zip
+
+FLAGS = flags.FLAGS
+
+
+def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
+    """Defines the flags of this command."""
+    flags.DEFINE_list(
+        "output_dir",
+        None,
+        "--output_dir of the runs, separated by commas; of a run of several seeds the folder of one of them.",
+        flag_values=flag_values,
+    )
+    flags.DEFINE_string("output_file", None, "The zip file to write.", flag_values=flag_values)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run)
+
+
+def _run() -> None:
+    command.require_flags("output_dir", "output_file")
+    missing = write_submission_zip(FLAGS.output_file, FLAGS.output_dir)
+    logging.info("wrote %s", FLAGS.output_file)
+    if missing:
+        logging.warning("a full submission also has %s", ", ".join(missing))
+
+
+if __name__ == "__main__":
+    main()
