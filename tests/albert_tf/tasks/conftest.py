@@ -1,11 +1,14 @@
 """What tests of the tasks share: a vocabulary, a file written for a test, and scores as a task gives them."""
 
+import json
 import random
 import string
 from pathlib import Path
 
 import pytest
 
+from albert_tf.tasks.split_files import SplitFiles
+from albert_tf.tasks.squad import SquadTask
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.vocabulary import VocabularyTraining, train
 
@@ -57,3 +60,37 @@ def write(tmp_path):
         return str(path)
 
     return write_file
+
+
+PARAGRAPH = "The river was in the city of paris and the film was good."
+
+
+def squad(*questions, context=PARAGRAPH):
+    """A file of one paragraph; questions are (id, question, answers, impossible), None answers: no labels."""
+    qas = []
+    for qas_id, question, answers, impossible in questions:
+        qa = {"id": qas_id, "question": question}
+        if answers is not None:
+            qa |= {"answers": [{"text": text, "answer_start": context.find(text)} for text in answers]}
+            qa |= {"is_impossible": True} if impossible else {}
+        qas.append(qa)
+    return {"version": "v", "data": [{"title": "T", "paragraphs": [{"context": context, "qas": qas}]}]}
+
+
+@pytest.fixture
+def squad_contents():
+    """The function `squad`."""
+    return squad
+
+
+@pytest.fixture
+def make_squad(write, tmp_path):
+    """A function of (task name, questions ...) that writes train, dev and test files and returns the task."""
+
+    def make_task(name, *questions, **options):
+        contents = json.dumps(squad(*questions))
+        for split in ("train", "dev", "test"):
+            write(f"squad/{split}-v1.1.json", contents)
+        return SquadTask(name, SplitFiles(str(tmp_path / "squad"), ("{split}-v*.json",)), **options)
+
+    return make_task
