@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,33 @@ def test_an_interrupted_run_leaves_no_record_and_no_process(long_corpus, small_v
     assert "Traceback" not in errors
     assert os.listdir(tmp_path / "out") == [".train.partial"]
     _wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def test_however_the_work_is_shared_there_is_one_list_of_checksums(long_corpus, small_vocabulary, tmp_path):
+    """That of the test of kills too, whose command is the first of these."""
+    distributed = pytest.importorskip("distributed")
+    lists = []
+
+    def run(name, *commands_flags):
+        output = tmp_path / name / "train@4"
+        commands = [_command(long_corpus, small_vocabulary, output, *flags) for flags in commands_flags]
+        runs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+        for one in runs:
+            _, errors = one.communicate(timeout=120)
+            assert one.returncode == 0, errors
+        lists.append(_checksums(output.parent))
+
+    for workers in (2, 1, 5):
+        run(f"workers-{workers}", [f"--num_workers={workers}"])
+    run("tasks", *([f"--task_index={index}", "--num_tasks=2", "--num_workers=1"] for index in range(2)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+        ) as cluster:
+            run("dask", [f"--dask_scheduler={cluster.scheduler_address}"])
+    assert len(lists[0]) == 5
+    assert all(checksums == lists[0] for checksums in lists[1:])
 
 
 def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
