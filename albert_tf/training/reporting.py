@@ -47,10 +47,12 @@ class TrainingReporter:
         output_dir: of the run; None writes and shows nothing, as for a worker that is not the chief.
         facts: of the run.
         start_step: steps taken before; what an earlier process logged behind it is taken back.
+        start_examples: examples seen in those, of whatever batch sizes.
     """
 
-    def __init__(self, output_dir: str | None, facts: RunFacts, start_step: int):
+    def __init__(self, output_dir: str | None, facts: RunFacts, start_step: int, start_examples: int):
         self._facts = facts
+        self._examples_seen = start_examples
         self._step, self._started = start_step, time.monotonic()
         self._seconds_per_step: float | None = None
         self._writers, self._bar = {}, None
@@ -96,6 +98,7 @@ class TrainingReporter:
         """
         seconds = max(time.monotonic() - self._started, 1e-9)
         steps, facts = step - self._step, self._facts
+        self._examples_seen += steps * facts.examples_per_step
         recent = seconds / steps
         # The first report holds the graph's compilation, so the estimate follows later ones closely.
         known = self._seconds_per_step
@@ -112,8 +115,8 @@ class TrainingReporter:
             "model_flops_per_second": flops,
             "matmul_peak_share": flops / facts.matmul_peak if facts.matmul_peak else math.nan,
             "input_wait_share": min(waited / seconds, 1.0),
-            "examples_seen": step * facts.examples_per_step,
-            "epochs": step * facts.examples_per_step / facts.examples_per_epoch,
+            "examples_seen": self._examples_seen,
+            "epochs": self._examples_seen / facts.examples_per_epoch,
             "seconds": seconds,
             "seconds_left": (facts.num_train_steps - step) * self._seconds_per_step,
             **(more or {}),

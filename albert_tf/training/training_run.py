@@ -133,7 +133,8 @@ class TrainingRun(abc.ABC):
         if self.cluster.is_chief:
             self._write_settings()
         facts = self._facts()
-        reporter = TrainingReporter(settings.output_dir if self.cluster.is_chief else None, facts, state.step)
+        output_dir = settings.output_dir if self.cluster.is_chief else None
+        reporter = TrainingReporter(output_dir, facts, state.step, state.examples_seen)
         try:
             described = (settings, self.model, self.strategy, facts, state, len(self._input_files()))
             reporter.start(run_description.describe(*described, self._estimate_memory()))

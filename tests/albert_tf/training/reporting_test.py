@@ -37,7 +37,8 @@ def _lines(folder):
 
 def test_a_report_by_hand(tmp_path, clock, caplog):
     caplog.set_level(logging.INFO, logger="absl")
-    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=10)
+    # The steps before took 4 examples each, those of now 8.
+    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=10, start_examples=40)
     clock[0] += 20
     reporter.train(20, METRICS, 1e-3, waited=5.0, trust_ratios={"a/kernel": 2.5})
     reporter.close()
@@ -46,20 +47,20 @@ def test_a_report_by_hand(tmp_path, clock, caplog):
     assert line["model_flops_per_second"] == 5e8
     assert line["matmul_peak_share"] == 0.125
     assert line["input_wait_share"] == 0.25
-    assert (line["examples_seen"], line["epochs"]) == (160, 3.2)
+    assert (line["examples_seen"], line["epochs"]) == (120, 2.4)
     assert (line["seconds"], line["seconds_left"]) == (20, 160)
     assert "trust_ratio/a/kernel" not in line
     text = caplog.records[-1].getMessage()
     for part in ("step 20/100", "loss 0.500", "norm 0.50", "64 tokens/s", "500 MFLOP/s (12% of peak)", "input 25%"):
         assert part in text
-    assert "160 examples, epoch 3.20  ETA 0:02:40" in text
+    assert "120 examples, epoch 2.40  ETA 0:02:40" in text
     (events,) = (tmp_path / "tensorboard" / "train").iterdir()
     tags = {value.tag for event in tf.compat.v1.train.summary_iterator(str(events)) for value in event.summary.value}
     assert {"trust_ratio/a/kernel", "loss", "input_wait_share"} < tags
 
 
 def test_what_is_not_a_number_is_left_out_of_the_log(tmp_path):
-    reporter = TrainingReporter(str(tmp_path), RunFacts(100, 8, 128, 50), start_step=0)
+    reporter = TrainingReporter(str(tmp_path), RunFacts(100, 8, 128, 50), start_step=0, start_examples=0)
     reporter.start({"replicas": 2})
     reporter.train(1, {**METRICS, "loss": math.nan}, 1e-3)
     reporter.close()
@@ -72,7 +73,7 @@ def test_what_is_not_a_number_is_left_out_of_the_log(tmp_path):
 
 def test_a_worker_that_is_not_the_chief_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    reporter = TrainingReporter(None, FACTS, start_step=0)
+    reporter = TrainingReporter(None, FACTS, start_step=0, start_examples=0)
     reporter.start({})
     reporter.train(1, METRICS, 1e-3)
     reporter.evaluation(1, {**METRICS, "num_examples": 1})
