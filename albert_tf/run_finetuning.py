@@ -9,6 +9,7 @@ from absl import flags
 
 from albert_tf import command
 from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -40,19 +41,9 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("num_seeds", 1, "Runs, from --random_seed upwards, to report the median of.", **fv)
     flags.DEFINE_integer("save_checkpoints_steps", 1000, "Steps between checkpoints, and evaluations.", **fv)
     flags.DEFINE_integer("keep_checkpoint_max", 1, "Newest checkpoints to keep, besides the best; 0: all.", **fv)
-    flags.DEFINE_integer("iterations_per_loop", 1000, "Most steps on the device without coming back.", **fv)
-    flags.DEFINE_integer("log_steps", 100, "Steps between reports.", **fv)
     flags.DEFINE_integer("num_workers", 0, "Processes that make features; 0: one for each core.", **fv)
     flags.DEFINE_string("cache_dir", None, "Where features are kept; left out: OUTPUT_DIR/features.", **fv)
-    flags.DEFINE_enum("nonfinite", "stop", ["stop", "skip"], "What a step does whose loss is not finite.", **fv)
-    flags.DEFINE_integer("max_nonfinite_steps", 10, "Steps that --nonfinite=skip passes over before it stops.", **fv)
-    flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a device's batch, one after another.", **fv)
-    flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16", "float16"], "Of the computations.", **fv)
-    flags.DEFINE_bool("remat", False, "Compute layers again in the backward pass, to save memory.", **fv)
-    flags.DEFINE_bool("constant_graph", False, "Loop over the layers on the device: quick to trace if deep.", **fv)
-    flags.DEFINE_enum("jit_compile", "auto", ["auto", "true", "false"], "Whether XLA compiles a step.", **fv)
-    strategies = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]
-    flags.DEFINE_enum("distribution_strategy", "auto", strategies, "Devices to train on.", **fv)
+    define_training_flags(flag_values)
     flags.DEFINE_integer("random_seed", 12345, "Seed of the head, order of examples and dropout.", **fv)
 
 
@@ -90,6 +81,7 @@ def _run() -> None:
     from albert_tf.tokenization.text_cleaning import TextCleaning
     from albert_tf.training.finetuning import format_results, run
     from albert_tf.training.finetuning_settings import FinetuningSettings
+    from albert_tf.training.strategy import TpuAddress
 
     given = flags.FLAGS
 
@@ -104,6 +96,7 @@ def _run() -> None:
         task_options=TaskOptions(**{**values_of(TaskOptions), "labels": tuple(given.labels or ())}),
         task_settings=TaskSettings(**values_of(TaskSettings)),
         cleaning=TextCleaning(**values_of(TextCleaning)),
+        tpu=TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None,
         resolved_flags=resolved,
     )
     print(format_results(run(settings)))  # noqa: T201

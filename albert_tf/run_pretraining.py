@@ -9,6 +9,7 @@ from absl import flags
 
 from albert_tf import command
 from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -35,22 +36,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("start_warmup_step", 0, "Step at which the warm-up starts.", **fv)
     flags.DEFINE_integer("save_checkpoints_steps", 5000, "Steps between checkpoints.", **fv)
     flags.DEFINE_integer("keep_checkpoint_max", 5, "Newest checkpoints to keep, besides the best; 0: all.", **fv)
-    flags.DEFINE_integer("iterations_per_loop", 1000, "Most steps on the device without coming back.", **fv)
-    flags.DEFINE_integer("log_steps", 100, "Steps between reports.", **fv)
     flags.DEFINE_integer("max_eval_steps", 100, "Most batches of an evaluation.", **fv)
-    flags.DEFINE_enum("nonfinite", "stop", ["stop", "skip"], "What a step does whose loss is not finite.", **fv)
-    flags.DEFINE_integer("max_nonfinite_steps", 10, "Steps that --nonfinite=skip passes over before it stops.", **fv)
-    flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a device's batch, one after another.", **fv)
-    flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16", "float16"], "Of the computations.", **fv)
-    flags.DEFINE_bool("remat", False, "Compute layers again in the backward pass, to save memory.", **fv)
-    flags.DEFINE_bool("constant_graph", False, "Loop over the layers on the device: quick to trace if deep.", **fv)
-    flags.DEFINE_enum("jit_compile", "auto", ["auto", "true", "false"], "Whether XLA compiles a step.", **fv)
-    strategies = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]
-    flags.DEFINE_enum("distribution_strategy", "auto", strategies, "Devices to train on.", **fv)
-    flags.DEFINE_bool("use_tpu", False, "Train on a TPU; the same as --distribution_strategy=tpu.", **fv)
-    flags.DEFINE_string("tpu_name", None, "The TPU's name or grpc:// address.", **fv)
-    flags.DEFINE_string("tpu_zone", None, "The TPU's zone.", **fv)
-    flags.DEFINE_string("gcp_project", None, "The TPU's project.", **fv)
+    define_training_flags(flag_values)
     flags.DEFINE_integer("random_seed", 12345, "Seed of weights, order of records and dropout.", **fv)
     kinds = ["static", "dynamic"]
     flags.DEFINE_enum("masking", None, kinds, "Of which kind the records must be; left out: they say it.", **fv)
@@ -72,9 +59,7 @@ def _run() -> None:
 
     given = flags.FLAGS
     names = [field.name for field in dataclasses.fields(PretrainingSettings) if field.name in given]
-    tpu = None
-    if given.use_tpu or given.distribution_strategy == "tpu":
-        tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project)
+    tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None
     resolved = "".join(f"{given[name].serialize()}\n" for name in names if given[name].value is not None)
     run(PretrainingSettings(**{name: given[name].value for name in names}, tpu=tpu, resolved_flags=resolved))
 

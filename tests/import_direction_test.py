@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # The parts of albert_tf by level. Every other module at the top of the package is a command, the highest level, and so
 # are the benchmarks.
 LEVELS = [
-    ("command", "config", "errors", "files", "process_executor", "worker_pool"),
+    ("command", "config", "errors", "files", "process_executor", "training_flags", "worker_pool"),
     ("heads", "inputs", "layers", "losses", "flops", "optimization", "tokenization"),
     ("models", "tasks"),
     ("analysis", "conversion", "evaluation", "export", "training"),
