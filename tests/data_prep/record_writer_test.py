@@ -4,9 +4,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -19,9 +17,7 @@ from albert_tf.errors import InputError
 from albert_tf.inputs.pretraining_records import check_records, count_examples, from_example, parse_batch, read_manifest
 from albert_tf.inputs.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.worker_pool import WorkerPool
 from data_prep.documents import PART_CHARACTERS
-from data_prep.draws import derive_seed
 from data_prep.instances import InstanceSettings
 from data_prep.record_job import RecordJob
 from data_prep.record_writer import create_records
@@ -179,18 +175,6 @@ def test_the_other_tasks_are_written(small_corpus, small_vocabulary, tmp_path, t
     assert segments == ({0} if task == "none" else {1})
 
 
-def test_seeds_are_the_same_on_every_machine():
-    # A change here changes every record set ever written with the same flags.
-    assert derive_seed(12345, 0, 0) == 0x6DECA5256C3A4E25EA67E621F9B311E1
-    assert len({derive_seed(12345, part, duplicate) for part in range(20) for duplicate in range(20)}) == 400
-
-
-def test_too_few_predictions_are_warned_of():
-    assert "masks at most 3.9% of 512 tokens" in InstanceSettings().describe_low_budget()
-    assert "--max_predictions_per_seq=77" in InstanceSettings().describe_low_budget()
-    assert InstanceSettings(max_seq_length=128).describe_low_budget() is None
-
-
 def _bad_inputs(tmp_path):
     def write(name, contents):
         path = tmp_path / name
@@ -301,48 +285,6 @@ def test_a_failed_run_leaves_the_older_set_whole(small_corpus, small_vocabulary,
     with pytest.raises(InputError):
         create_records(_job(tmp_path / "nothing.txt", small_vocabulary, tmp_path / "r"))
     assert _checksums(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_seq_length": 4}, "--max_seq_length must be at least 5; received 4"),
-        ({"max_predictions_per_seq": 0}, "--max_predictions_per_seq must be at least 1"),
-        ({"dupe_factor": 0}, "--dupe_factor"),
-        ({"ngram": 0}, "--ngram"),
-        ({"masked_lm_prob": 1.5}, "--masked_lm_prob must be from 0 to 1; received 1.5"),
-        ({"short_seq_prob": float("nan")}, "--short_seq_prob"),
-        ({"sentence_task": "x"}, "--sentence_task must be one of sop, nsp, none; received 'x'"),
-    ],
-)
-def test_settings_out_of_range_are_refused(settings, message):
-    with pytest.raises(InputError, match=message):
-        InstanceSettings(**settings)
-
-
-def test_a_worker_that_dies_over_a_task_again_and_again_is_named():
-    with (
-        pytest.raises(InputError, match=r"were killed again and again over \(7,\)"),
-        WorkerPool(2, shared=9) as pool,
-    ):
-        list(pool.map(_die_at_7, [(number,) for number in range(10)]))
-
-
-def test_what_a_worker_was_doing_when_it_was_killed_is_done_again(tmp_path):
-    with WorkerPool(2, shared=str(tmp_path / "killed")) as pool:
-        assert list(pool.map(_die_once_at_3, [(number,) for number in range(8)])) == [*range(8)]
-    assert (tmp_path / "killed").exists()
-
-
-def _die_at_7(_, number):
-    return os._exit(1) if number == 7 else number
-
-
-def _die_once_at_3(mark, number):
-    if number == 3 and not os.path.exists(mark):
-        Path(mark).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number
 
 
 def test_json_of_the_manifest_is_for_people(small_corpus, small_vocabulary, tmp_path):
