@@ -15,8 +15,26 @@ from albert_tf.layers.encoder import SharedEncoder
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 
 
+class ConfiguredModel(keras.Model):
+    """A model that is made of `config`, an AlbertConfig, and of how its `encoder`, a SharedEncoder, is applied."""
+
+    def get_config(self):
+        """What the model was made with."""
+        return {
+            **super().get_config(),
+            "config": self.config.to_dict(),
+            "remat": self.encoder.remat,
+            "constant_graph": self.encoder.constant_graph,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of get_config."""
+        return cls(**config)
+
+
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertModel(keras.Model):
+class AlbertModel(ConfiguredModel):
     """The ALBERT encoder (Lan et al., 2019, arXiv 1909.11942; modeling.AlbertModel of the official code).
 
     The weights exist as soon as the model does.
@@ -142,15 +160,4 @@ class AlbertModel(keras.Model):
 
     def get_config(self):
         """What the model was made with."""
-        return {
-            **super().get_config(),
-            "config": self.config.to_dict(),
-            "remat": self.encoder.remat,
-            "constant_graph": self.encoder.constant_graph,
-            "pooler": self.pooler is not None,
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        """The inverse of get_config."""
-        return cls(**config)
+        return {**super().get_config(), "pooler": self.pooler is not None}

@@ -12,13 +12,13 @@ from albert_tf.heads.multiple_choice import MultipleChoiceHead
 from albert_tf.heads.span import SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.layers import backend_ops
-from albert_tf.models.albert import AlbertModel
+from albert_tf.models.albert import AlbertModel, ConfiguredModel
 
 # Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
 _HEAD_STREAM = 2
 
 
-class _AlbertWithHead(keras.Model):
+class _AlbertWithHead(ConfiguredModel):
     """An encoder and a head; what every model here has.
 
     Args:
@@ -55,20 +55,10 @@ class _AlbertWithHead(keras.Model):
             dropout_seed = self.albert.seed_generator.next()
         return dropout_seed, backend_ops.fold_in(dropout_seed, _HEAD_STREAM)
 
-    def get_config(self):
-        """What the model was made with."""
-        encoder = self.albert.encoder
-        return {
-            **super().get_config(),
-            "config": self.config.to_dict(),
-            "remat": encoder.remat,
-            "constant_graph": encoder.constant_graph,
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        """The inverse of get_config."""
-        return cls(**config)
+    @property
+    def encoder(self):
+        """The SharedEncoder of `albert`."""
+        return self.albert.encoder
 
 
 class _AlbertWithClassifier(_AlbertWithHead):

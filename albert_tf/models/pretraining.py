@@ -7,11 +7,11 @@ import keras
 
 from albert_tf.heads.masked_lm import MaskedLMHead
 from albert_tf.heads.sentence_order import SentenceOrderHead
-from albert_tf.models.albert import AlbertModel
+from albert_tf.models.albert import AlbertModel, ConfiguredModel
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertForPretraining(keras.Model):
+class AlbertForPretraining(ConfiguredModel):
     """What pre-training trains (paper section 3.1): AlbertModel, masked LM tied to its word embeddings, and SOP.
 
     Args:
@@ -79,17 +79,7 @@ class AlbertForPretraining(keras.Model):
             "sentence_order_logits": self.sentence_order(outputs["pooled_output"]),
         }
 
-    def get_config(self):
-        """What the model was made with."""
-        encoder = self.albert.encoder
-        return {
-            **super().get_config(),
-            "config": self.config.to_dict(),
-            "remat": encoder.remat,
-            "constant_graph": encoder.constant_graph,
-        }
-
-    @classmethod
-    def from_config(cls, config):
-        """The inverse of get_config."""
-        return cls(**config)
+    @property
+    def encoder(self):
+        """The SharedEncoder of `albert`."""
+        return self.albert.encoder

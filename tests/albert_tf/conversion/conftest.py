@@ -1,4 +1,4 @@
-"""Models with random weights, no two of which are alike, and a vocabulary of their size."""
+"""Models with random weights, no two of which are alike, a vocabulary of their size, and the libraries of peers."""
 
 import keras
 import numpy as np
@@ -73,3 +73,17 @@ def vocabulary_file(tmp_path_factory):
         VocabularyTraining(input_file=str(text), model_prefix=str(folder / "pieces"), vocab_size=_SHAPE["vocab_size"])
     )
     return str(folder / "pieces.model")
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="install the parity extra")
+
+
+@pytest.fixture(scope="module")
+def transformers(torch):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("USE_TF", "0")
+        found = pytest.importorskip("transformers", reason="install the parity extra")
+        found.logging.set_verbosity_error()
+        return found

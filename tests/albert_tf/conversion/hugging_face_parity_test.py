@@ -37,20 +37,6 @@ THEIR_CONFIGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch", reason="install the parity extra")
-
-
-@pytest.fixture(scope="module")
-def transformers(torch):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("USE_TF", "0")
-        found = pytest.importorskip("transformers", reason="install the parity extra")
-        found.logging.set_verbosity_error()
-        return found
-
-
 @pytest.fixture(params=list(CONFIGS.values()), ids=list(CONFIGS))
 def ours(request, random_model):
     return random_model(**request.param)
