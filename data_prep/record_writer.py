@@ -259,7 +259,8 @@ def _gather(run: _Run, num_units: int, buckets: int) -> list[dict]:
     paths, compression = run.output.paths, run.job.compression
     order = run.share(len(paths))
     described: list[dict] = [{}] * len(paths)
-    with ByteProgress(_size_of_spills(run, num_units), "writing records") as progress:
+    total = sum(os.path.getsize(run.maker.spill_path(unit)) for unit in range(num_units))
+    with ByteProgress(total, "writing records") as progress:
         tasks = (
             (shard, _absolute(paths[shard]), num_units, range(shard * buckets, (shard + 1) * buckets), compression)
             for shard in order
@@ -267,13 +268,9 @@ def _gather(run: _Run, num_units: int, buckets: int) -> list[dict]:
         made = run.workers.map(UnitMaker.gather, tasks, lambda task: os.path.basename(task[1]))
         for shard, entry in zip(order, made):
             described[shard] = {"name": os.path.basename(paths[shard]), **entry}
-            progress.advance(_size_of_spills(run, num_units) // len(paths))
+            progress.advance(total // len(paths))
             run.check_for_end()
     return described
-
-
-def _size_of_spills(run: _Run, num_units: int) -> int:
-    return sum(os.path.getsize(run.maker.spill_path(unit)) for unit in range(num_units))
 
 
 def _absolute(path: str) -> str:
