@@ -96,9 +96,16 @@ def quiet_stderr() -> Iterator[None]:
             os.close(saved)
 
 
-def import_tensorflow():
-    """Imports tensorflow without its noise on stderr. Commands call it after the flags are parsed."""
+def import_tensorflow(frozen_weights: bool = False):
+    """Imports tensorflow without its noise on stderr. Commands call it after the flags are parsed.
+
+    Args:
+        frozen_weights: for a process that only serves: an operation of TensorFlow's CPU library then keeps the kernel
+            it was first called with, laid out for the processor.
+    """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if frozen_weights:
+        os.environ.setdefault("TF_ONEDNN_ASSUME_FROZEN_WEIGHTS", "1")
     with quiet_stderr():
         import tensorflow
 

@@ -21,6 +21,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("output_dir", None, "The folder to make.", **fv)
     flags.DEFINE_bool("overwrite", False, "Whether to replace an earlier export in --output_dir.", **fv)
     flags.DEFINE_integer("max_seq_length", None, "Where texts are cut; left out: max_position_embeddings.", **fv)
+    flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16"], "Of weights and products.", **fv)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text, as when the records were made.", **fv)
     flags.DEFINE_bool("keep_accents", False, "Leave accents on their letters, as when the records were made.", **fv)
     flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \", as when the records were made.", **fv)
@@ -44,6 +45,7 @@ def _run() -> None:
             albert_config_file=given.albert_config_file,
             cleaning=cleaning,
             max_seq_length=given.max_seq_length,
+            precision=given.precision,
             overwrite=given.overwrite,
         )
     )

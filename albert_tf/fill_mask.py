@@ -11,6 +11,7 @@ from absl import flags
 
 from albert_tf import command
 from albert_tf.errors import InputError
+from albert_tf.export.export_file import gains_by_frozen_weights
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -30,7 +31,7 @@ def _run(texts: list[str]) -> None:
         raise InputError("--first and --second go together; one of them is missing")
     if judge_order and texts:
         raise InputError(f"--first and --second take no further text. Received {texts[0]!r}")
-    command.import_tensorflow()
+    command.import_tensorflow(gains_by_frozen_weights(given.saved_model))
     with command.quiet_stderr():
         from albert_tf.export.served_model import ServedModel
     model = _quietly(ServedModel, given.saved_model)

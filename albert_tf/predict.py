@@ -16,6 +16,7 @@ from absl import flags
 
 from albert_tf import command, files
 from albert_tf.errors import InputError
+from albert_tf.export.export_file import gains_by_frozen_weights
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -37,7 +38,7 @@ def _run(texts: list[str]) -> None:
         raise InputError(f"--input_file takes no further text. Received {texts[0]!r}")
     if given.batch_size < 1:
         raise InputError(f"--batch_size must be at least 1. Received {given.batch_size}.")
-    command.import_tensorflow()
+    command.import_tensorflow(gains_by_frozen_weights(given.saved_model or ""))
     with command.quiet_stderr():
         from albert_tf.export.predictor import Predictor
     predictor = Predictor(given.saved_model or given.output_dir)
@@ -61,8 +62,7 @@ def _run(texts: list[str]) -> None:
 def _rows_of(path: str) -> Iterator[tuple[str, dict]]:
     from albert_tf.tasks.tables import read_rows
 
-    for row in read_rows(path):
-        yield row.where, row.values
+    yield from ((row.where, row.values) for row in read_rows(path))
 
 
 def _examples_in(lines, name: str, fields) -> Iterator[tuple[str, dict]]:

@@ -9,14 +9,14 @@ from absl import flags
 
 from albert_tf import command
 from albert_tf.benchmarks.measure import peak_memory_mb
-from albert_tf.benchmarks.train_step import POLICIES, ragged_batch, random_batch
+from albert_tf.benchmarks.train_step import ragged_batch, random_batch
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("albert_config_file", "configs/models/albert_mini.json", "The model's shape.", **fv)
-    flags.DEFINE_enum("precision", "float32", tuple(POLICIES), "Of the matrix products.", **fv)
+    flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of weights and products.", **fv)
     flags.DEFINE_list("batch_sizes", ["1", "32"], "Sequences of a batch, without padding.", **fv)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of a sequence.", **fv)
     flags.DEFINE_integer("shortest", 8, "Tokens of the shortest sequence of a ragged batch.", **fv)
@@ -34,8 +34,9 @@ def export_and_load(config, precision: str = "float32"):
 
     from albert_tf.models.albert import AlbertModel
     from albert_tf.models.named_weights import named_weights
+    from albert_tf.models.serving import serving_copy
 
-    model = AlbertModel(config, dtype=POLICIES[precision])
+    model = serving_copy(AlbertModel(config), precision)
     module = tf.Module()
     module.weights = {name: variable.value for name, variable in named_weights(model).items()}
     names = ("input_ids", "input_mask", "segment_ids")
@@ -43,7 +44,7 @@ def export_and_load(config, precision: str = "float32"):
 
     def tokens(*ids):
         outputs = model(dict(zip(names, ids, strict=True)), training=False, skip_padding=True)
-        return {name: outputs[name] for name in ("sequence_output", "pooled_output")}
+        return {name: tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")}
 
     with tempfile.TemporaryDirectory() as folder, command.quiet_stderr():
         traced = tf.function(tokens, input_signature=signature, autograph=False)
@@ -68,10 +69,11 @@ def _median_seconds(encode, batch, repeats: int) -> float:
 
 
 def _run() -> None:
-    command.import_tensorflow()
+    given = flags.FLAGS
+    # As the commands that serve do.
+    command.import_tensorflow(frozen_weights=given.precision == "bfloat16")
     from albert_tf.config import AlbertConfig
 
-    given = flags.FLAGS
     config = AlbertConfig.from_json_file(given.albert_config_file)
     encode = export_and_load(config, given.precision)
     result = {

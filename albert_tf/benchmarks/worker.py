@@ -46,7 +46,8 @@ def _run() -> None:
         _say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
         return
     if not given.contestant.startswith("hugging_face"):
-        command.import_tensorflow()
+        # As the commands that serve do.
+        command.import_tensorflow(frozen_weights=given.task == "encode" and given.precision == "bfloat16")
     config = AlbertConfig.from_json_file(given.albert_config_file)
     third = given.max_predictions_per_seq if given.task == "train" else given.shortest or given.max_seq_length
     shape = (given.batch_size, given.max_seq_length, third)

@@ -9,9 +9,10 @@ import tensorflow as tf
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.export.export_file import read_export
 from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, SIGNATURES, WORDS
 from albert_tf.export.loading import load_export, to_tensor
-from albert_tf.export.saved_model import EXPORT_NAME, EXTRA_FOLDER, open_finetuned
+from albert_tf.export.saved_model import open_finetuned
 
 # From this probability on an example has a label, where it may have several.
 _THRESHOLD = 0.5
@@ -38,8 +39,7 @@ class Predictor:
             self._module = load_export(path, SIGNATURES)
             served = self._module.signatures
             self._predict = next(served[name] for name in SIGNATURES if name in served)
-            about = files.read_json(os.path.join(path, EXTRA_FOLDER, EXPORT_NAME))
-            self.fields = tuple(about["task"]["input_fields"])
+            self.fields = tuple(read_export(path)["task"]["input_fields"])
         else:
             self._module = open_finetuned(path)
             self._predict = lambda **inputs: self._module.predict(*inputs.values())

@@ -19,18 +19,18 @@ import albert_tf
 from albert_tf import command, files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
+from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, FORMAT, read_export
 from albert_tf.export.finetuned_module import FinetunedModule
 from albert_tf.export.finetuned_modules import make_module
 from albert_tf.export.signatures import ServingModule
-from albert_tf.export.verification import largest_error, largest_finetuned_error
+from albert_tf.export.verification import TOLERANCES, largest_error, largest_finetuned_error
+from albert_tf.models.serving import serving_copy
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training import checkpoints
 from albert_tf.training.pretrained import Pretrained, load_pretrained
 
-EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
-FORMAT = "albert_tf export"
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
 
@@ -46,6 +46,7 @@ class ExportSettings:
         albert_config_file: None takes the one beside the checkpoint.
         cleaning: of texts; the switches that the records were made with. A fine-tuned checkpoint knows its own.
         max_seq_length: where texts are cut; None: as in fine-tuning, else max_position_embeddings.
+        precision: of weights and matrix products, "float32" or "bfloat16"; outputs are float32 in any case.
         overwrite: replace an earlier export.
     """
 
@@ -55,6 +56,7 @@ class ExportSettings:
     albert_config_file: str | None = None
     cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
     max_seq_length: int | None = None
+    precision: str = "float32"
     overwrite: bool = False
 
 
@@ -79,7 +81,7 @@ def export_saved_model(settings: ExportSettings) -> float:
     else:
         sentence_task = _checked_task(pretrained.sentence_task)
         max_seq_length = _checked_length(settings.max_seq_length, pretrained.model.config)
-        module = ServingModule(pretrained.model, tokenizer, max_seq_length)
+        module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
         has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
         signatures, more = module.signatures(sentence_order=has_order), {"sentence_task": sentence_task}
         compare = largest_error
@@ -91,7 +93,9 @@ def export_saved_model(settings: ExportSettings) -> float:
             except tf.errors.OpError as error:
                 raise OSError(f"{output_dir}: cannot be written: {_reason(error)}") from None
             serving = tf.saved_model.load(folder).signatures
-            difference = compare(serving, pretrained.model, tokenizer, module.max_seq_length)
+            difference = compare(
+                serving, pretrained.model, tokenizer, module.max_seq_length, TOLERANCES[settings.precision]
+            )
         about = {
             "format": FORMAT,
             "albert_tf": albert_tf.__version__,
@@ -103,6 +107,7 @@ def export_saved_model(settings: ExportSettings) -> float:
             },
             "cleaning": dataclasses.asdict(tokenizer.cleaning),
             "max_seq_length": module.max_seq_length,
+            "precision": settings.precision,
             **more,
             "signatures": sorted(signatures),
             "largest_error": difference,
@@ -146,7 +151,7 @@ def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenize
         # The one that was best on the dev split.
         evaluation = checkpoints.read_evaluation(pretrained.source) or {}
         task = dataclasses.replace(task, options={**task.options, _THRESHOLD: evaluation.get("best_f1_thresh", 0.0)})
-    return make_module(pretrained.model, tokenizer, task, length)
+    return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)
 
 
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:
@@ -158,20 +163,10 @@ def _check_output_dir(output_dir: str, overwrite: bool) -> None:
         raise InputError(f"--output_dir: {output_dir} is a file; name a folder")
     if not tf.io.gfile.listdir(output_dir):
         return
-    if not _is_export(output_dir):
+    if not read_export(output_dir):
         raise InputError(f"--output_dir: {output_dir} is not empty and holds no export; name another folder")
     if not overwrite:
         raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")
-
-
-def _is_export(folder: str) -> bool:
-    path = os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
-    if not files.exists(path):
-        return False
-    try:
-        return files.read_json(path).get("format") == FORMAT
-    except InputError:
-        return False
 
 
 def _check_vocabulary(tokenizer: AlbertTokenizer, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:

@@ -9,7 +9,15 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from albert_tf.export.text_module import SEQUENCE as _SEQUENCE
-from albert_tf.export.text_module import SERVING_DEFAULT, TOKENIZATION_INFO, TextModule, ids_spec, in_range, texts_spec
+from albert_tf.export.text_module import (
+    SERVING_DEFAULT,
+    TOKENIZATION_INFO,
+    TextModule,
+    ids_spec,
+    in_range,
+    texts_spec,
+    with_first_token,
+)
 from albert_tf.export.text_module import traced as _traced
 from albert_tf.heads.sentence_order import IN_ORDER, SWAPPED
 from albert_tf.models.pretraining import AlbertForPretraining
@@ -76,10 +84,9 @@ class ServingModule(TextModule):
             "sequence_output" float32 [B, S, H], zero in the padding; "pooled_output" float32 [B, H].
         """
         input_ids, segment_ids = self._checked(input_ids, segment_ids)
-        # There is always something to attend to: the first position counts as a token.
-        input_mask = tf.concat([tf.ones_like(input_mask[:, :1]), input_mask[:, 1:]], axis=1)
+        input_mask = with_first_token(input_mask)
         outputs = self._albert({"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids})
-        return {name: outputs[name] for name in ("sequence_output", "pooled_output")}
+        return {name: tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")}
 
     @_traced(*_SEQUENCE, ids_spec("mlm_positions"))
     def mlm(self, input_ids, input_mask, segment_ids, mlm_positions):

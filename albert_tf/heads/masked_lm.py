@@ -62,13 +62,13 @@ class MaskedLMHead(keras.layers.Layer):
         if masked_lm_positions is not None:
             hidden = chains.gather_positions(hidden, masked_lm_positions)
         hidden = chains.project(hidden, ops.cast(self.transform.kernel, self.compute_dtype))
-        hidden = self.activation(ops.cast(hidden, "float32") + self.transform.bias)
+        hidden = self.activation(ops.cast(hidden, "float32") + ops.cast(self.transform.bias, "float32"))
         norm = self.layer_norm
         hidden = chains.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
         table = ops.cast(word_embeddings, self.compute_dtype)
         flat = ops.reshape(ops.cast(hidden, self.compute_dtype), (-1, self.embedding_size))
         # The bias is added to the two-dimensional product, of which TensorFlow makes it a part.
-        logits = ops.cast(ops.matmul(flat, ops.transpose(table)), "float32") + self.output_bias
+        logits = ops.cast(ops.matmul(flat, ops.transpose(table)), "float32") + ops.cast(self.output_bias, "float32")
         return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.vocab_size))
 
     def get_config(self):

@@ -135,27 +135,33 @@ class SelfAttention(keras.layers.Layer):
         hidden = ops.cast(hidden, kernel.dtype)
         heads, width = self.num_attention_heads, self.hidden_size
 
-        def attend_by(x, kernel, bias, roles):
-            x = chains.project(x, kernel)
-            x = x if unpadding is None else unpadding.restore(x)
+        def split(x, bias, *roles):
             return chains.split_heads(x, bias, heads, roles, training)
+
+        def attend(x, attention_bias):
+            return self._attend(*split(x, bias, "query", "key", "value"), attention_bias, seed, training)
 
         if positions is None:
             residual = hidden
-            source = hidden if source is None else source
-            query, key, value = attend_by(source, kernel, bias, ("query", "key", "value"))
+            x = chains.project_for_chain(hidden if source is None else source, kernel, bias, training)
+            context = attend(x, attention_bias) if unpadding is None else unpadding.attend(attend, x)
         else:
             residual = chains.gather_positions(hidden, positions)
-            (query,) = attend_by(residual, kernel[:, :width], bias[:width], ("query",))
-            key, value = attend_by(hidden, kernel[:, width:], bias[width:], ("key", "value"))
-        scale = 1.0 / math.sqrt(width // heads)
-        probabilities = chains.masked_softmax(ops.matmul(query, key), attention_bias, scale, training)
-        probabilities = self.attention_dropout(probabilities, seed=seed, training=training)
-        context = chains.merge_heads(ops.matmul(probabilities, value))
-        context = context if unpadding is None else unpadding.strip(context)
-        output = chains.project(context, output_kernel)
+            of_queries, of_others = (kernel[:, :width], bias[:width]), (kernel[:, width:], bias[width:])
+            (query,) = split(chains.project_for_chain(residual, *of_queries, training), of_queries[1], "query")
+            x = chains.project_for_chain(hidden, *of_others, training)
+            key, value = split(x, of_others[1], "key", "value")
+            context = self._attend(query, key, value, attention_bias, seed, training)
+        output = chains.project_for_chain(context, output_kernel, output_bias, training)
         norm = (gamma, beta, self.layer_norm.epsilon)
         return chains.residual_norm(output, output_bias, residual, norm, self.hidden_dropout, seed, training)
+
+    def _attend(self, query, key, value, attention_bias, seed, training):
+        """float [B, N, P, D], [B, N, D, S], [B, N, S, D] -> [B, P, H]."""
+        scale = 1.0 / math.sqrt(self.hidden_size // self.num_attention_heads)
+        probabilities = chains.masked_softmax(ops.matmul(query, key), attention_bias, scale, training)
+        probabilities = self.attention_dropout(probabilities, seed=seed, training=training)
+        return chains.merge_heads(ops.matmul(probabilities, value))
 
     def get_config(self):
         return {

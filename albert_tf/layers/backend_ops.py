@@ -35,6 +35,42 @@ if _BACKEND == "tensorflow":
         )
         return draws >= round(rate * 2**32) - 2**31
 
+    # A product with a bias added by this operation, and an activation of that, are one kernel outside training.
+    add_bias = tf.nn.bias_add
+
+    # Over the last axis. Keras's own warns of an axis of 1, which a text of one token has by right.
+    softmax = tf.nn.softmax
+
+    def inference_norm(x, gamma, beta, epsilon, layer_norm):
+        """LayerNorm over the last axis, its statistics in float32, which TensorFlow makes one kernel outside training.
+
+        Args:
+            x: float [..., H].
+            gamma, beta: [H].
+            epsilon: Python float.
+            layer_norm: the same in keras.ops, for other backends.
+
+        Returns:
+            float [..., H] in x's dtype.
+        """
+        width = x.shape[-1]
+        # Each row is a channel of its own: what Keras 2 did, and the pattern that TensorFlow looks for.
+        flat = tf.reshape(x, [-1, width])
+        rows = tf.shape(flat)[0]
+        nothing = tf.constant([], tf.float32)
+        normalised = tf.raw_ops.FusedBatchNormV3(
+            x=tf.reshape(flat, [1, rows, width, 1]),
+            scale=tf.fill([rows], 1.0),
+            offset=tf.fill([rows], 0.0),
+            mean=nothing,
+            variance=nothing,
+            epsilon=epsilon,
+            data_format="NCHW",
+            is_training=True,
+        ).y
+        normalised = tf.reshape(normalised, tf.shape(flat)) * tf.cast(gamma, x.dtype) + tf.cast(beta, x.dtype)
+        return tf.reshape(normalised, tf.shape(x))
+
     def _compiled(function):
         return tf.function(function, jit_compile=True, autograph=False)
 
@@ -195,6 +231,16 @@ else:
     def read(variable):
         """The value of a weight as a tensor."""
         return ops.convert_to_tensor(variable)
+
+    softmax = ops.softmax
+
+    def add_bias(x, bias):
+        """x + bias: float [n, m], [m] -> [n, m]."""
+        return x + bias
+
+    def inference_norm(x, gamma, beta, epsilon, layer_norm):
+        """LayerNorm over the last axis, computed in float32; [..., H] in x's dtype."""
+        return ops.cast(layer_norm(ops.cast(x, "float32"), gamma, beta, epsilon), x.dtype)
 
     def compile_chain(function):
         """The function itself; the backend compiles the whole step."""

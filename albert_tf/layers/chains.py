@@ -1,10 +1,11 @@
-"""The element-wise chains between the matrix products of a block, each one pass over memory in training.
+"""The element-wise chains between the matrix products of a block, each one pass over memory.
 
-What a chain computes stands here in keras.ops; layers/backend_ops.py says how it is run. In training the inside of a
-chain is float32 whatever the precision; outside training it is left in the compute dtype, where TensorFlow makes
-bias and activation part of the product before them.
+What a chain computes stands here in keras.ops; layers/backend_ops.py says how it is run. In training a product's bias
+is added by the chain behind it, whose inside is float32 whatever the precision. Outside training it is added to the
+product itself, of which TensorFlow makes bias and activation a part, and chains stay in the compute dtype; LayerNorm's
+statistics and the inside of softmax are float32 there too.
 
-Shapes: B batch, S sequence, H hidden, I intermediate, N heads, D = H / N.
+Shapes: B batch, S sequence, H hidden, I intermediate, N heads, D = H / N, n and m anything.
 """
 
 import functools
@@ -14,10 +15,26 @@ from keras import ops
 from albert_tf.layers import backend_ops
 
 
-def project(x, kernel):
-    """x @ kernel as one product of two matrices: float [..., n], [n, m] -> [..., m]."""
+def project(x, kernel, bias=None, activation=None):
+    """activation(x @ kernel + bias) as one product of two matrices: float [..., n], [n, m] -> [..., m].
+
+    Args:
+        x: float [..., n].
+        kernel: [n, m] in x's dtype.
+        bias: [m]; None: none.
+        activation: a function that layers.activations.get_activation returns; None: none.
+    """
     flat = ops.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
+    if bias is not None:
+        flat = backend_ops.add_bias(flat, ops.cast(bias, flat.dtype))
+    if activation is not None:
+        flat = activation(flat)
     return ops.reshape(flat, (*ops.shape(x)[:-1], kernel.shape[1]))
+
+
+def project_for_chain(x, kernel, bias, training=False):
+    """What a chain that adds the bias in training takes: x @ kernel, outside training + bias."""
+    return project(x, kernel, None if training else bias)
 
 
 @functools.cache
@@ -28,13 +45,15 @@ def _activation(activation):
     return activate
 
 
-def activated_projection(x, bias, kernel, activation, training=False):
-    """activation(x + bias) @ kernel; in training the activation is computed again for its gradient, not kept.
+def activated_projection(x, inner, outer, activation, training=False):
+    """activation(x @ kernel + bias) @ outer kernel, and outside training + outer bias, for `residual_norm`.
+
+    In training the activation is computed again for its gradient, not kept.
 
     Args:
-        x: float [..., I].
-        bias: float32 [I].
-        kernel: [I, H] in x's dtype.
+        x: float [..., H].
+        inner: (kernel [H, I] in x's dtype, bias float32 [I]).
+        outer: (kernel [I, H] in x's dtype, bias float32 [H]).
         activation: a function that layers.activations.get_activation returns.
         training: bool.
 
@@ -42,10 +61,11 @@ def activated_projection(x, bias, kernel, activation, training=False):
         float [..., H] in x's dtype.
     """
     if not training:
-        return project(activation(x + ops.cast(bias, x.dtype)), kernel)
+        return project(project(x, *inner, activation), *outer)
+    (kernel, bias), (outer_kernel, _) = inner, outer
     product = backend_ops.compile_product(_activation(activation))
-    flat = product(ops.reshape(x, (-1, kernel.shape[0])), bias, kernel)
-    return ops.reshape(flat, (*ops.shape(x)[:-1], kernel.shape[1]))
+    flat = product(project(ops.reshape(x, (-1, kernel.shape[0])), kernel), bias, outer_kernel)
+    return ops.reshape(flat, (*ops.shape(x)[:-1], outer_kernel.shape[1]))
 
 
 @functools.cache
@@ -63,6 +83,7 @@ def layer_norm(x, gamma, beta, epsilon):
     """LayerNorm over the last axis (Ba et al., 2016, arXiv 1607.06450); x is float32."""
     centred = x - ops.mean(x, axis=-1, keepdims=True)
     variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+    gamma, beta = ops.cast(gamma, "float32"), ops.cast(beta, "float32")
     return centred * (ops.rsqrt(variance + epsilon) * gamma) + beta
 
 
@@ -70,7 +91,7 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
     """LayerNorm(residual + Dropout(x + bias)).
 
     Args:
-        x: float [B, S, H], a product to which its bias was not added yet.
+        x: float [B, S, H], see project_for_chain.
         bias: float32 [H].
         residual: float [B, S, H] in x's dtype.
         norm: (gamma float32 [H], beta float32 [H], epsilon).
@@ -82,10 +103,10 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
         float [B, S, H] in x's dtype.
     """
     gamma, beta, epsilon = norm
+    if not training:
+        return backend_ops.inference_norm(residual + x, gamma, beta, epsilon, layer_norm)
     keep = [] if dropout is None else dropout.keep_masks(x, seed, training)
-    normalise = _residual_norm(epsilon, dropout.rate if keep else 0.0)
-    if training:
-        normalise = backend_ops.compile_chain(normalise)
+    normalise = backend_ops.compile_chain(_residual_norm(epsilon, dropout.rate if keep else 0.0))
     return normalise(x, bias, residual, gamma, beta, *keep)
 
 
@@ -109,10 +130,10 @@ def _split(num_heads, roles):
 
 
 def split_heads(x, bias, num_heads, roles, training=False):
-    """Adds the bias and gives each head its own matrix.
+    """Gives each head its own matrix.
 
     Args:
-        x: float [B, S, R H], the products of R roles side by side.
+        x: float [B, S, R H], the products of R roles side by side, see project_for_chain.
         bias: float32 [R H].
         num_heads: N.
         roles: tuple of R of "query", "key", "value".
@@ -121,8 +142,13 @@ def split_heads(x, bias, num_heads, roles, training=False):
     Returns:
         list of R float [B, N, S, D]; for "key" [B, N, D, S], as the product with the queries wants it.
     """
-    split, join = _split(num_heads, roles)
-    return backend_ops.compile_linear(split, join)(x, bias) if training else split(x, bias)
+    if training:
+        return backend_ops.compile_linear(*_split(num_heads, roles))(x, bias)
+    length, width = ops.shape(x)[1:]
+    x = ops.reshape(x, (-1, length, len(roles), num_heads, width // len(roles) // num_heads))
+    parts = ops.unstack(ops.transpose(x, (2, 0, 3, 1, 4)), num=len(roles), axis=0)
+    # A turned key costs nothing: TensorFlow makes it a part of the product with the queries.
+    return [ops.swapaxes(part, 2, 3) if role == "key" else part for role, part in zip(roles, parts, strict=True)]
 
 
 def merge_heads(x):
@@ -145,8 +171,7 @@ def masked_softmax(scores, attention_bias, scale, training=False):
     """
     if training:
         return backend_ops.masked_softmax(scores, attention_bias, scale)
-    probabilities = ops.softmax(ops.cast(scores, "float32") * scale + attention_bias, axis=-1)
-    return ops.cast(probabilities, scores.dtype)
+    return backend_ops.softmax(scores * scale + ops.cast(attention_bias, scores.dtype))
 
 
 def gather_positions(sequence, positions):

@@ -90,13 +90,13 @@ class AlbertEmbeddings(keras.layers.Layer):
                 "The sequence must not be longer than `max_position_embeddings`. Received a sequence of "
                 f"{sequence_length} tokens and max_position_embeddings={self.max_position_embeddings}."
             )
-        words = ops.take(self.word_embeddings, input_ids, axis=0)
+        words = ops.cast(ops.take(self.word_embeddings, input_ids, axis=0), "float32")
         # One-hot times table: its gradient is a small dense matrix product, not a scatter of B * S rows into two.
         segments = ops.matmul(
             ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32"),
-            self.token_type_embeddings,
+            ops.cast(self.token_type_embeddings, "float32"),
         )
-        positions = self.position_embeddings[:sequence_length]
+        positions = ops.cast(self.position_embeddings[:sequence_length], "float32")
         norm = self.layer_norm
         normalised = chains.layer_norm(words + segments + positions, norm.gamma, norm.beta, norm.epsilon)
         return self.dropout(ops.cast(normalised, self.compute_dtype), seed=seed, training=training)

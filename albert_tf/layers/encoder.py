@@ -134,7 +134,7 @@ class SharedEncoder(keras.layers.Layer):
             # For a few sequences alone the product of the two kernels would cost more than it saves.
             if training and self.config.embedding_size < self.config.hidden_size:
                 factors = hidden, kernel, bias
-            hidden = chains.project(hidden, kernel) + bias
+            hidden = chains.project(hidden, kernel, bias)
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
         applications = BlockApplications(
             attention_bias=make_attention_bias(input_mask, "float32"),

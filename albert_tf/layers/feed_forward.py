@@ -80,8 +80,8 @@ class FeedForward(keras.layers.Layer):
             weights = compute_weights(self, self.compute_dtype)
         (kernel, output_kernel), (bias, output_bias, gamma, beta) = weights
         hidden = ops.cast(hidden, kernel.dtype)
-        output = chains.project(hidden, kernel)
-        output = chains.activated_projection(output, bias, output_kernel, self.activation, training)
+        inner, outer = (kernel, bias), (output_kernel, output_bias)
+        output = chains.activated_projection(hidden, inner, outer, self.activation, training)
         norm = (gamma, beta, self.layer_norm.epsilon)
         return chains.residual_norm(output, output_bias, hidden, norm, self.dropout, seed, training)
 

@@ -1,37 +1,97 @@
 """Sequences without their padding, laid end to end, so that nothing is computed for what is not there.
 
-Shapes: B batch, S sequence, T tokens that are not padding, n anything.
+Attention needs sequences side by side: it is computed in a few groups of like length, each padded to its longest.
+
+Shapes: B batch, S sequence, T tokens that are not padding, b and s the same of a group, n anything.
 """
 
+import itertools
+
 from keras import ops
+
+from albert_tf.layers.attention import make_attention_bias
+
+# More groups have less padding, and more operations to start.
+_GROUPS = 4
 
 
 class Unpadding:
     """Where the tokens of a padded batch stand. Needs shapes that depend on values: not under XLA.
 
     Args:
-        input_mask: int [B, S], 1 for a token, 0 for padding; the first position of a sequence is a token.
+        input_mask: int [B, S], 1 for a token, 0 for padding.
     """
 
     def __init__(self, input_mask):
         self._mask = ops.cast(input_mask, "int32")
-        flat = ops.reshape(self._mask, (-1,))
-        self._rows = ops.cast(ops.nonzero(flat)[0], "int32")
-        # Padding reads the token before it: any finite numbers do, as no token attends to them.
-        self._last_token = ops.maximum(ops.cumsum(flat) - 1, 0)
-        self._is_full = ops.all(flat > 0)
+        batch, length = ops.shape(self._mask)
+        self._is_full = ops.all(self._mask > 0)
+        ends = ops.max(self._mask * ops.arange(1, length + 1, dtype="int32"), axis=1)
+        order = ops.cast(ops.argsort(ends), "int32")
+        by_end = ops.take(self._mask, order, axis=0)
+        counts = ops.sum(by_end, axis=1)
+        starts = ops.cumsum(counts) - counts
+        # Where the stripped tokens stood, and, for every position, which of them is there.
+        found = ops.cast(ops.nonzero(ops.reshape(by_end, (-1,)))[0], "int32")
+        self._positions = ops.take(order, found // length, axis=0) * length + found % length
+        last = ops.sum(counts) - 1
+        self._tokens = _tokens(self._mask, ops.take(starts, ops.argsort(order), axis=0), last)
+        edges = [batch * at // _GROUPS for at in range(_GROUPS + 1)]
+        self._groups = []
+        for begin, end in itertools.pairwise(edges):
+            longest = ops.max(ops.concatenate([ops.ones((1,), "int32"), ops.take(ends, order[begin:end], axis=0)]))
+            mask = by_end[begin:end, :longest]
+            self._groups.append(
+                {
+                    "mask": mask,
+                    "attention_bias": make_attention_bias(mask, "float32"),
+                    "tokens": _tokens(mask, starts[begin:end], last),
+                    "positions": ops.cast(ops.nonzero(ops.reshape(mask, (-1,)))[0], "int32"),
+                }
+            )
 
     def strip(self, x):
-        """float [B, S, n] -> [1, T, n]; nothing is moved where there is no padding."""
+        """float [B, S, n] -> [1, T, n], shorter sequences first; nothing is moved where there is no padding."""
         flat = ops.reshape(x, (1, -1, x.shape[-1]))
-        return ops.cond(self._is_full, lambda: flat, lambda: ops.take(flat, self._rows, axis=1))
+        return ops.cond(self._is_full, lambda: flat, lambda: ops.take(flat, self._positions, axis=1))
 
     def restore(self, x):
         """float [1, T, n] -> [B, S, n], with whatever in the padding."""
         batch, length = ops.shape(self._mask)
-        flat = ops.cond(self._is_full, lambda: x, lambda: ops.take(x, self._last_token, axis=1))
+        flat = ops.cond(self._is_full, lambda: x, lambda: ops.take(x, self._tokens, axis=1))
         return ops.reshape(flat, (batch, length, x.shape[-1]))
 
     def restore_with_zeros(self, x):
         """float [1, T, n] -> [B, S, n], with zeros in the padding."""
         return self.restore(x) * ops.cast(self._mask[:, :, None], x.dtype)
+
+    def attend(self, attention, x):
+        """Attention among the tokens of each sequence.
+
+        Args:
+            attention: function of (float [b, s, n], attention bias float32 [b, 1, 1, s]) to float [b, s, m].
+            x: float [1, T, n].
+
+        Returns:
+            float [1, T, m].
+        """
+
+        def together():
+            context = attention(self.restore(x), make_attention_bias(self._mask, "float32"))
+            return ops.reshape(context, (1, -1, context.shape[-1]))
+
+        def in_groups():
+            parts = []
+            for group in self._groups:
+                # Padding reads the token before it: any finite numbers do, as no token attends to them.
+                padded = ops.take(x[0], group["tokens"], axis=0)
+                context = attention(padded, group["attention_bias"])
+                parts.append(ops.take(ops.reshape(context, (-1, context.shape[-1])), group["positions"], axis=0))
+            return ops.concatenate(parts)[None]
+
+        return ops.cond(self._is_full, together, in_groups)
+
+
+def _tokens(mask, starts, last):
+    """For every position of int [b, s] the token that stands there, or one near by; int [b] is each row's first."""
+    return ops.minimum(starts[:, None] + ops.maximum(ops.cumsum(mask, axis=1) - 1, 0), last)

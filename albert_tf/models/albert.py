@@ -145,7 +145,7 @@ class AlbertModel(ConfiguredModel):
 
     def _pool(self, first):
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
-        return ops.tanh(ops.cast(pooled, "float32") + self.pooler.bias)
+        return ops.tanh(ops.cast(pooled, "float32") + ops.cast(self.pooler.bias, "float32"))
 
     def _dropout_seeds(self, training, dropout_seed):
         rates = (self.config.hidden_dropout_prob, self.config.attention_probs_dropout_prob)

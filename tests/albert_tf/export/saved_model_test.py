@@ -13,6 +13,7 @@ import tensorflow as tf
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.export import saved_model, verification
+from albert_tf.export.export_file import gains_by_frozen_weights
 from albert_tf.export.saved_model import ExportSettings, export_saved_model
 
 MAX_SEQ_LENGTH = 20
@@ -66,6 +67,29 @@ def test_what_was_exported_is_written_beside_the_assets(exported, model, tokeniz
     assert about["cleaning"]["do_lower_case"] is True
     assert (about["max_seq_length"], about["sentence_task"]) == (20, "sop")
     assert AlbertConfig.from_json_file(str(exported / "assets.extra" / "albert_config.json")) == model.config
+
+
+def test_an_export_in_bfloat16_has_such_weights_and_says_nearly_the_same(
+    exported, serving, checkpoint, export_vocabulary, tmp_path
+):
+    folder = tmp_path / "half"
+    settings = ExportSettings(
+        init_checkpoint=str(checkpoint),
+        output_dir=str(folder),
+        spm_model_file=export_vocabulary,
+        max_seq_length=MAX_SEQ_LENGTH,
+        precision="bfloat16",
+    )
+    assert 1e-4 < export_saved_model(settings) < 0.1
+    assert (gains_by_frozen_weights(folder), gains_by_frozen_weights(exported)) == (True, False)
+    stored = tf.train.load_checkpoint(str(folder / "variables" / "variables")).get_variable_to_dtype_map()
+    assert {dtype for name, dtype in stored.items() if name.startswith("weights/")} == {tf.bfloat16}
+    texts = tf.constant(["babe [MASK] dika", "[MASK]"])
+    found = tf.saved_model.load(str(folder)).signatures["mlm_from_text"](text=texts)
+    expected = serving["mlm_from_text"](text=texts)
+    for name in ("sequence_output", "pooled_output", "mlm_logits"):
+        assert found[name].dtype == tf.float32
+        np.testing.assert_allclose(found[name], expected[name], atol=0.05)
 
 
 def test_a_model_without_a_sentence_task_replaces_an_export_and_has_no_sop(

@@ -95,6 +95,26 @@ def test_skipping_padding_gives_the_same_outputs(small_config, batch):
     )
 
 
+# The last: masks with holes, and sequences whose first tokens are padding.
+_MASKS = {
+    "nothing": np.zeros((0, S)),
+    "one": np.arange(S) < np.array([[7]]),
+    "more than groups": np.arange(S) < np.array([[3], [16], [1], [9], [9], [2], [12], [4], [16]]),
+    "holes": np.random.default_rng(1).integers(2, size=(6, S)) | (np.arange(S) == S // 2),
+}
+
+
+@pytest.mark.parametrize("mask", _MASKS)
+@pytest.mark.parametrize("constant_graph", [False, True])
+def test_any_mask_can_be_skipped(mask, constant_graph, small_config):
+    model = AlbertModel(_config(small_config), constant_graph=constant_graph)
+    mask = _MASKS[mask].astype("int32")
+    batch = {"input_ids": np.random.default_rng(2).integers(60, size=mask.shape), "input_mask": mask}
+    expected = model(batch)["sequence_output"] * mask[:, :, None]
+    found = tf.function(lambda: model(batch, skip_padding=True)["sequence_output"])()
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 def test_no_positions_leave_the_pooled_output(small_config, batch):
     model = AlbertModel(_config(small_config))
     pooled = model(batch, positions=np.zeros((B, 0), "int32"))["pooled_output"]
