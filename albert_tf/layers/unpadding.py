@@ -77,8 +77,7 @@ class Unpadding:
         """
 
         def together():
-            context = attention(self.restore(x), make_attention_bias(self._mask, "float32"))
-            return ops.reshape(context, (1, -1, context.shape[-1]))
+            return self.strip(attention(self.restore(x), make_attention_bias(self._mask, "float32")))
 
         def in_groups():
             parts = []
@@ -89,7 +88,11 @@ class Unpadding:
                 parts.append(ops.take(ops.reshape(context, (-1, context.shape[-1])), group["positions"], axis=0))
             return ops.concatenate(parts)[None]
 
-        return ops.cond(self._is_full, together, in_groups)
+        # A group is never empty: TensorFlow's CPU library gives products of nothing a wrong shape at times.
+        too_few = ops.shape(self._mask)[0] < _GROUPS
+        context = ops.cond(ops.logical_or(self._is_full, too_few), together, in_groups)
+        # Of x's static shape, as a loop wants it.
+        return ops.reshape(context, (*ops.shape(x)[:-1], context.shape[-1]))
 
 
 def _tokens(mask, starts, last):
