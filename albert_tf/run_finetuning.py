@@ -7,7 +7,7 @@ import dataclasses
 
 from absl import flags
 
-from albert_tf import command
+from albert_tf import allocator, command
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
@@ -75,6 +75,7 @@ def _define_task_flags(fv: dict) -> None:
 
 def _run() -> None:
     command.require_flags("task_name", "output_dir")
+    allocator.keep_freed_memory()
     command.import_tensorflow()
     from albert_tf.tasks.registry import TaskOptions
     from albert_tf.tasks.task import TaskSettings

@@ -7,7 +7,7 @@ import dataclasses
 
 from absl import flags
 
-from albert_tf import command
+from albert_tf import allocator, command
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
@@ -52,6 +52,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 def _run() -> None:
     command.require_flags("albert_config_file", "input_file", "output_dir")
+    allocator.keep_freed_memory()
     command.import_tensorflow()
     from albert_tf.training.pretraining import run
     from albert_tf.training.pretraining_settings import PretrainingSettings

@@ -6,7 +6,7 @@ import time
 
 from absl import flags
 
-from albert_tf import command
+from albert_tf import allocator, command
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 
@@ -93,6 +93,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
 
 def _run() -> None:
     started = time.perf_counter()
+    allocator.keep_freed_memory()
     command.import_tensorflow()
     from albert_tf.config import AlbertConfig
     from albert_tf.flops import train_step_flops

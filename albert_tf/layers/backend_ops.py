@@ -139,15 +139,26 @@ if _BACKEND == "tensorflow":
 
         return product
 
-    @_compiled
-    def _softmax_forward(scores, attention_bias, scale):
-        return tf.cast(tf.nn.softmax(tf.cast(scores, tf.float32) * scale + attention_bias), scores.dtype)
+    @functools.cache
+    def _sums_by_product() -> bool:
+        # The compiler's sum of a row is slow on a CPU, where its product with ones is not; accelerators are fast at
+        # the first, and round the second.
+        return not any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))
+
+    @tf.custom_gradient
+    def row_sum(x):
+        """The sum over the last axis, which is kept, in a compiled chain: float32 [..., n] -> [..., 1]."""
+        if _sums_by_product():
+            total = tf.matmul(x, tf.ones([*[1] * (x.shape.rank - 2), x.shape[-1], 1]))
+        else:
+            total = tf.reduce_sum(x, axis=-1, keepdims=True)
+        return total, lambda upstream: tf.broadcast_to(upstream, tf.shape(x))
 
     @_compiled
     def _softmax_backward(probabilities, upstream, scale):
         dtype = probabilities.dtype
         probabilities, upstream = tf.cast(probabilities, tf.float32), tf.cast(upstream, tf.float32)
-        inner = tf.reduce_sum(probabilities * upstream, axis=-1, keepdims=True)
+        inner = row_sum(probabilities * upstream)
         return tf.cast(scale * probabilities * (upstream - inner), dtype)
 
     def masked_softmax(scores, attention_bias, scale):
@@ -155,11 +166,8 @@ if _BACKEND == "tensorflow":
 
         @tf.custom_gradient
         def chain(scores, attention_bias):
-            if scores.dtype == tf.float32:
-                # Left to TensorFlow, which does the first half as part of the product that makes the scores.
-                probabilities = tf.nn.softmax(scores * scale + attention_bias)
-            else:
-                probabilities = _softmax_forward(scores, attention_bias, tf.constant(scale))
+            # Left to TensorFlow, which does the first half as part of the product that makes the scores.
+            probabilities = tf.nn.softmax(scores * scale + tf.cast(attention_bias, scores.dtype))
 
             def gradient(upstream):
                 return _softmax_backward(probabilities, upstream, tf.constant(scale)), None
@@ -233,6 +241,10 @@ else:
         return ops.convert_to_tensor(variable)
 
     softmax = ops.softmax
+
+    def row_sum(x):
+        """The sum over the last axis, which is kept: [..., n] -> [..., 1]."""
+        return ops.sum(x, axis=-1, keepdims=True)
 
     def add_bias(x, bias):
         """x + bias: float [n, m], [m] -> [n, m]."""

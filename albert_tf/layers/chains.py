@@ -74,15 +74,34 @@ def _residual_norm(epsilon, dropout_rate):
         update = ops.cast(x, "float32") + bias
         for mask in keep:
             update = ops.where(mask, update / (1.0 - dropout_rate), 0.0)
-        return ops.cast(layer_norm(ops.cast(residual, "float32") + update, gamma, beta, epsilon), x.dtype)
+        total = ops.cast(residual, "float32") + update
+        return ops.cast(layer_norm(total, gamma, beta, epsilon, _mean_in_chain), x.dtype)
 
     return normalise
 
 
-def layer_norm(x, gamma, beta, epsilon):
-    """LayerNorm over the last axis (Ba et al., 2016, arXiv 1607.06450); x is float32."""
-    centred = x - ops.mean(x, axis=-1, keepdims=True)
-    variance = ops.mean(ops.square(centred), axis=-1, keepdims=True)
+def _mean(x):
+    return ops.mean(x, axis=-1, keepdims=True)
+
+
+def _mean_in_chain(x):
+    return backend_ops.row_sum(x) / x.shape[-1]
+
+
+def layer_norm(x, gamma, beta, epsilon, mean=_mean):
+    """LayerNorm over the last axis (Ba et al., 2016, arXiv 1607.06450); x is float32.
+
+    Args:
+        x: float32 [..., H].
+        gamma, beta: [H].
+        epsilon: Python float.
+        mean: function of x to its means over the last axis, which is kept.
+
+    Returns:
+        float32 [..., H].
+    """
+    centred = x - mean(x)
+    variance = mean(ops.square(centred))
     gamma, beta = ops.cast(gamma, "float32"), ops.cast(beta, "float32")
     return centred * (ops.rsqrt(variance + epsilon) * gamma) + beta
 
@@ -105,9 +124,11 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
     gamma, beta, epsilon = norm
     if not training:
         return backend_ops.inference_norm(residual + x, gamma, beta, epsilon, layer_norm)
-    keep = [] if dropout is None else dropout.keep_masks(x, seed, training)
+    # The compiler is faster at the sums over all rows of a matrix than of several.
+    flat, residual = (ops.reshape(part, (-1, x.shape[-1])) for part in (x, residual))
+    keep = [] if dropout is None else dropout.keep_masks(flat, seed, training)
     normalise = backend_ops.compile_chain(_residual_norm(epsilon, dropout.rate if keep else 0.0))
-    return normalise(x, bias, residual, gamma, beta, *keep)
+    return ops.reshape(normalise(flat, bias, residual, gamma, beta, *keep), ops.shape(x))
 
 
 @functools.cache
@@ -123,8 +144,8 @@ def _split(num_heads, roles):
         orders = {"key": (0, 3, 1, 2)}
         parts = [ops.transpose(part, orders.get(role, (0, 2, 1, 3))) for role, part in zip(roles, parts, strict=True)]
         length, heads, size = ops.shape(parts[0])[1:]
-        x = ops.reshape(ops.stack(parts, axis=2), (-1, length, len(roles) * heads * size))
-        return [x, ops.sum(ops.cast(x, "float32"), axis=(0, 1))]
+        rows = ops.reshape(ops.stack(parts, axis=2), (-1, len(roles) * heads * size))
+        return [ops.reshape(rows, (-1, length, rows.shape[-1])), ops.sum(ops.cast(rows, "float32"), axis=0)]
 
     return split, join
 
