@@ -149,7 +149,7 @@ if _BACKEND == "tensorflow":
     def row_sum(x):
         """The sum over the last axis, which is kept, in a compiled chain: float32 [..., n] -> [..., 1]."""
         if _sums_by_product():
-            total = tf.matmul(x, tf.ones([*[1] * (x.shape.rank - 2), x.shape[-1], 1]))
+            total = tf.matmul(x, tf.ones([tf.shape(x)[-1], 1]))
         else:
             total = tf.reduce_sum(x, axis=-1, keepdims=True)
         return total, lambda upstream: tf.broadcast_to(upstream, tf.shape(x))
