@@ -11,15 +11,25 @@ FORMAT = "albert_tf export"
 
 
 def read_export(folder: str) -> dict[str, Any]:
-    """What the export in a folder says of itself; empty if there is none."""
+    """What the export in a folder says of itself.
+
+    Raises:
+        InputError: it is damaged, or another program's.
+        OSError: there is none.
+    """
     path = os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
-    if not files.exists(path):
-        return {}
+    about = files.read_json(path)
+    if about.get("format") != FORMAT:
+        raise InputError(f"{path}: not written by export_saved_model; export the model again")
+    return about
+
+
+def is_export(folder: str) -> bool:
+    """Whether a folder holds an export that says so."""
     try:
-        about = files.read_json(path)
-    except InputError:
-        return {}
-    return about if about.get("format") == FORMAT else {}
+        return bool(read_export(folder))
+    except (InputError, OSError):
+        return False
 
 
 def gains_by_frozen_weights(folder: str) -> bool:
@@ -27,4 +37,4 @@ def gains_by_frozen_weights(folder: str) -> bool:
 
     Those of bfloat16 are, up to 1.5 times at one sequence, those of float32 are not (docs/benchmarks).
     """
-    return read_export(folder).get("precision") == "bfloat16"
+    return is_export(folder) and read_export(folder).get("precision") == "bfloat16"

@@ -19,7 +19,7 @@ import albert_tf
 from albert_tf import command, files
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
-from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, FORMAT, read_export
+from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, FORMAT, is_export
 from albert_tf.export.finetuned_module import FinetunedModule
 from albert_tf.export.finetuned_modules import make_module
 from albert_tf.export.signatures import ServingModule
@@ -163,7 +163,7 @@ def _check_output_dir(output_dir: str, overwrite: bool) -> None:
         raise InputError(f"--output_dir: {output_dir} is a file; name a folder")
     if not tf.io.gfile.listdir(output_dir):
         return
-    if not read_export(output_dir):
+    if not is_export(output_dir):
         raise InputError(f"--output_dir: {output_dir} is not empty and holds no export; name another folder")
     if not overwrite:
         raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")

@@ -144,7 +144,7 @@ class SelfAttention(keras.layers.Layer):
         if positions is None:
             residual = hidden
             x = chains.project_for_chain(hidden if source is None else source, kernel, bias, training)
-            context = attend(x, attention_bias) if unpadding is None else unpadding.attend(attend, x)
+            context = attend(x, attention_bias) if unpadding is None else unpadding.attend(attend, x, attention_bias)
         else:
             residual = chains.gather_positions(hidden, positions)
             of_queries, of_others = (kernel[:, :width], bias[:width]), (kernel[:, width:], bias[width:])

@@ -43,7 +43,6 @@ class Unpadding:
             mask = by_end[begin:end, :longest]
             self._groups.append(
                 {
-                    "mask": mask,
                     "attention_bias": make_attention_bias(mask, "float32"),
                     "tokens": _tokens(mask, starts[begin:end], last),
                     "positions": ops.cast(ops.nonzero(ops.reshape(mask, (-1,)))[0], "int32"),
@@ -65,19 +64,20 @@ class Unpadding:
         """float [1, T, n] -> [B, S, n], with zeros in the padding."""
         return self.restore(x) * ops.cast(self._mask[:, :, None], x.dtype)
 
-    def attend(self, attention, x):
+    def attend(self, attention, x, attention_bias):
         """Attention among the tokens of each sequence.
 
         Args:
             attention: function of (float [b, s, n], attention bias float32 [b, 1, 1, s]) to float [b, s, m].
             x: float [1, T, n].
+            attention_bias: float32 [B, 1, 1, S], of the whole batch.
 
         Returns:
             float [1, T, m].
         """
 
         def together():
-            return self.strip(attention(self.restore(x), make_attention_bias(self._mask, "float32")))
+            return self.strip(attention(self.restore(x), attention_bias))
 
         def in_groups():
             parts = []
