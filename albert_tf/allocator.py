@@ -1,27 +1,38 @@
-"""What the C library does with the memory a program frees."""
+"""What becomes of the memory that a program frees: kept for the next that asks, or given back to the system."""
 
 import ctypes
+import os
 
 # Of glibc's malloc.h.
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
+_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -4, -8
 _GIVE_BACK_ABOVE = 2**31 - 1
 _TAKE_AT_ONCE = 2**28
 
 
-def keep_freed_memory() -> bool:
-    """Makes glibc keep large blocks that are freed, for the next that are asked for.
+def set_up_memory(save_memory: bool = False) -> bool:
+    """Says what the C library, and TensorFlow on it, do with memory. To be called before TensorFlow is imported.
 
-    By itself it returns each to the system and takes it anew, cleared page by page: in a step of training 120,000
-    pages, a twentieth of its time (docs/benchmarks). The most memory a program holds stays about the same.
+    All threads take from one heap, so that what one frees another can have, rather than from one each.
+
+    By itself glibc returns each large block that is freed to the system, and takes it anew, cleared page by page: in a
+    step of training 120,000 pages, a twentieth of its time (docs/benchmarks). Here it keeps them.
+
+    Args:
+        save_memory: give large blocks back instead, TensorFlow's too, whose own pool on a CPU never shrinks and grows
+            by doubling. The program holds less at its peak, and its steps take longer.
 
     Returns:
-        whether it was done; other C libraries are left as they are.
+        whether it was done; other C libraries than glibc are left as they are.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
         ctypes.CDLL(None).gnu_get_libc_version  # noqa: B018  musl has a mallopt that does nothing.
     except (OSError, AttributeError, TypeError):
         return False
-    settings = {_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: _GIVE_BACK_ABOVE, _M_TOP_PAD: _TAKE_AT_ONCE}
+    settings = {_M_ARENA_MAX: 1}
+    if save_memory:
+        os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
+    else:
+        settings |= {_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: _GIVE_BACK_ABOVE, _M_TOP_PAD: _TAKE_AT_ONCE}
     done = [mallopt(name, value) == 1 for name, value in settings.items()]
     return all(done)

@@ -93,7 +93,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
 
 def _run() -> None:
     started = time.perf_counter()
-    allocator.keep_freed_memory()
+    allocator.set_up_memory(save_memory=flags.FLAGS.remat)
     command.import_tensorflow()
     from albert_tf.config import AlbertConfig
     from albert_tf.flops import train_step_flops

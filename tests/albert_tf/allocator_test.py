@@ -8,8 +8,8 @@ import pytest
 _PROGRAM = """
 import resource, sys
 import numpy as np
-from albert_tf.allocator import keep_freed_memory
-if sys.argv[1] == "kept" and not keep_freed_memory():
+from albert_tf.allocator import set_up_memory
+if sys.argv[1] == "kept" and not set_up_memory():
     sys.exit("not glibc")
 np.ones(2**24)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -30,3 +30,32 @@ def test_large_blocks_are_kept_when_they_are_freed():
     # 128 MB are 32,768 pages of 4 kB, or 64 of 2 MB.
     assert _pages("kept") < 16
     assert _pages("given back") > 4 * 60
+
+
+_TENSORFLOW_PROGRAM = """
+import os, sys
+from albert_tf import allocator, command
+if not allocator.set_up_memory(save_memory=sys.argv[1] == "saved"):
+    sys.exit("not glibc")
+tf = command.import_tensorflow()
+def held():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+tf.ones(2**10) + 1.0
+before = held()
+tf.ones(2**26) + 1.0
+print(held() - before)
+"""
+
+
+def _mebibytes_held(mode: str) -> float:
+    result = subprocess.run([sys.executable, "-c", _TENSORFLOW_PROGRAM, mode], capture_output=True, text=True)
+    if "not glibc" in result.stderr:
+        pytest.skip("this C library is not glibc")
+    return float(result.stdout)
+
+
+def test_memory_of_freed_tensors_is_given_back_on_request_only():
+    # A tensor of 256 MiB and a second one.
+    assert _mebibytes_held("saved") < 64
+    assert _mebibytes_held("kept") > 200
