@@ -16,37 +16,60 @@ def _cross_entropy(logits, labels):
     return keras.losses.sparse_categorical_crossentropy(labels, ops.cast(logits, "float32"), from_logits=True)
 
 
-def _vocabulary_cross_entropy(logits, labels):
+def _vocabulary_scores(scores, bias, labels):
     # As sums over the vocabulary, without an array of the logits' size: that is 38 MB for 16 x 20 predictions.
-    is_label = ops.equal(ops.arange(logits.shape[-1], dtype="int32"), ops.cast(labels, "int32")[..., None])
+    logits = ops.cast(scores, "float32") + bias
+    words = ops.arange(logits.shape[-1], dtype="int32")
     highest = ops.stop_gradient(ops.max(logits, axis=-1, keepdims=True))
+    likeliest = ops.min(ops.where(ops.equal(logits, highest), words, words.shape[0]), axis=-1)
     centred = logits - highest
-    return ops.log(ops.sum(ops.exp(centred), axis=-1)) - ops.sum(ops.where(is_label, centred, 0.0), axis=-1)
+    log_sum = ops.log(ops.sum(ops.exp(centred), axis=-1))
+    right = ops.sum(ops.where(ops.equal(words, labels[:, None]), centred, 0.0), axis=-1)
+    sums = [log_sum - right, ops.cast(ops.equal(likeliest, labels), "float32")]
+    return ops.stack(sums, axis=-1), log_sum + highest[:, 0]
+
+
+def _vocabulary_gradient(scores, bias, labels, log_sum, upstream):
+    probabilities = ops.exp(ops.cast(scores, "float32") + bias - log_sum[:, None])
+    words = ops.arange(scores.shape[-1], dtype="int32")
+    gradient = probabilities - ops.where(ops.equal(words, labels[:, None]), 1.0, 0.0)
+    return ops.cast(gradient * upstream[:, :1], scores.dtype)
 
 
 def _is_correct(logits, labels):
     return ops.cast(ops.equal(ops.argmax(logits, axis=-1), ops.cast(labels, "int32")), "float32")
 
 
-def masked_lm_loss(logits, labels, weights):
-    """Cross-entropy of the masked tokens (BERT section 3.1, task 1).
+def masked_lm_sums(logits, labels, weights, bias=None):
+    """Cross-entropy of the masked tokens (BERT section 3.1, task 1), and how many are found.
 
     Args:
-        logits: float32 [B, P, V], before softmax.
+        logits: float [B, P, V], before softmax.
         labels: int32 [B, P], original ids; entries of weight 0 are padding.
         weights: float32 [B, P], 1 for a real prediction, 0 for padding.
+        bias: float32 [V], to be added to the logits here, in the same pass; None: it is in them.
 
     Returns:
-        (sum of losses in nats, sum of weights), both float32 scalars. The caller divides once, over all replicas,
-        so that every masked token counts the same.
+        (sum of losses in nats, number of tokens whose likeliest word is the right one, sum of weights), float32
+        scalars. The caller divides once, over all replicas, so that every masked token counts the same.
     """
-    cross_entropy = backend_ops.compile_chain(_vocabulary_cross_entropy)
-    return ops.sum(cross_entropy(ops.cast(logits, "float32"), labels) * weights), ops.sum(weights)
+    size = logits.shape[-1]
+    bias = ops.zeros((size,), "float32") if bias is None else ops.cast(bias, "float32")
+    scored = backend_ops.compile_biased(_vocabulary_scores, _vocabulary_gradient)
+    rows = scored(ops.reshape(logits, (-1, size)), bias, ops.reshape(ops.cast(labels, "int32"), (-1,)))
+    sums = ops.sum(rows * ops.reshape(weights, (-1, 1)), axis=0)
+    return sums[0], sums[1], ops.sum(weights)
+
+
+def masked_lm_loss(logits, labels, weights):
+    """(sum of losses in nats, sum of weights), see masked_lm_sums."""
+    loss, _, count = masked_lm_sums(logits, labels, weights)
+    return loss, count
 
 
 def masked_lm_correct(logits, labels, weights):
-    """Weighted number of masked tokens whose likeliest word is the right one; arguments as in masked_lm_loss."""
-    return ops.sum(_is_correct(logits, labels) * weights)
+    """Weighted number of masked tokens whose likeliest word is the right one; arguments as in masked_lm_sums."""
+    return masked_lm_sums(logits, labels, weights)[1]
 
 
 def classification_loss(logits, labels, weights=None):

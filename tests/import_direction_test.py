@@ -35,8 +35,9 @@ OPEN_TO_DATA_PREP = (
 
 # Pure Keras 3: the same code runs on Keras's other backends.
 PURE_KERAS = ("config", "heads", "layers", "losses", "models", "optimization")
-# The one file that holds what differs by backend; it imports TensorFlow only when that is the backend.
+# The one file that holds what differs by backend; it imports TensorFlow, and the chains for it, only for that backend.
 BACKEND_FILE = "albert_tf.layers.backend_ops"
+TENSORFLOW_CHAINS = "albert_tf.layers.compiled_chains"
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,11 @@ def rules_broken(module, item):
             yield "data_prep may use only what is listed in OPEN_TO_DATA_PREP"
     if package == imported == "albert_tf":
         yield from direction_broken(module, item.name)
-    is_pure = package == "albert_tf" and part_of(module) in PURE_KERAS and module != BACKEND_FILE
-    if is_pure and item.at_import and imported.startswith("tensorflow"):
+    is_pure = part_of(module) in PURE_KERAS and module not in (BACKEND_FILE, TENSORFLOW_CHAINS)
+    if package == "albert_tf" and is_pure and item.at_import and imported.startswith("tensorflow"):
         yield "this part is pure Keras"
+    if item.name.startswith(TENSORFLOW_CHAINS) and module != BACKEND_FILE:
+        yield f"only {BACKEND_FILE} knows when that can be imported"
 
 
 def direction_broken(module, imported):
@@ -195,6 +198,11 @@ def test_downwards_is_allowed(module, source):
     ("module", "source", "rule"),
     [
         ("albert_tf.config", "from albert_tf.layers import dropout", "level 1 from level 0"),
+        (
+            "albert_tf.layers.chains",
+            "from albert_tf.layers import compiled_chains",
+            "only albert_tf.layers.backend_ops",
+        ),
         ("albert_tf.config", "import albert_tf.models.albert as model", "level 2 from level 0"),
         ("albert_tf.layers.encoder", "from ..models import albert", "level 2 from level 1"),
         ("albert_tf.layers", "from ..models.albert import AlbertModel", "level 2 from level 1"),
@@ -244,6 +252,7 @@ def made_up(sources_by_name):
         *("albert_tf.evaluation", "albert_tf.evaluation.metrics", "albert_tf.inputs", "albert_tf.layers"),
         *(
             "albert_tf.inputs.pretraining_dataset",
+            "albert_tf.layers.compiled_chains",
             "albert_tf.layers.dropout",
             "albert_tf.models",
             "albert_tf.models.albert",

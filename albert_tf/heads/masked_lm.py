@@ -47,16 +47,18 @@ class MaskedLMHead(keras.layers.Layer):
         self.layer_norm.build((None, None, self.embedding_size))
         self.output_bias = self.add_weight(name="output_bias", shape=(self.vocab_size,), initializer="zeros")
 
-    def call(self, sequence_output, masked_lm_positions, word_embeddings):
+    def call(self, sequence_output, masked_lm_positions, word_embeddings, add_bias=True):
         """Scores every word at every asked position.
 
         Args:
             sequence_output: float [B, S, H].
             masked_lm_positions: int [B, P], below S; None where sequence_output holds those positions alone.
             word_embeddings: float [V, E], the encoder's table.
+            add_bias: whether `output_bias` is in the result. Without it, losses.masked_lm_sums adds it, and what
+                stands between is half the size in half the precision.
 
         Returns:
-            float32 [B, P, V], before softmax.
+            float32 [B, P, V], before softmax; in the compute dtype without the bias.
         """
         hidden = ops.cast(sequence_output, self.compute_dtype)
         if masked_lm_positions is not None:
@@ -67,8 +69,10 @@ class MaskedLMHead(keras.layers.Layer):
         hidden = chains.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
         table = ops.cast(word_embeddings, self.compute_dtype)
         flat = ops.reshape(ops.cast(hidden, self.compute_dtype), (-1, self.embedding_size))
-        # The bias is added to the two-dimensional product, of which TensorFlow makes it a part.
-        logits = ops.cast(ops.matmul(flat, ops.transpose(table)), "float32") + ops.cast(self.output_bias, "float32")
+        logits = ops.matmul(flat, ops.transpose(table))
+        if add_bias:
+            # To the two-dimensional product, of which TensorFlow makes it a part.
+            logits = ops.cast(logits, "float32") + ops.cast(self.output_bias, "float32")
         return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.vocab_size))
 
     def get_config(self):

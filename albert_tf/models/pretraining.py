@@ -47,7 +47,7 @@ class AlbertForPretraining(ConfiguredModel):
         self.masked_lm.build()
         self.sentence_order.build()
 
-    def call(self, inputs, training=False, dropout_seed=None, read_only_predictions=False):
+    def call(self, inputs, training=False, dropout_seed=None, read_only_predictions=False, add_output_bias=True):
         """Encodes a batch and scores both tasks.
 
         Args:
@@ -56,6 +56,7 @@ class AlbertForPretraining(ConfiguredModel):
             dropout_seed: int32 [2], see AlbertModel.call.
             read_only_predictions: compute the last layer for [CLS] and the masked positions alone, with the same
                 results: all that the two tasks read.
+            add_output_bias: False leaves it to losses.masked_lm_sums, as MaskedLMHead says.
 
         Returns:
             what AlbertModel returns (for `positions` the masked ones, where only they are read), and
@@ -75,6 +76,7 @@ class AlbertForPretraining(ConfiguredModel):
                 outputs["sequence_output"],
                 None if read_only_predictions else positions,
                 self.albert.embeddings.word_embeddings,
+                add_bias=add_output_bias,
             ),
             "sentence_order_logits": self.sentence_order(outputs["pooled_output"]),
         }

@@ -28,7 +28,7 @@ def _regression(outputs, batch):
 
 def _pieces(outputs, batch):
     scored = (outputs["logits"], tf.maximum(batch[LABEL], 0), _piece_weights(batch))
-    return losses.masked_lm_loss(*scored)[0], losses.masked_lm_correct(*scored)
+    return losses.masked_lm_sums(*scored)[:2]
 
 
 def _span(outputs, batch):

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from albert_tf import losses
 from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS
+from albert_tf.layers import backend_ops
 from albert_tf.training.steps import Steps
 
 # What a training step reports, in the order of its vector.
@@ -49,14 +50,18 @@ class PretrainingSteps(Steps):
 
     def _sums(self, outputs, batch):
         predictions = (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"])
+        bias = backend_ops.read(self.model.masked_lm.output_bias)
         order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], batch.get(EXAMPLE_WEIGHTS))
-        loss, count = losses.masked_lm_loss(*predictions)
+        loss, correct, count = losses.masked_lm_sums(*predictions, bias)
         order_loss, order_count = losses.classification_loss(*order)
-        correct, order_correct = losses.masked_lm_correct(*predictions), losses.classification_correct(*order)
+        order_correct = losses.classification_correct(*order)
         return loss, correct, count, order_loss, order_correct, order_count
 
     def _evaluate_replica(self, batch):
-        return tf.stack(self._sums(self.model(batch, training=False, read_only_predictions=True), batch))
+        return tf.stack(self._sums(self._predict(batch, training=False), batch))
+
+    def _predict(self, batch, **ways):
+        return self.model(batch, read_only_predictions=True, add_output_bias=False, **ways)
 
     def _counts(self, batch):
         pairs = tf.cast(tf.shape(batch["input_ids"])[0], tf.float32)
@@ -64,7 +69,7 @@ class PretrainingSteps(Steps):
 
     def _losses(self, batch, counts, seed):
         masked = counts[0] + losses.MASKED_LM_DENOMINATOR_EPSILON
-        outputs = self.model(batch, training=True, dropout_seed=seed, read_only_predictions=True)
+        outputs = self._predict(batch, training=True, dropout_seed=seed)
         loss, correct, _, order_loss, order_correct, _ = self._sums(outputs, batch)
         loss, order_loss = loss / masked, order_loss / counts[1]
         total_loss = loss + order_loss if self.train_sentence_order else loss

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_tf import losses
 
@@ -20,6 +21,29 @@ def test_masked_lm_loss_by_hand():
 def test_padding_of_weight_zero_counts_nowhere():
     labels, weights = np.array([[0, 0, 0]]), np.zeros((1, 3), "float32")
     assert [float(value) for value in losses.masked_lm_loss(LOGITS, labels, weights)] == [0, 0]
+
+
+def test_the_first_of_equally_likely_words_is_the_one_that_is_found():
+    logits, weights = np.zeros((1, 3, 4), "float32"), np.array([[1.0, 1.0, 1.0]], "float32")
+    assert float(losses.masked_lm_correct(logits, np.array([[0, 1, 3]]), weights)) == 1
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("bfloat16", 5e-3)])
+def test_a_bias_added_in_the_loss_has_the_loss_and_the_gradients_of_one_added_before(dtype, tolerance):
+    rng = np.random.default_rng(0)
+    scores = tf.cast(rng.normal(size=(2, 3, 50)) * 3, dtype)
+    bias = tf.constant(rng.normal(size=50).astype("float32"))
+    labels, weights = rng.integers(50, size=(2, 3)), np.array([[1, 1, 0], [1, 1, 1]], "float32")
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([scores, bias])
+        loss, correct, count = losses.masked_lm_sums(scores, labels, weights, bias)
+        logits = tf.cast(scores, tf.float32) + bias
+        expected = tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits) * weights)
+    right = (tf.argmax(logits, axis=-1).numpy() == labels) * weights
+    assert (float(loss), float(correct), float(count)) == (pytest.approx(float(expected), rel=1e-6), right.sum(), 5)
+    for found, wanted in zip(tape.gradient(loss, [scores, bias]), tape.gradient(expected, [scores, bias]), strict=True):
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(tf.cast(found, "float32"), tf.cast(wanted, "float32"), atol=tolerance)
 
 
 def test_classification_loss_by_hand():
