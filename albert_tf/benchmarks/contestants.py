@@ -6,7 +6,6 @@ for LAMB, which torch lacks and which does more arithmetic. Shapes: B batch, S s
 """
 
 from albert_tf.benchmarks.train_step import make_step, ragged_batch, random_batch
-from albert_tf.conversion.keras_hub_config import backbone_config
 
 
 def train_albert_tf(config, shape, optimizer, precision):
@@ -65,6 +64,9 @@ def train_hugging_face_compiled(config, shape, optimizer, precision):
 
 def _keras_hub_backbone(config):
     import keras_hub
+
+    # Not at the top: it brings Keras and TensorFlow, which are not to count as torch's memory.
+    from albert_tf.conversion.keras_hub_config import backbone_config
 
     # The dtype is that of the policy which is set.
     arguments = {key: value for key, value in backbone_config(config).items() if key != "dtype"}

@@ -37,7 +37,7 @@ def _say(**values) -> None:
 def _leave_others_aside(contestant: str) -> None:
     """Keeps libraries that only happen to be installed out of a contestant's memory and its time to start.
 
-    transformers' import reaches TensorFlow where it is installed (1,000 MB), TensorFlow's jax (140 MB).
+    TensorFlow imports jax where it is installed (140 MB), some of torch's libraries TensorFlow.
     """
     others = ("jax", "tensorflow") if contestant.startswith("hugging_face") else ("jax",)
     sys.modules.update(dict.fromkeys(others))
