@@ -11,6 +11,8 @@ from albert_tf.errors import InputError
 # Copies of the weights in float32 that are alive at the end of a step: weights, two moments, gradients, and the
 # gradients once more while they are clipped.
 _COPIES_OF_WEIGHTS = 5
+# What TensorFlow's pool takes of the system for what it hands out, where it is not told to do without (allocator.py).
+_POOL = 1.25
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,7 +22,7 @@ class MemoryEstimate:
     Attributes:
         weights: weights, moments, gradients.
         activations: what the forward pass keeps for the backward pass, of one micro-batch.
-        logits: the masked-LM scores and what their loss keeps.
+        logits: the masked-LM scores and their gradient.
     """
 
     weights: int
@@ -79,10 +81,10 @@ def estimate_memory(
         kept = blocks * tokens * hidden * width + 3 * block
     else:
         # The last layer computes only the positions that are read.
-        kept = max(blocks - 1, 1) * block
+        kept = int(_POOL * max(blocks - 1, 1) * block)
     copies = _COPIES_OF_WEIGHTS + (gradient_accumulation_steps > 1)
-    # Logits, their softmax, and both once more for the gradient.
-    logits = 4 * examples * max_predictions_per_seq * config.vocab_size * 4
+    # Logits and their gradient.
+    logits = 2 * examples * max_predictions_per_seq * config.vocab_size * width
     return MemoryEstimate(copies * 4 * num_parameters, kept, logits)
 
 

@@ -76,6 +76,8 @@ def test_the_machine_has_memory():
 MEASURE = """
 import resource, sys
 import numpy as np
+from albert_tf import allocator
+allocator.set_up_memory(save_memory=sys.argv[1] == "True")
 import tensorflow as tf
 from albert_tf.config import AlbertConfig
 from albert_tf.models.named_weights import named_weights
