@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-_PROGRAM = """
+_PAGES = """
 import resource, sys
 import numpy as np
 from albert_tf.allocator import set_up_memory
@@ -19,20 +19,21 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-def _pages(mode: str) -> int:
-    result = subprocess.run([sys.executable, "-c", _PROGRAM, mode], capture_output=True, text=True)
+def _number(program: str, mode: str) -> float:
+    """What a program prints in a process of its own."""
+    result = subprocess.run([sys.executable, "-c", program, mode], capture_output=True, text=True)
     if "not glibc" in result.stderr:
         pytest.skip("this C library is not glibc")
-    return int(result.stdout)
+    return float(result.stdout)
 
 
 def test_large_blocks_are_kept_when_they_are_freed():
     # 128 MB are 32,768 pages of 4 kB, or 64 of 2 MB.
-    assert _pages("kept") < 16
-    assert _pages("given back") > 4 * 60
+    assert _number(_PAGES, "kept") < 16
+    assert _number(_PAGES, "given back") > 4 * 60
 
 
-_TENSORFLOW_PROGRAM = """
+_MEBIBYTES_HELD = """
 import os, sys
 from albert_tf import allocator, command
 if not allocator.set_up_memory(save_memory=sys.argv[1] == "saved"):
@@ -48,14 +49,7 @@ print(held() - before)
 """
 
 
-def _mebibytes_held(mode: str) -> float:
-    result = subprocess.run([sys.executable, "-c", _TENSORFLOW_PROGRAM, mode], capture_output=True, text=True)
-    if "not glibc" in result.stderr:
-        pytest.skip("this C library is not glibc")
-    return float(result.stdout)
-
-
 def test_memory_of_freed_tensors_is_given_back_on_request_only():
     # A tensor of 256 MiB and a second one.
-    assert _mebibytes_held("saved") < 64
-    assert _mebibytes_held("kept") > 200
+    assert _number(_MEBIBYTES_HELD, "saved") < 64
+    assert _number(_MEBIBYTES_HELD, "kept") > 200
