@@ -31,7 +31,7 @@ from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
 from data_prep.unit_files import write_note
 from data_prep.work_units import DrawUnit, UnitMaker
-from data_prep.workspace import describe_differences, enter_job, open_workspace
+from data_prep.workspace import describe_differences, enter_job, open_workspace, remove_finished
 
 _TOKENS_NOTE = "tokens.json"
 
@@ -93,6 +93,7 @@ def create_records(job: RecordJob) -> Manifest | None:
         identity = _identify(job, output, paths, tokenizer)
         if (finished := _find_finished(output, identity, job.overwrite)) is not None:
             logging.info("%s: all of it is there already, made with the same flags of the same text", output.manifest)
+            remove_finished(output.manifest, identity)
             return finished
         if job.dry_run or size_of_files(paths) > 0:
             estimated = estimate(job, paths, tokenizer, job.num_workers or count_cores())

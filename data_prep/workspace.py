@@ -8,6 +8,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -42,13 +43,14 @@ def open_workspace(manifest: str, shared: bool = False, remove: bool = True) -> 
     Raises:
         InputError: another run is writing to the same output.
     """
-    folder, name = os.path.split(manifest)
+    folder = os.path.dirname(manifest)
     if files.is_remote(folder):
         with tempfile.TemporaryDirectory() as temporary:
             yield temporary
         return
     made = _make_folders(folder)
-    temporary = os.path.join(os.path.abspath(folder), f".{name.removesuffix(MANIFEST_SUFFIX)}.partial")
+    temporary = _workspace_of(manifest)
+    _remove_leftovers(temporary)
     Path(temporary).mkdir(exist_ok=True)
     lock = os.open(temporary, os.O_RDONLY)
     try:
@@ -61,7 +63,7 @@ def open_workspace(manifest: str, shared: bool = False, remove: bool = True) -> 
             raise
         except InputError:
             if not shared:
-                shutil.rmtree(temporary, ignore_errors=True)
+                _remove(temporary)
                 _remove_empty(made)
             raise
     finally:
@@ -84,10 +86,7 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
         InputError: it belongs to another job.
     """
     path = os.path.join(folder, _JOB_FILE)
-    found = None
-    if Path(path).exists():
-        with contextlib.suppress(ValueError):
-            found = json.loads(Path(path).read_bytes())
+    found = _read_job(path)
     job = json.loads(json.dumps(job))
     if found is not None and found != job and not overwrite:
         raise OtherJobError(
@@ -104,6 +103,30 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
             if entry.endswith(TEMPORARY):
                 os.unlink(os.path.join(folder, entry))
     return True
+
+
+def remove_finished(manifest: str, job: Mapping[str, Any]) -> None:
+    """Removes what a run left that was killed after its files had their names: its workspace, wholly or half gone.
+
+    The workspace of another job, or one that a run is at work in, stays.
+
+    Args:
+        manifest: the path of the output's manifest; the output is finished.
+        job: what was finished.
+    """
+    if files.is_remote(manifest):
+        return
+    temporary = _workspace_of(manifest)
+    _remove_leftovers(temporary)
+    if _read_job(os.path.join(temporary, _JOB_FILE)) != json.loads(json.dumps(job)):
+        return
+    with contextlib.suppress(FileNotFoundError, OtherJobError):
+        lock = os.open(temporary, os.O_RDONLY)
+        try:
+            _lock(lock, False, manifest)
+            _remove(temporary)
+        finally:
+            os.close(lock)
 
 
 def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -127,12 +150,36 @@ def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) ->
     return "other output files"
 
 
+def _workspace_of(manifest: str) -> str:
+    folder, name = os.path.split(os.path.abspath(manifest))
+    return os.path.join(folder, f".{name.removesuffix(MANIFEST_SUFFIX)}.partial")
+
+
+def _read_job(path: str) -> Any:
+    """What the workspace says it belongs to; None if it says nothing that can be read."""
+    try:
+        return json.loads(Path(path).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
 def _remove(folder: str) -> None:
-    """Takes the folder out of the way as a whole first: another task may be writing to it."""
+    """Takes the folder out of the way as a whole first.
+
+    Another task may be writing to it, and one that is killed here must not leave units of work without their job.
+    """
     done = f"{folder}.{os.getpid()}{TEMPORARY}"
     with contextlib.suppress(FileNotFoundError):
         os.rename(folder, done)
     shutil.rmtree(done, ignore_errors=True)
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Removes what killed runs had taken out of the way, which belongs to nobody."""
+    parent, name = os.path.split(folder)
+    for entry in os.listdir(parent):
+        if re.fullmatch(rf"{re.escape(name)}\.\d+{re.escape(TEMPORARY)}", entry):
+            shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
 
 
 def _lock(lock: int, shared: bool, manifest: str) -> None:
@@ -146,7 +193,8 @@ def _lock(lock: int, shared: bool, manifest: str) -> None:
 
 
 def _empty(folder: str) -> None:
-    for entry in os.listdir(folder):
+    """Removes all that is in it, what it says of its job last: units of work are never without it."""
+    for entry in sorted(os.listdir(folder), key=_JOB_FILE.__eq__):
         os.unlink(os.path.join(folder, entry))
 
 

@@ -1,9 +1,13 @@
 """The folder of an unfinished job: what removes it, what keeps it, and whose it is."""
 
+import os
+import shutil
+from pathlib import Path
+
 import pytest
 
 from albert_tf.errors import InputError
-from data_prep.workspace import describe_differences, enter_job, open_workspace
+from data_prep.workspace import describe_differences, enter_job, open_workspace, remove_finished
 
 JOB = {"flags": {"dupe_factor": 2, "ngram": 3}, "vocabulary": {"sha256": "a"}, "input": [{"name": "x"}], "output": []}
 
@@ -54,6 +58,53 @@ def test_two_runs_do_not_share_it_but_tasks_of_one_job_do(tmp_path):
         assert (tmp_path / ".train.partial").exists()
     with open_workspace(manifest, shared=True), open_workspace(manifest, shared=True, remove=False):
         pass
+
+
+def test_what_a_run_left_that_was_killed_behind_its_last_file_is_removed(tmp_path):
+    manifest = str(tmp_path / "train.manifest.json")
+    with open_workspace(manifest, remove=False) as folder:
+        enter_job(folder, JOB, overwrite=False)
+    (tmp_path / ".train.partial.77.tmp").mkdir()
+    (tmp_path / ".train.partial.77.tmp" / "tokens-000000").touch()
+    others = {".train.partial.copy", ".train2.partial", ".train2.partial.77.tmp"}
+    for name in others:
+        (tmp_path / name).mkdir()
+    with open_workspace(manifest, shared=True, remove=False):
+        assert not (tmp_path / ".train.partial.77.tmp").exists()
+        remove_finished(manifest, JOB)
+        assert {path.name for path in tmp_path.iterdir()} == {*others, ".train.partial"}
+    (tmp_path / ".train.partial.77.tmp").mkdir()
+    remove_finished(manifest, {**JOB, "flags": {}})
+    assert {path.name for path in tmp_path.iterdir()} == {*others, ".train.partial"}
+    remove_finished(manifest, JOB)
+    assert {path.name for path in tmp_path.iterdir()} == others
+    remove_finished(manifest, JOB)
+
+
+def test_a_removal_cut_off_leaves_no_work_without_its_job(tmp_path, monkeypatch):
+    manifest, unlink = str(tmp_path / "train.manifest.json"), os.unlink
+    with open_workspace(manifest, remove=False) as folder:
+        enter_job(folder, JOB, overwrite=False)
+        for name in ("alpha", "zebra"):
+            Path(folder, name).touch()
+
+    def unlink_the_first(path):
+        unlink(path)
+        raise SystemExit
+
+    def remove_nothing(path, **_):
+        raise SystemExit
+
+    with monkeypatch.context() as patch, pytest.raises(SystemExit), open_workspace(manifest) as folder:
+        patch.setattr(os, "unlink", unlink_the_first)
+        enter_job(folder, {**JOB, "flags": {}}, overwrite=True)
+    assert Path(folder, "job.json").exists()
+    with monkeypatch.context() as patch, pytest.raises(SystemExit), open_workspace(manifest):
+        patch.setattr(shutil, "rmtree", remove_nothing)
+        raise InputError("bad text")
+    assert not Path(folder).exists()
+    with open_workspace(manifest, remove=False):
+        assert [path.name for path in tmp_path.iterdir()] == [".train.partial"]
 
 
 def test_what_jobs_differ_in_is_said_in_a_few_words():
