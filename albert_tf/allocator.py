@@ -9,7 +9,7 @@ _GIVE_BACK_ABOVE = 2**31 - 1
 _TAKE_AT_ONCE = 2**28
 
 
-def set_up_memory(save_memory: bool = False) -> bool:
+def set_up_memory(release: bool = False) -> bool:
     """Says what the C library, and TensorFlow on it, do with memory. To be called before TensorFlow is imported.
 
     All threads take from one heap, so that what one frees another can have, rather than from one each.
@@ -18,8 +18,8 @@ def set_up_memory(save_memory: bool = False) -> bool:
     step of training 120,000 pages, a twentieth of its time (docs/benchmarks). Here it keeps them.
 
     Args:
-        save_memory: give large blocks back instead, TensorFlow's too, whose own pool on a CPU never shrinks and grows
-            by doubling. The program holds less at its peak, and its steps take longer.
+        release: give large blocks back instead, TensorFlow's too, whose own pool on a CPU never shrinks and grows by
+            doubling. The program holds less at its peak, and its steps take a third longer or more (docs/benchmarks).
 
     Returns:
         whether it was done; other C libraries than glibc are left as they are.
@@ -30,7 +30,7 @@ def set_up_memory(save_memory: bool = False) -> bool:
     except (OSError, AttributeError, TypeError):
         return False
     settings = {_M_ARENA_MAX: 1}
-    if save_memory:
+    if release:
         os.environ.setdefault("TF_ONEDNN_USE_SYSTEM_ALLOCATOR", "1")
     else:
         settings |= {_M_MMAP_MAX: 0, _M_TRIM_THRESHOLD: _GIVE_BACK_ABOVE, _M_TOP_PAD: _TAKE_AT_ONCE}

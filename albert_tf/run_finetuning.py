@@ -75,7 +75,7 @@ def _define_task_flags(fv: dict) -> None:
 
 def _run() -> None:
     command.require_flags("task_name", "output_dir")
-    allocator.set_up_memory(save_memory=flags.FLAGS.remat)
+    allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.tasks.registry import TaskOptions
     from albert_tf.tasks.task import TaskSettings

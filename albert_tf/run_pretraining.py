@@ -52,7 +52,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 def _run() -> None:
     command.require_flags("albert_config_file", "input_file", "output_dir")
-    allocator.set_up_memory(save_memory=flags.FLAGS.remat)
+    allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.training.pretraining import run
     from albert_tf.training.pretraining_settings import PretrainingSettings

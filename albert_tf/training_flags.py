@@ -13,6 +13,8 @@ def define_training_flags(flag_values: flags.FlagValues) -> None:
     flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a device's batch, one after another.", **fv)
     flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16", "float16"], "Of the computations.", **fv)
     flags.DEFINE_bool("remat", False, "Compute layers again in the backward pass, to save memory.", **fv)
+    text = "Give freed memory back to the system, not keep it: less on a CPU at the peak, slower steps."
+    flags.DEFINE_bool("release_memory", False, text, **fv)
     flags.DEFINE_bool("constant_graph", False, "Loop over the layers on the device: quick to trace if deep.", **fv)
     flags.DEFINE_enum("jit_compile", "auto", ["auto", "true", "false"], "Whether XLA compiles a step.", **fv)
     strategies = ["auto", "one_device", "mirrored", "multi_worker", "tpu"]

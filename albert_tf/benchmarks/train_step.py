@@ -24,6 +24,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
     flags.DEFINE_enum("precision", "float32", tuple(POLICIES), "Of the matrix products.", **fv)
     flags.DEFINE_bool("remat", False, "Compute the inside of a layer again for its gradient, to save memory.", **fv)
+    flags.DEFINE_bool("release_memory", False, "Give freed memory back to the system.", **fv)
     flags.DEFINE_bool("constant_graph", False, "Apply the shared block in a loop of the device.", **fv)
     flags.DEFINE_integer("steps", 5, "Steps that are timed together.", **fv)
     flags.DEFINE_integer("repeats", 5, "Times that many steps are timed; the median counts.", **fv)
@@ -93,7 +94,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
 
 def _run() -> None:
     started = time.perf_counter()
-    allocator.set_up_memory(save_memory=flags.FLAGS.remat)
+    allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.config import AlbertConfig
     from albert_tf.flops import train_step_flops
@@ -120,6 +121,7 @@ def _run() -> None:
         "optimizer": given.optimizer,
         "precision": given.precision,
         **ways,
+        "release_memory": given.release_memory,
         "sequences_per_second": shape[0] / median,
         "model_gflops_per_second": train_step_flops(config, *shape) / median / 1e9,
         "seconds_per_step": median,

@@ -37,4 +37,7 @@ def gains_by_frozen_weights(folder: str) -> bool:
 
     Those of bfloat16 are, up to 1.5 times at one sequence, those of float32 are not (docs/benchmarks).
     """
-    return is_export(folder) and read_export(folder).get("precision") == "bfloat16"
+    try:
+        return read_export(folder).get("precision") == "bfloat16"
+    except (InputError, OSError):
+        return False

@@ -11,7 +11,7 @@ from albert_tf.errors import InputError
 # Copies of the weights in float32 that are alive at the end of a step: weights, two moments, gradients, and the
 # gradients once more while they are clipped.
 _COPIES_OF_WEIGHTS = 5
-# What TensorFlow's pool takes of the system for what it hands out, where it is not told to do without (allocator.py).
+# What TensorFlow's pool takes of the system for what it hands out: fitted to the cases in docs/training.md.
 _POOL = 1.25
 
 
@@ -48,7 +48,7 @@ def estimate_memory(
     """Estimates the memory of one replica from what the layers keep.
 
     Measured on a CPU (float32 and bfloat16, ALBERT-base and mini, sequences of 128 and 512, with and without remat)
-    the peak was within 15 % of it, beside the 0.75 GB that TensorFlow itself takes. A step compiled by XLA takes
+    the peak was within a quarter of it, beside the 0.75 GB that TensorFlow itself takes. A step compiled by XLA takes
     another course.
 
     Args:
@@ -81,11 +81,11 @@ def estimate_memory(
         kept = blocks * tokens * hidden * width + 3 * block
     else:
         # The last layer computes only the positions that are read.
-        kept = int(_POOL * max(blocks - 1, 1) * block)
+        kept = max(blocks - 1, 1) * block
     copies = _COPIES_OF_WEIGHTS + (gradient_accumulation_steps > 1)
     # Logits and their gradient.
     logits = 2 * examples * max_predictions_per_seq * config.vocab_size * width
-    return MemoryEstimate(copies * 4 * num_parameters, kept, logits)
+    return MemoryEstimate(copies * 4 * num_parameters, int(_POOL * kept), logits)
 
 
 def machine_memory() -> int:
@@ -132,6 +132,8 @@ def advise(settings) -> str:
         ways.append("give --remat (less memory, more time)")
     if settings.precision == "float32":
         ways.append("try --precision=bfloat16")
+    if not settings.release_memory:
+        ways.append("give --release_memory (somewhat less on a CPU, more time)")
     ways.append(f"lower --train_batch_size (now {batch}) or --max_seq_length (now {settings.max_seq_length})")
     return ", ".join(ways)
 

@@ -47,6 +47,7 @@ class TrainingSettings:
     gradient_accumulation_steps: int = 1
     precision: str = "float32"
     remat: bool = False
+    release_memory: bool = False
     constant_graph: bool = False
     jit_compile: str = "auto"
     distribution_strategy: str = "auto"

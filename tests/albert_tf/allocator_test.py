@@ -36,7 +36,7 @@ def test_large_blocks_are_kept_when_they_are_freed():
 _MEBIBYTES_HELD = """
 import os, sys
 from albert_tf import allocator, command
-if not allocator.set_up_memory(save_memory=sys.argv[1] == "saved"):
+if not allocator.set_up_memory(release=sys.argv[1] == "released"):
     sys.exit("not glibc")
 tf = command.import_tensorflow()
 def held():
@@ -51,5 +51,5 @@ print(held() - before)
 
 def test_memory_of_freed_tensors_is_given_back_on_request_only():
     # A tensor of 256 MiB and a second one.
-    assert _number(_MEBIBYTES_HELD, "saved") < 64
+    assert _number(_MEBIBYTES_HELD, "released") < 64
     assert _number(_MEBIBYTES_HELD, "kept") > 200

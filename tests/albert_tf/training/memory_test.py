@@ -49,6 +49,7 @@ def test_an_allocation_that_fails_is_one_line_with_the_flags_to_change():
     for flag in (
         "--gradient_accumulation_steps (now 1",
         "--remat",
+        "--release_memory",
         "--precision=bfloat16",
         "--train_batch_size (now 64",
     ):
@@ -58,8 +59,9 @@ def test_an_allocation_that_fails_is_one_line_with_the_flags_to_change():
 
 
 def test_advice_names_only_what_is_left_to_do():
-    told = advise(dataclasses.replace(SETTINGS, remat=True, precision="bfloat16"))
+    told = advise(dataclasses.replace(SETTINGS, remat=True, release_memory=True, precision="bfloat16"))
     assert "--remat" not in told
+    assert "--release_memory" not in told
     assert "--precision" not in told
 
 
@@ -77,7 +79,7 @@ MEASURE = """
 import resource, sys
 import numpy as np
 from albert_tf import allocator
-allocator.set_up_memory(save_memory=sys.argv[1] == "True")
+allocator.set_up_memory()
 import tensorflow as tf
 from albert_tf.config import AlbertConfig
 from albert_tf.models.named_weights import named_weights
