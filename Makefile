@@ -46,14 +46,14 @@ parity: $(VENV)/.parity
 
 bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.data_creation
-	for masking in static dynamic; do $(BIN)/python -m albert_tf.benchmarks.input_pipeline --masking=$$masking; done
+	set -e; for masking in static dynamic; do $(BIN)/python -m albert_tf.benchmarks.input_pipeline --masking=$$masking; done
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json
 	$(BIN)/python -m albert_tf.benchmarks.inference --albert_config_file=configs/models/albert_base_v2.json
-	for precision in float32 bfloat16; do for sizes in "128 16" "512 4"; do set -- $$sizes; \
+	set -e; for precision in float32 bfloat16; do for sizes in "128 16" "512 4"; do set -- $$sizes; \
 	    $(BIN)/python -m albert_tf.benchmarks.compare_peers --precision=$$precision --max_seq_length=$$1 --batch_size=$$2; \
 	done; done
-	for size in 1 32; do $(BIN)/python -m albert_tf.benchmarks.compare_peers --task=encode --batch_size=$$size; done
+	set -e; for size in 1 32; do $(BIN)/python -m albert_tf.benchmarks.compare_peers --task=encode --batch_size=$$size; done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
