@@ -130,10 +130,10 @@ def advise(settings) -> str:
     ways = [f"raise --gradient_accumulation_steps (now {steps}; the same results in smaller parts)"]
     if not settings.remat:
         ways.append("give --remat (less memory, more time)")
-    if settings.precision == "float32":
-        ways.append("try --precision=bfloat16")
     if not settings.release_memory:
         ways.append("give --release_memory (somewhat less on a CPU, more time)")
+    if settings.precision == "float32":
+        ways.append("try --precision=bfloat16")
     ways.append(f"lower --train_batch_size (now {batch}) or --max_seq_length (now {settings.max_seq_length})")
     return ", ".join(ways)
 
