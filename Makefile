@@ -12,9 +12,9 @@ help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
-	@echo "make bench      time data creation, training, inference and the input, alone and beside peers, a JSON line each"
+	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
 	@echo "make lint       ruff; format: let ruff mend what it can"
-	@echo "make clean      remove .venv, caches and demo_output"
+	@echo "make clean      remove .venv, caches, demo_output and bench.md"
 
 $(VENV)/.dev: setup.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed: make PYTHON=...")'
@@ -30,6 +30,9 @@ $(VENV)/.parity: $(VENV)/.dev
 # DEMO=short for the short form; DEMO_STEPS=N to train for N steps.
 demo: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" demo/run_demo.sh
+
+# BENCH_TABLE=FILE for where the tables beside peers are kept.
+BENCH_TABLE ?= bench.md
 
 # Two processes: most of a test's time is tracing, which uses one core.
 test: $(VENV)/.dev
@@ -50,10 +53,15 @@ bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json
 	$(BIN)/python -m albert_tf.benchmarks.inference --albert_config_file=configs/models/albert_base_v2.json
-	set -e; for precision in float32 bfloat16; do for sizes in "128 16" "512 4"; do set -- $$sizes; \
-	    $(BIN)/python -m albert_tf.benchmarks.compare_peers --precision=$$precision --max_seq_length=$$1 --batch_size=$$2; \
-	done; done
-	set -e; for size in 1 32; do $(BIN)/python -m albert_tf.benchmarks.compare_peers --task=encode --batch_size=$$size; done
+	set -e; for precision in float32 bfloat16; do \
+	  peers="$(BIN)/python -m albert_tf.benchmarks.compare_peers --output_file=$(BENCH_TABLE) --precision=$$precision"; \
+	  $$peers --steps=2; \
+	  $$peers --max_seq_length=512 --batch_size=4 --rounds=5; \
+	  $$peers --optimizer=lamb --contestants=albert_tf,keras_hub --steps=2 --rounds=5; \
+	  $$peers --task=encode --batch_size=1 --steps=20; \
+	  $$peers --task=encode --batch_size=32; \
+	  $$peers --task=encode --batch_size=32 --shortest=8; \
+	done
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -64,4 +72,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) *.egg-info build dist .pytest_cache .ruff_cache demo_output
+	rm -rf $(VENV) *.egg-info build dist .pytest_cache .ruff_cache demo_output bench.md
