@@ -4,7 +4,7 @@ Draws: keras.random draws from a state that a recomputation (remat), a restart o
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
 
 Chains: compiled_chains.py makes each a compiled function for TensorFlow. JAX compiles the whole step, so there the
-chains are plain functions.
+chains are plain functions. Adam's update is such a chain too, and TensorFlow has a kernel for it.
 """
 
 import keras
@@ -77,6 +77,27 @@ if _BACKEND == "tensorflow":
         normalised = tf.reshape(normalised, tf.shape(flat)) * tf.cast(gamma, x.dtype) + tf.cast(beta, x.dtype)
         return tf.reshape(normalised, tf.shape(x))
 
+    def apply_adam(variable, mean, square, gradient, rate, beta_1, beta_2, epsilon):
+        """Adam without bias correction, in one pass over the memory; see optimization/adamw.py.
+
+        Args:
+            variable, mean, square: variables, of Keras or TensorFlow, of one shape; all three are assigned.
+            gradient: of that shape and dtype.
+            rate: scalar, the learning rate.
+            beta_1, beta_2, epsilon: Python floats.
+        """
+        values = [one.value if isinstance(one, keras.Variable) else one for one in (variable, mean, square)]
+        scalars = [tf.cast(value, gradient.dtype) for value in (rate, beta_1, beta_2, epsilon)]
+        # Its bias correction is by powers of the betas; powers of zero correct nothing.
+        zero = tf.zeros([], gradient.dtype)
+        tf.raw_ops.ResourceApplyAdam(
+            **dict(zip(("var", "m", "v"), (value.handle for value in values), strict=True)),
+            **dict(zip(("lr", "beta1", "beta2", "epsilon"), scalars, strict=True)),
+            beta1_power=zero,
+            beta2_power=zero,
+            grad=gradient,
+        )
+
     def read(variable):
         """The value of a weight as a tensor; on a replica its own copy's."""
         return tf.convert_to_tensor(variable)
@@ -107,6 +128,12 @@ else:
         def fold_in(seed, data):
             """Refuses: dropout is written for the TensorFlow and JAX backends of Keras."""
             raise NotImplementedError(f"Dropout needs Keras's tensorflow or jax backend; this is {_BACKEND!r}.")
+
+    def apply_adam(variable, mean, square, gradient, rate, beta_1, beta_2, epsilon):
+        """Adam without bias correction: assigns all three variables."""
+        mean.assign(beta_1 * mean + (1.0 - beta_1) * gradient)
+        square.assign(beta_2 * square + (1.0 - beta_2) * ops.square(gradient))
+        variable.assign(variable - rate * mean / (ops.sqrt(square) + epsilon))
 
     def read(variable):
         """The value of a weight as a tensor."""

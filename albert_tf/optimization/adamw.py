@@ -5,6 +5,8 @@ import re
 import keras
 from keras import ops
 
+from albert_tf.layers import backend_ops
+
 # Official names of the parameters without weight decay: LayerNorm's and biases. Ours spell it layer_norm.
 EXCLUDED_FROM_WEIGHT_DECAY = ("LayerNorm", "layer_norm", "bias")
 
@@ -82,37 +84,22 @@ class AdamW(keras.optimizers.Optimizer):
     def update_step(self, gradient, variable, learning_rate):
         """Applies one gradient to one variable."""
         index = self._get_variable_index(variable)
-        mean, square = self._means[index], self._squares[index]
         gradient = ops.cast(ops.convert_to_tensor(gradient), variable.dtype)
-        new_mean = self.beta_1 * mean + (1.0 - self.beta_1) * gradient
-        new_square = self.beta_2 * square + (1.0 - self.beta_2) * ops.square(gradient)
-        self.assign(mean, new_mean)
-        self.assign(square, new_square)
-        update = self.direction(index, variable, new_mean, new_square)
-        scale = ops.cast(learning_rate, variable.dtype) * self.layer_scale(index, variable, update)
-        if self._factors[index] != 1.0:
-            scale = scale * self._factors[index]
-        self.assign_sub(variable, scale * update)
+        rate = self._scaled_rate(index, variable, learning_rate)
+        if self._is_decayed[index]:
+            # Before the moments' part and not with it: the same sum in another order.
+            self.assign(variable, (1.0 - rate * self.weight_decay_rate) * variable)
+        betas = self.beta_1, self.beta_2
+        backend_ops.apply_adam(variable, self._means[index], self._squares[index], gradient, rate, *betas, self.epsilon)
 
-    def direction(self, index, variable, mean, square):
-        """What is taken off a variable, but for the learning rate and `layer_scale`.
-
-        Args:
-            index: the variable's place among those the optimizer was built with.
-            variable: its value.
-            mean: its first moment.
-            square: its second moment.
-        """
-        update = mean / (ops.sqrt(square) + self.epsilon)
-        return update + self.weight_decay_rate * variable if self._is_decayed[index] else update
+    def _scaled_rate(self, index, variable, learning_rate):
+        """The learning rate of the variable of this place, a scalar."""
+        rate = ops.cast(learning_rate, variable.dtype)
+        return rate if self._factors[index] == 1.0 else rate * self._factors[index]
 
     def decays(self, index):
         """Whether the variable of this place is decayed."""
         return self._is_decayed[index]
-
-    def layer_scale(self, index, variable, update):
-        """What multiplies the learning rate for this variable: 1."""
-        return 1.0
 
     def get_config(self):
         """Constructor arguments, for keras.saving."""

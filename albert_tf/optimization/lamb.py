@@ -26,8 +26,33 @@ class LAMB(AdamW):
         **kwargs: of keras.optimizers.Optimizer.
     """
 
+    def update_step(self, gradient, variable, learning_rate):
+        """Applies one gradient to one variable."""
+        index = self._get_variable_index(variable)
+        mean, square = self._means[index], self._squares[index]
+        gradient = ops.cast(ops.convert_to_tensor(gradient), variable.dtype)
+        new_mean = self.beta_1 * mean + (1.0 - self.beta_1) * gradient
+        new_square = self.beta_2 * square + (1.0 - self.beta_2) * ops.square(gradient)
+        self.assign(mean, new_mean)
+        self.assign(square, new_square)
+        update = self.direction(index, variable, new_mean, new_square)
+        scale = self._scaled_rate(index, variable, learning_rate) * self.layer_scale(index, variable, update)
+        self.assign_sub(variable, scale * update)
+
+    def direction(self, index, variable, mean, square):
+        """What is taken off a variable, but for the learning rate and the trust ratio.
+
+        Args:
+            index: the variable's place among those the optimizer was built with.
+            variable: its value.
+            mean: its first moment.
+            square: its second moment.
+        """
+        update = mean / (ops.sqrt(square) + self.epsilon)
+        return update + self.weight_decay_rate * variable if self._is_decayed[index] else update
+
     def layer_scale(self, index, variable, update):
-        """The trust ratio, a scalar."""
+        """The trust ratio, a scalar: what multiplies the learning rate for this variable."""
         if not self._is_decayed[index]:
             return 1.0
         weight_norm = ops.sqrt(ops.sum(ops.square(variable)))
