@@ -131,14 +131,14 @@ def test_predict_reads_files_and_standard_input_alike(finetuned, tmp_path, file_
 
 def _outputs(model, features, head):
     """The model's outputs for each feature alone, as the evaluation would have them."""
-    outputs = {}
+    outputs, compute = {}, tf.function(lambda inputs: model(inputs), reduce_retracing=True)
     for feature in features:
         ids = np.array([feature.input_ids]) if head != "multiple_choice" else _padded(feature.input_ids)
         segments = np.array([feature.segment_ids]) if head != "multiple_choice" else _padded(feature.segment_ids)
         inputs = {"input_ids": ids, "segment_ids": segments, "input_mask": (ids > 0).astype("int32")}
         if feature.p_mask is not None:
             inputs["p_mask"] = np.array([feature.p_mask])
-        for name, value in model(inputs).items():
+        for name, value in compute(inputs).items():
             outputs.setdefault(name, []).append(value.numpy()[0])
     return outputs
 

@@ -34,7 +34,7 @@ def free_addresses():
 def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
     """Of a run of twelve steps that takes three checkpoints."""
     config_file = str(tmp_path / "config.json")
-    small_config.to_json_file(config_file)
+    dataclasses.replace(small_config, num_hidden_layers=2).to_json_file(config_file)
     return PretrainingSettings(
         albert_config_file=config_file,
         input_file=write_records("train", 50),
@@ -71,18 +71,17 @@ def _words(consonants: str) -> list[str]:
 
 @pytest.fixture
 def finetuning_settings(tmp_path, small_config, small_vocabulary) -> FinetuningSettings:
-    """Of a run of twelve steps on texts of up to ten words, in SST-2's files; the words tell the label."""
+    """Of a run of twelve steps on texts of one word or seven, few lengths to compile for; the words tell the label."""
     rng = random.Random(1)
     config_file = str(tmp_path / "config.json")
-    dataclasses.replace(small_config, vocab_size=60, max_position_embeddings=48, initializer_range=0.1).to_json_file(
-        config_file
-    )
+    changes = {"vocab_size": 60, "max_position_embeddings": 48, "initializer_range": 0.1, "num_hidden_layers": 2}
+    dataclasses.replace(small_config, **changes).to_json_file(config_file)
     (tmp_path / "data").mkdir()
     for split, count in (("train", 60), ("dev", 22), ("test", 7)):
         lines = ["index\tsentence" if split == "test" else "sentence\tlabel"]
         for index in range(count):
             label = rng.randrange(2)
-            text = " ".join(rng.choices(_words("klmn" if label else "bdfg"), k=rng.randint(1, 10)))
+            text = " ".join(rng.choices(_words("klmn" if label else "bdfg"), k=rng.choice((1, 7))))
             lines.append(f"{index}\t{text}" if split == "test" else f"{text}\t{label}")
         (tmp_path / "data" / f"{split}.tsv").write_text("\n".join(lines) + "\n")
     return FinetuningSettings(
