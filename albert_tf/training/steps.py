@@ -161,15 +161,14 @@ class Steps(abc.ABC):
     def _take_on_device(self, iterator, num_steps, progress: Progress):
         taken, goes_on = tf.constant(0), tf.constant(True)
         last = tf.zeros([len(self.metrics)])
-        done_at = tf.timestamp()
         while tf.logical_and(taken < num_steps, goes_on):
-            batch = next(iterator)
-            ready_at = _time_when_there(batch, self.strategy)
+            free_at = tf.timestamp()
+            with tf.control_dependencies([free_at]):
+                batch = next(iterator)
+            batch, ready_at = _stamp(batch)
             progress, last, goes_on = self._step(batch, progress)
-            progress = progress._replace(waited=progress.waited + tf.maximum(ready_at - done_at, 0.0))
+            progress = progress._replace(waited=progress.waited + (ready_at - free_at))
             taken += 1
-            with tf.control_dependencies([last]):
-                done_at = tf.timestamp()
         return progress, taken, last, goes_on
 
     @tf.function
@@ -289,8 +288,14 @@ def _cut_rows(value, number):
     return tf.ensure_shape(parts, [number, length, *value.shape[1:]])
 
 
-def _time_when_there(batch, strategy):
-    """The time, in seconds, at which every part of a distributed batch has arrived."""
-    parts = [part for value in batch.values() for part in strategy.experimental_local_results(value)]
+def _stamp(batch):
+    """A distributed batch, and the time in seconds at which all of it was there.
+
+    Nothing is computed of the batch before the time is taken: with one thread the clock would come last.
+    """
+    parts = tf.nest.flatten(batch, expand_composites=True)
     with tf.control_dependencies(parts):
-        return tf.timestamp()
+        now = tf.timestamp()
+    with tf.control_dependencies([now]):
+        parts = [tf.identity(part) for part in parts]
+    return tf.nest.pack_sequence_as(batch, parts, expand_composites=True), now
