@@ -56,7 +56,7 @@ bench: $(VENV)/.parity
 	set -e; for precision in float32 bfloat16; do \
 	  peers="$(BIN)/python -m albert_tf.benchmarks.compare_peers --output_file=$(BENCH_TABLE) --precision=$$precision"; \
 	  $$peers --steps=2; \
-	  $$peers --max_seq_length=512 --batch_size=4 --rounds=5; \
+	  $$peers --max_seq_length=512 --batch_size=4 --steps=2 --rounds=5; \
 	  $$peers --optimizer=lamb --contestants=albert_tf,keras_hub --steps=2 --rounds=5; \
 	  $$peers --task=encode --batch_size=1 --steps=20; \
 	  $$peers --task=encode --batch_size=32; \
