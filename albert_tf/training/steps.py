@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from albert_tf.layers import backend_ops
 from albert_tf.models.named_weights import named_weights
-from albert_tf.training import loss_scale
+from albert_tf.training import batches, loss_scale
 
 
 class Progress(typing.NamedTuple):
@@ -165,7 +165,7 @@ class Steps(abc.ABC):
             free_at = tf.timestamp()
             with tf.control_dependencies([free_at]):
                 batch = next(iterator)
-            batch, ready_at = _stamp(batch)
+            batch, ready_at = batches.stamp(batch)
             progress, last, goes_on = self._step(batch, progress)
             progress = progress._replace(waited=progress.waited + (ready_at - free_at))
             taken += 1
@@ -241,7 +241,7 @@ class Steps(abc.ABC):
         """What _forward_backward returns, computed one micro-batch after another and added up."""
         number = self.gradient_accumulation_steps
         # Rows 0..b/n are the first micro-batch, and so on.
-        parts = {name: _cut_rows(value, number) for name, value in batch.items()}
+        parts = {name: batches.cut_rows(value, number) for name, value in batch.items()}
 
         def add(index, gradients, shares):
             part = {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
@@ -279,23 +279,3 @@ class Steps(abc.ABC):
             on_every_device, args=(finite, tf.convert_to_tensor(self.optimizer.learning_rate), *gradients)
         )
         self.optimizer.iterations.assign_add(1)
-
-
-def _cut_rows(value, number):
-    """[B, ...] -> [number, B / number, ...]; other axes may be of any length."""
-    length = None if value.shape[0] is None else value.shape[0] // number
-    parts = tf.reshape(value, tf.concat([[number, -1], tf.shape(value)[1:]], axis=0))
-    return tf.ensure_shape(parts, [number, length, *value.shape[1:]])
-
-
-def _stamp(batch):
-    """A distributed batch, and the time in seconds at which all of it was there.
-
-    Nothing is computed of the batch before the time is taken: with one thread the clock would come last.
-    """
-    parts = tf.nest.flatten(batch, expand_composites=True)
-    with tf.control_dependencies(parts):
-        now = tf.timestamp()
-    with tf.control_dependencies([now]):
-        parts = [tf.identity(part) for part in parts]
-    return tf.nest.pack_sequence_as(batch, parts, expand_composites=True), now
