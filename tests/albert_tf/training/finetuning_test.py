@@ -54,22 +54,18 @@ def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_sett
 
 
 def test_a_run_cut_off_ends_with_the_same_weights_and_scores(finetuning_settings):
-    whole = run(finetuning_settings)
+    run(dataclasses.replace(finetuning_settings, do_eval=False))
     weights = _weights(finetuning_settings.output_dir)
-    output_dir = finetuning_settings.output_dir
-    for name in os.listdir(output_dir):
-        if name.startswith("checkpoint-"):
-            shutil.rmtree(os.path.join(output_dir, name))
-    run(dataclasses.replace(finetuning_settings, num_train_steps=STEPS, do_eval=False, output_dir=output_dir + "2"))
-    for name, value in _weights(output_dir + "2").items():
+    settings = dataclasses.replace(
+        finetuning_settings, keep_checkpoint_max=0, output_dir=finetuning_settings.output_dir + "2"
+    )
+    whole = run(settings)
+    for name, value in _weights(settings.output_dir).items():
         np.testing.assert_array_equal(value, weights[name], err_msg=name)
-    # And taken up at step 8, with a last checkpoint that was cut off.
-    shutil.rmtree(os.path.join(output_dir + "2", "checkpoint-00000012"))
-    settings = dataclasses.replace(finetuning_settings, output_dir=output_dir + "3", keep_checkpoint_max=0)
-    run(settings)
-    shutil.rmtree(os.path.join(output_dir + "3", "checkpoint-00000012"))
+    # And taken up at step 8, without the last checkpoint.
+    shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
     again = run(settings)
-    for name, value in _weights(output_dir + "3").items():
+    for name, value in _weights(settings.output_dir).items():
         np.testing.assert_array_equal(value, weights[name], err_msg=name)
     assert again["scores"] == whole["scores"]
 
