@@ -167,7 +167,7 @@ class Steps(abc.ABC):
                 batch = next(iterator)
             batch, ready_at = batches.stamp(batch)
             progress, last, goes_on = self._step(batch, progress)
-            progress = progress._replace(waited=progress.waited + (ready_at - free_at))
+            progress = progress._replace(waited=progress.waited + tf.maximum(ready_at - free_at, 0.0))
             taken += 1
         return progress, taken, last, goes_on
 
