@@ -86,15 +86,20 @@ if _BACKEND == "tensorflow":
             rate: scalar, the learning rate.
             beta_1, beta_2, epsilon: Python floats.
         """
-        values = [one.value if isinstance(one, keras.Variable) else one for one in (variable, mean, square)]
-        scalars = [tf.cast(value, gradient.dtype) for value in (rate, beta_1, beta_2, epsilon)]
+        var, m, v = ((one.value if isinstance(one, keras.Variable) else one).handle for one in (variable, mean, square))
+        lr, beta1, beta2, small = (tf.cast(value, gradient.dtype) for value in (rate, beta_1, beta_2, epsilon))
         # Its bias correction is by powers of the betas; powers of zero correct nothing.
         zero = tf.zeros([], gradient.dtype)
         tf.raw_ops.ResourceApplyAdam(
-            **dict(zip(("var", "m", "v"), (value.handle for value in values), strict=True)),
-            **dict(zip(("lr", "beta1", "beta2", "epsilon"), scalars, strict=True)),
+            var=var,
+            m=m,
+            v=v,
             beta1_power=zero,
             beta2_power=zero,
+            lr=lr,
+            beta1=beta1,
+            beta2=beta2,
+            epsilon=small,
             grad=gradient,
         )
 
