@@ -6,7 +6,6 @@ done, then for every number read from standard input what that many repetitions 
 
 import importlib.util
 import json
-import os
 import sys
 import time
 
@@ -46,7 +45,6 @@ def _leave_others_aside(contestant: str) -> None:
 def _run() -> None:
     started = time.perf_counter()
     given = flags.FLAGS
-    os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     _leave_others_aside(given.contestant)
     from albert_tf.benchmarks.contestants import NEEDS, TASKS
     from albert_tf.config import AlbertConfig

@@ -1,5 +1,6 @@
 """How many operations a second the machine reaches in a large matrix product: what a training step is measured by."""
 
+import functools
 import time
 
 import tensorflow as tf
@@ -24,11 +25,18 @@ def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
     kind = tf.DeviceSpec.from_string(device).device_type
     if kind == "TPU":
         return 0.0
-    size = _CPU_SIZE if kind == "CPU" else _ACCELERATOR_SIZE
+    replicas = strategy.num_replicas_in_sync
+    devices = replicas // len(strategy.extended.worker_devices) if kind == "CPU" else replicas
+    return _measure(device, dtype, _CPU_SIZE if kind == "CPU" else _ACCELERATOR_SIZE) * devices
+
+
+@functools.cache
+def _measure(device: str, dtype: str, size: int) -> float:
+    """Operations a second of one device; measured once, as several runs of one process are on the same machine."""
 
     @tf.function
     def multiply(left, right):
-        # A sum of the product, so that little travels back; it takes one pass over it.
+        # One number of the product, so that little travels back.
         return tf.reduce_max(tf.matmul(left, right))
 
     with tf.device(device):
@@ -39,6 +47,4 @@ def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
             begin = time.perf_counter()
             multiply(left, right).numpy()
             fastest = min(fastest, time.perf_counter() - begin)
-    replicas = strategy.num_replicas_in_sync
-    devices = replicas // len(strategy.extended.worker_devices) if kind == "CPU" else replicas
-    return 2 * size**3 / fastest * devices
+    return 2 * size**3 / fastest

@@ -6,11 +6,15 @@ from absl import logging
 
 from albert_tf.training import memory
 from albert_tf.training.checkpoints import TrainingState
+from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.training_settings import TrainingSettings
 
 # Files named in a warning about changed input.
 _MOST_NAMED = 3
+
+# How many times as fast float32 must be before a run in another precision is told; a measurement varies by less.
+_CLEARLY_FASTER = 1.2
 
 
 def describe(
@@ -22,7 +26,7 @@ def describe(
     num_files: int,
     estimate: memory.MemoryEstimate,
 ) -> dict[str, Any]:
-    """Logs what the run is, and warns where memory will not suffice.
+    """Logs what the run is, and warns where memory will not suffice or float32 would be faster.
 
     Args:
         settings, model, strategy: of the run.
@@ -52,6 +56,9 @@ def describe(
         facts.matmul_peak / 1e9,
     )
     _warn_of_memory(settings, estimate, strategy)
+    advice = advise_precision(settings.precision, strategy, facts.matmul_peak)
+    if advice:
+        logging.warning(advice)
     return {
         "parameters": parameters,
         "replicas": strategy.num_replicas_in_sync,
@@ -62,6 +69,30 @@ def describe(
         "memory_estimate_bytes": estimate.total,
         "matmul_peak": facts.matmul_peak,
     }
+
+
+def advise_precision(precision: str, strategy, peak: float) -> str:
+    """What to say of a precision in which this processor computes more slowly than in float32.
+
+    Many do: they know 16-bit products but take longer for them, or convert every factor.
+
+    Args:
+        precision: of the run.
+        strategy: its tf.distribute strategy. Accelerators are not measured.
+        peak: operations a second that matrix products in that precision reach.
+
+    Returns:
+        the warning, empty where float32 is not clearly faster.
+    """
+    if precision == "float32" or "CPU" not in strategy.extended.worker_devices[0]:
+        return ""
+    in_float32 = measure_matmul_peak(strategy)
+    if in_float32 < _CLEARLY_FASTER * peak:
+        return ""
+    return (
+        f"matrix products in {precision} reach {peak / 1e9:.0f} GFLOP/s on this processor, in float32 "
+        f"{in_float32 / 1e9:.0f}: --precision=float32 is faster here"
+    )
 
 
 def describe_all_reduce(steps) -> str:

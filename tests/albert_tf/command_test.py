@@ -1,5 +1,6 @@
 """How a command ends: one line on stderr and an exit code for every way to end."""
 
+import os
 import subprocess
 import sys
 
@@ -35,3 +36,17 @@ def test_every_way_to_end_has_a_code_and_a_line(body, code, line):
     assert "Traceback" not in done.stderr
     assert line in done.stderr
     assert len(done.stderr.splitlines()) == bool(line)
+
+
+def test_tensorflow_comes_without_what_no_command_uses_and_with_keras_on_it():
+    program = """
+import sys
+from albert_tf import command
+command.import_tensorflow()
+import keras
+print(keras.backend.backend(), *(name for name in ("jax", "matplotlib", "sklearn") if name in sys.modules))
+import matplotlib.pyplot, sklearn.metrics
+"""
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tensorflow"]

@@ -1,0 +1,27 @@
+"""What a run says of itself before its first step."""
+
+import re
+
+import tensorflow as tf
+
+from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.run_description import advise_precision
+
+
+def test_a_precision_slower_than_float32_is_advised_against():
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+
+    slow = advise_precision("bfloat16", strategy, peak=1e8)
+    fast = advise_precision("bfloat16", strategy, peak=10 * measure_matmul_peak(strategy))
+
+    said = re.fullmatch(
+        r"matrix products in bfloat16 reach 0 GFLOP/s on this processor, in float32 (\d+): "
+        r"--precision=float32 is faster here",
+        slow,
+    )
+    assert int(said[1]) > 0
+    assert fast == ""
+
+
+def test_float32_is_not_measured_against_itself():
+    assert advise_precision("float32", tf.distribute.OneDeviceStrategy("/cpu:0"), peak=1.0) == ""
