@@ -1,14 +1,18 @@
 """Short runs to take apart, of pre-training and of fine-tuning, and addresses for several workers."""
 
 import dataclasses
+import json
+import os
 import random
 import socket
 
+import numpy as np
 import pytest
 
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.pretraining_settings import PretrainingSettings
+from albert_tf.training.tensor_files import load_tensors
 from data_prep.vocabulary import VocabularyTraining, train
 
 STEPS = 12
@@ -28,6 +32,28 @@ def free_addresses():
         return addresses
 
     return find
+
+
+@pytest.fixture
+def read_weights():
+    """A function of a run's folder and a step, to the weights and moments of that checkpoint."""
+
+    def read(output_dir: str, step: int = STEPS) -> dict[str, np.ndarray]:
+        folder = os.path.join(output_dir, f"checkpoint-{step:08d}")
+        return load_tensors(os.path.join(folder, "model")) | load_tensors(os.path.join(folder, "optimizer"))
+
+    return read
+
+
+@pytest.fixture
+def read_log():
+    """A function of a run's folder, to the lines of its log."""
+
+    def read(output_dir: str) -> list[dict]:
+        with open(os.path.join(output_dir, "train_log.jsonl")) as file:
+            return [json.loads(line) for line in file]
+
+    return read
 
 
 @pytest.fixture

@@ -20,22 +20,11 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
 from albert_tf.training.finetuning import format_results, run, summarise
 from albert_tf.training.pretrained import load_pretrained
-from albert_tf.training.tensor_files import load_tensors
 
 STEPS = 12
 
 
-def _log(output_dir: str) -> list[dict]:
-    with open(os.path.join(output_dir, "train_log.jsonl")) as file:
-        return [json.loads(line) for line in file]
-
-
-def _weights(output_dir: str, step: int = STEPS) -> dict[str, np.ndarray]:
-    folder = os.path.join(output_dir, f"checkpoint-{step:08d}")
-    return load_tensors(os.path.join(folder, "model")) | load_tensors(os.path.join(folder, "optimizer"))
-
-
-def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_settings):
+def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_settings, read_log):
     settings = dataclasses.replace(finetuning_settings, num_train_steps=60, do_predict=True, save_checkpoints_steps=20)
     results = run(settings)
     assert results["scores"]["dev"]["accuracy"] > 0.9
@@ -45,7 +34,7 @@ def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_sett
     assert all(os.path.exists(path) for path in results["predictions"])
     with open(os.path.join(settings.output_dir, "dev_predictions.jsonl")) as file:
         assert len(file.readlines()) == 22
-    lines = [line for line in _log(settings.output_dir) if line["kind"] == "train"]
+    lines = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
     assert lines[-1]["loss"] < lines[0]["loss"]
     assert 0 < min(line["tokens"] for line in lines) < 8 * 48
     model = load_pretrained(settings.output_dir)
@@ -53,27 +42,27 @@ def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_sett
     assert (model.task.name, model.task.labels, model.task.input_fields) == ("sst-2", ("0", "1"), ("text",))
 
 
-def test_a_run_cut_off_ends_with_the_same_weights_and_scores(finetuning_settings):
+def test_a_run_cut_off_ends_with_the_same_weights_and_scores(finetuning_settings, read_weights):
     run(dataclasses.replace(finetuning_settings, do_eval=False))
-    weights = _weights(finetuning_settings.output_dir)
+    weights = read_weights(finetuning_settings.output_dir)
     settings = dataclasses.replace(
         finetuning_settings, keep_checkpoint_max=0, output_dir=finetuning_settings.output_dir + "2"
     )
     whole = run(settings)
-    for name, value in _weights(settings.output_dir).items():
+    for name, value in read_weights(settings.output_dir).items():
         np.testing.assert_array_equal(value, weights[name], err_msg=name)
     # And taken up at step 8, without the last checkpoint.
     shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
     again = run(settings)
-    for name, value in _weights(settings.output_dir).items():
+    for name, value in read_weights(settings.output_dir).items():
         np.testing.assert_array_equal(value, weights[name], err_msg=name)
     assert again["scores"] == whole["scores"]
 
 
-def test_the_best_checkpoint_is_kept_and_scored(finetuning_settings):
+def test_the_best_checkpoint_is_kept_and_scored(finetuning_settings, read_log):
     settings = dataclasses.replace(finetuning_settings, save_checkpoints_steps=2, learning_rate=0.01)
     results = run(settings)
-    by_step = {line["step"]: line["accuracy"] for line in _log(settings.output_dir) if line["kind"] == "eval"}
+    by_step = {line["step"]: line["accuracy"] for line in read_log(settings.output_dir) if line["kind"] == "eval"}
     best = max(by_step, key=lambda step: (by_step[step], -step))
     assert results["step"] == best
     assert results["scores"]["dev"]["accuracy"] == by_step[best]
@@ -81,24 +70,24 @@ def test_the_best_checkpoint_is_kept_and_scored(finetuning_settings):
     assert left == sorted({f"checkpoint-{best:08d}", f"checkpoint-{STEPS:08d}"})
 
 
-def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(finetuning_settings):
+def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(finetuning_settings, read_log):
     settings = dataclasses.replace(
         finetuning_settings, learning_rate=1e-12, save_checkpoints_steps=2, early_stopping_patience=2
     )
     results = run(settings)
     assert results["step"] == 2
-    assert [line["step"] for line in _log(settings.output_dir) if line["kind"] == "eval"] == [2, 4, 6]
+    assert [line["step"] for line in read_log(settings.output_dir) if line["kind"] == "eval"] == [2, 4, 6]
     assert run(settings)["step"] == 2
-    assert [line["step"] for line in _log(settings.output_dir) if line["kind"] == "train"][-1] == 6
+    assert [line["step"] for line in read_log(settings.output_dir) if line["kind"] == "train"][-1] == 6
 
 
-def test_seeds_run_in_folders_of_their_own_and_only_once(finetuning_settings, caplog):
+def test_seeds_run_in_folders_of_their_own_and_only_once(finetuning_settings, caplog, read_weights):
     settings = dataclasses.replace(finetuning_settings, num_seeds=2, num_train_steps=2)
     results = run(settings)
     assert [one["random_seed"] for one in results["seeds"]] == [1, 2]
     scores = [one["scores"]["dev"]["accuracy"] for one in results["seeds"]]
     assert results["scores"]["dev"]["accuracy"] == pytest.approx(np.mean(scores))
-    first, second = (_weights(os.path.join(settings.output_dir, f"seed-{seed}"), 2) for seed in (1, 2))
+    first, second = (read_weights(os.path.join(settings.output_dir, f"seed-{seed}"), 2) for seed in (1, 2))
     assert np.abs(first["classifier/kernel"] - second["classifier/kernel"]).max() > 1e-3
     shutil.rmtree(os.path.join(settings.output_dir, "seed-2"))
     caplog.set_level(logging.INFO, logger="absl")
@@ -140,7 +129,9 @@ def test_padded_batches_give_the_same_predictions(finetuning_settings):
         assert one["probabilities"]["0"] == pytest.approx(other["probabilities"]["0"], abs=1e-5)
 
 
-def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(finetuning_settings, small_config, tmp_path, caplog):
+def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(
+    finetuning_settings, small_config, tmp_path, caplog, read_weights
+):
     pretrained = AlbertForPretraining(dataclasses.replace(small_config, vocab_size=60, max_position_embeddings=48))
     folder = tmp_path / "pretrained"
     folder.mkdir()
@@ -156,7 +147,7 @@ def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(finetuning_sett
     run(settings)
     told = [record.getMessage() for record in caplog.records if record.getMessage().endswith(": a pre-training head")]
     assert "left out, " in told[-1] and "masked_lm/" in told[-1]
-    tuned = _weights(settings.output_dir, 1)
+    tuned = read_weights(settings.output_dir, 1)
     for name in ("albert/pooler/kernel", "albert/embeddings/word_embeddings"):
         np.testing.assert_allclose(tuned[name], weights[name], atol=1e-6)
     # The same task again takes the head along; another seed does not matter then.
@@ -164,7 +155,9 @@ def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(finetuning_sett
         settings, init_checkpoint=settings.output_dir, output_dir=settings.output_dir + "2", random_seed=5
     )
     run(more)
-    np.testing.assert_allclose(_weights(more.output_dir, 1)["classifier/kernel"], tuned["classifier/kernel"], atol=1e-6)
+    np.testing.assert_allclose(
+        read_weights(more.output_dir, 1)["classifier/kernel"], tuned["classifier/kernel"], atol=1e-6
+    )
 
 
 @pytest.mark.slow

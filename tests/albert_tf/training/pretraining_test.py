@@ -1,7 +1,6 @@
 """Whole runs on a model that trains in milliseconds: what they write, that they go on exactly, what they refuse."""
 
 import dataclasses
-import json
 import os
 import shutil
 
@@ -18,47 +17,37 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
 from albert_tf.training.pretrained import initialise, load_pretrained
 from albert_tf.training.pretraining import run
-from albert_tf.training.tensor_files import load_tensors, save_tensors
+from albert_tf.training.tensor_files import save_tensors
 
 STEPS = 12
 
 
-def _weights(output_dir: str, step: int) -> dict[str, np.ndarray]:
-    folder = os.path.join(output_dir, f"checkpoint-{step:08d}")
-    return load_tensors(os.path.join(folder, "model")) | load_tensors(os.path.join(folder, "optimizer"))
-
-
-def _log(output_dir: str) -> list[dict]:
-    with open(os.path.join(output_dir, "train_log.jsonl")) as file:
-        return [json.loads(line) for line in file]
-
-
 @pytest.mark.parametrize("masking", ["static", "dynamic"])
 def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
-    settings, write_records, write_unmasked_records, masking
+    settings, write_records, write_unmasked_records, masking, read_weights, read_log
 ):
     if masking == "dynamic":
         settings = dataclasses.replace(settings, input_file=write_unmasked_records("unmasked", 50)[0], masking=masking)
     settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
     run(settings)
-    whole = _weights(settings.output_dir, STEPS)
-    whole_log = [line["loss"] for line in _log(settings.output_dir) if line["kind"] == "train"]
+    whole = read_weights(settings.output_dir, STEPS)
+    whole_log = [line["loss"] for line in read_log(settings.output_dir) if line["kind"] == "train"]
     # The state of a process killed behind step 9: a checkpoint at 8, half of one at 12, a log line cut short.
     shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
     os.makedirs(os.path.join(settings.output_dir, "checkpoint-00000012"))
     with open(os.path.join(settings.output_dir, "train_log.jsonl"), "a") as file:
         file.write('{"kind": "tr')
     run(settings)
-    for name, value in _weights(settings.output_dir, STEPS).items():
+    for name, value in read_weights(settings.output_dir, STEPS).items():
         np.testing.assert_array_equal(value, whole[name], err_msg=name)
-    log = _log(settings.output_dir)
+    log = read_log(settings.output_dir)
     assert [line["loss"] for line in log if line["kind"] == "train"] == whole_log
     # Reports every 3 steps and at every checkpoint.
     assert [line["step"] for line in log if line["kind"] == "train"] == [3, 4, 6, 8, 9, 12]
     assert [line["step"] for line in log if line["kind"] == "eval"] == [4, 8, 12]
 
 
-def test_what_a_run_writes(settings):
+def test_what_a_run_writes(settings, read_weights, read_log):
     run(settings)
     assert sorted(os.listdir(settings.output_dir)) == [
         "albert_config.json",
@@ -71,26 +60,26 @@ def test_what_a_run_writes(settings):
     ]
     state = checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000012"))
     assert (state.step, state.examples_seen, state.optimizer) == (12, 96, "lamb")
-    start, line = _log(settings.output_dir)[:2]
+    start, line = read_log(settings.output_dir)[:2]
     assert (start["kind"], start["step"], start["replicas"]) == ("start", 0, 1)
     assert line["examples_seen"] == 24
     assert line["epochs"] == 24 / 50
     assert line["learning_rate"] == pytest.approx(0.01 * (1 - 2 / STEPS))
     assert {"loss", "masked_lm_accuracy", "sentence_order_accuracy", "gradient_norm", "tokens_per_second"} < set(line)
     # A run that is done trains no further.
-    before = _weights(settings.output_dir, STEPS)
+    before = read_weights(settings.output_dir, STEPS)
     run(settings)
-    for name, value in _weights(settings.output_dir, STEPS).items():
+    for name, value in read_weights(settings.output_dir, STEPS).items():
         np.testing.assert_array_equal(value, before[name])
 
 
-def test_training_learns_the_labels(settings, small_config):
+def test_training_learns_the_labels(settings, small_config, read_log):
     # With large enough initial weights to leave the start within seconds.
     config = {**small_config.to_dict(), "initializer_range": 0.2}
     AlbertConfig.from_dict(config).to_json_file(settings.albert_config_file)
     settings = dataclasses.replace(settings, optimizer="adamw", learning_rate=0.003, num_train_steps=200)
     run(dataclasses.replace(settings, num_warmup_steps=50, save_checkpoints_steps=200, log_steps=50))
-    losses = [line["sentence_order_loss"] for line in _log(settings.output_dir) if line["kind"] == "train"]
+    losses = [line["sentence_order_loss"] for line in read_log(settings.output_dir) if line["kind"] == "train"]
     assert losses[-1] < 0.3 < losses[0]
     result = evaluate_checkpoint(EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir))
     assert result["sentence_order_accuracy"] > 0.9
@@ -100,14 +89,14 @@ def test_training_learns_the_labels(settings, small_config):
     assert "checkpoint-00000200" in format_evaluation(result)
 
 
-def test_without_a_sentence_task_its_head_is_left_as_it_was(settings):
+def test_without_a_sentence_task_its_head_is_left_as_it_was(settings, read_weights):
     settings = dataclasses.replace(
         settings, sentence_task="none", optimizer="adamw", num_train_steps=4, input_file=settings.input_file
     )
     run(settings)
     tf.keras.utils.set_random_seed(settings.random_seed)
     untrained = AlbertForPretraining(AlbertConfig.from_json_file(settings.albert_config_file))
-    trained = _weights(settings.output_dir, 4)
+    trained = read_weights(settings.output_dir, 4)
     np.testing.assert_array_equal(trained["adam_m/sentence_order/classifier/kernel"], 0)
     assert np.abs(trained["adam_m/masked_lm/transform/kernel"]).max() > 0
     # Weight decay, the only thing that moves it: 4 steps of at most lr * .01.
@@ -115,23 +104,23 @@ def test_without_a_sentence_task_its_head_is_left_as_it_was(settings):
     np.testing.assert_allclose(trained["sentence_order/classifier/kernel"], kernel, rtol=4 * 0.01 * 0.01)
 
 
-def test_a_run_starts_from_the_best_checkpoint_of_another(settings, tmp_path):
+def test_a_run_starts_from_the_best_checkpoint_of_another(settings, tmp_path, read_weights):
     run(settings)
     pretrained = load_pretrained(settings.output_dir)
     model = pretrained.model
     assert pretrained.vocabulary is None
     for name, value in named_weights(model).items():
-        np.testing.assert_array_equal(value.numpy(), _weights(settings.output_dir, STEPS)[name])
+        np.testing.assert_array_equal(value.numpy(), read_weights(settings.output_dir, STEPS)[name])
     second = dataclasses.replace(
         settings, output_dir=str(tmp_path / "second"), init_checkpoint=settings.output_dir, num_train_steps=1
     )
     run(dataclasses.replace(second, num_warmup_steps=1))
     # The first step of a warm-up has learning rate 0: the weights are still those it started from.
     for name, value in named_weights(model).items():
-        np.testing.assert_array_equal(value.numpy(), _weights(second.output_dir, 1)[name])
+        np.testing.assert_array_equal(value.numpy(), read_weights(second.output_dir, 1)[name])
 
 
-def test_groups_start_from_group_0(settings, small_config):
+def test_groups_start_from_group_0(settings, small_config, read_weights):
     run(dataclasses.replace(settings, num_train_steps=1))
     config = AlbertConfig.from_dict({**small_config.to_dict(), "num_hidden_groups": 3})
     model = AlbertForPretraining(config)
@@ -139,7 +128,7 @@ def test_groups_start_from_group_0(settings, small_config):
         initialise(model, settings.output_dir)
     initialise(model, settings.output_dir, from_group0=True)
     weights = named_weights(model)
-    source = _weights(settings.output_dir, 1)
+    source = read_weights(settings.output_dir, 1)
     for group in range(3):
         name = "feed_forward/output/kernel"
         np.testing.assert_array_equal(

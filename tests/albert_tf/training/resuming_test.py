@@ -1,7 +1,6 @@
 """Runs that go on: with an evaluation that was cut off, in float16, with other records."""
 
 import dataclasses
-import json
 import os
 import shutil
 
@@ -10,19 +9,8 @@ import pytest
 
 from albert_tf.training import checkpoints
 from albert_tf.training.pretraining import run
-from albert_tf.training.tensor_files import load_tensors
 
 STEPS = 12
-
-
-def _weights(output_dir: str, step: int) -> dict[str, np.ndarray]:
-    folder = os.path.join(output_dir, f"checkpoint-{step:08d}")
-    return load_tensors(os.path.join(folder, "model")) | load_tensors(os.path.join(folder, "optimizer"))
-
-
-def _log(output_dir: str) -> list[dict]:
-    with open(os.path.join(output_dir, "train_log.jsonl")) as file:
-        return [json.loads(line) for line in file]
 
 
 def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
@@ -38,21 +26,21 @@ def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
 
 
 @pytest.mark.slow
-def test_a_scaled_run_in_micro_batches_cut_off_ends_with_the_same_weights(settings):
+def test_a_scaled_run_in_micro_batches_cut_off_ends_with_the_same_weights(settings, read_weights, read_log):
     settings = dataclasses.replace(settings, precision="float16", gradient_accumulation_steps=2)
     run(settings)
-    whole = _weights(settings.output_dir, STEPS)
+    whole = read_weights(settings.output_dir, STEPS)
     assert all(value.dtype == np.float32 for value in whole.values())
     last = os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}")
     scale = checkpoints.read_state(last).loss_scale
     assert scale["scale"] <= 2**15
     assert scale["good_steps"] + scale["overflows"] > 0
-    line = [line for line in _log(settings.output_dir) if line["kind"] == "train"][-1]
+    line = [line for line in read_log(settings.output_dir) if line["kind"] == "train"][-1]
     assert (line["loss_scale"], line["overflow_steps"]) == (scale["scale"], scale["overflows"])
     shutil.rmtree(last)
     run(settings)
     assert checkpoints.read_state(last).loss_scale == scale
-    for name, value in _weights(settings.output_dir, STEPS).items():
+    for name, value in read_weights(settings.output_dir, STEPS).items():
         np.testing.assert_array_equal(value, whole[name], err_msg=name)
 
 
