@@ -48,7 +48,7 @@ def estimate_memory(
     """Estimates the memory of one replica from what the layers keep.
 
     Measured on a CPU (float32 and bfloat16, ALBERT-base and mini, sequences of 128 and 512, with and without remat)
-    the peak was within a quarter of it, beside the 0.75 GB that TensorFlow itself takes. A step compiled by XLA takes
+    the peak was within a quarter of it, beside what TensorFlow itself takes, 0.75 GB then. A step compiled by XLA takes
     another course.
 
     Args:
