@@ -128,7 +128,7 @@ def import_tensorflow(frozen_weights: bool = False):
 def _set_aside(names: Iterable[str]) -> Iterator[None]:
     """Lets a block find these modules not installed, unless they are imported already.
 
-    Of 6 seconds that importing tensorflow took beside them 2 were theirs, and 190 of 750 MB.
+    Of 6 seconds that importing tensorflow took beside them 2 were theirs, and 180 of 740 MiB.
     """
     hidden = [name for name in names if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))
