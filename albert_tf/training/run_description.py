@@ -13,7 +13,7 @@ from albert_tf.training.training_settings import TrainingSettings
 # Files named in a warning about changed input.
 _MOST_NAMED = 3
 
-# How many times as fast float32 must be before a run in another precision is told; a measurement varies by less.
+# How many times as fast float32 must be before a run in another precision is told: equally fast is no reason.
 _CLEARLY_FASTER = 1.2
 
 
