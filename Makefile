@@ -61,6 +61,9 @@ bench: $(VENV)/.parity
 	  $$peers --task=encode --batch_size=1 --steps=20; \
 	  $$peers --task=encode --batch_size=32; \
 	  $$peers --task=encode --batch_size=32 --shortest=8; \
+	  $$peers --task=classify --batch_size=1 --steps=20; \
+	  $$peers --task=classify --batch_size=32; \
+	  $$peers --task=classify --batch_size=32 --shortest=8; \
 	done
 
 lint: $(VENV)/.dev

@@ -10,6 +10,7 @@ HERE = Path(__file__).parent
 COMMANDS = {
     "data_prep": [
         "collect_docstrings",
+        "count_embeddings",
         "create_pretraining_data",
         "inspect_records",
         "split_sentences",
@@ -64,6 +65,7 @@ setup(
             "pyarrow>=18,<26",
             "zstandard>=0.23,<1",
         ],
+        "embeddings": ["scipy>=1.13,<2"],
         "parquet": ["pyarrow>=18,<26"],
         "zstd": ["zstandard>=0.23,<1"],
         # The scores of the tasks.

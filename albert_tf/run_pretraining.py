@@ -20,6 +20,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("output_dir", None, "Where checkpoints and logs go.", **fv)
     flags.DEFINE_string("eval_input_file", None, "Records to evaluate on; left out: those of --input_file.", **fv)
     flags.DEFINE_string("init_checkpoint", None, "Checkpoint to start from, ours or another format's.", **fv)
+    flags.DEFINE_string("init_embeddings", None, "Word embeddings to start from, of count_embeddings.", **fv)
     flags.DEFINE_bool("init_from_group0", False, "Start every group of layers from the checkpoint's first.", **fv)
     flags.DEFINE_bool("allow_missing_heads", False, "Start heads afresh that --init_checkpoint lacks.", **fv)
     flags.DEFINE_integer("max_seq_length", 512, "Tokens of a record, padding included.", **fv)

@@ -44,6 +44,11 @@ class ByteProgress:
                 max(0, self._total - self._done) / max(1.0, rate),
             )
 
+    @property
+    def remaining(self) -> int:
+        """How many bytes are still to come."""
+        return self._total - self._done
+
     def __enter__(self) -> "ByteProgress":
         return self
 

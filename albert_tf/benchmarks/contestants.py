@@ -5,6 +5,8 @@ that their own interface has: the vocabulary scores are computed for the masked 
 for LAMB, which torch lacks and which does more arithmetic. Shapes: B batch, S sequence, P predictions.
 """
 
+import functools
+
 from albert_tf.benchmarks.train_step import make_step, ragged_batch, random_batch
 
 
@@ -13,7 +15,7 @@ def train_albert_tf(config, shape, optimizer, precision):
     return make_step(config, shape, optimizer, precision)
 
 
-def _torch_model(config, precision):
+def _torch_model(config, precision, name="AlbertForPreTraining"):
     import torch
     import transformers
 
@@ -21,7 +23,7 @@ def _torch_model(config, precision):
         name: value for name, value in config.to_dict().items() if name not in ("parameter_sharing", "hidden_act")
     }
     torch.manual_seed(0)
-    model = transformers.AlbertForPreTraining(transformers.AlbertConfig(hidden_act="gelu_new", **values))
+    model = getattr(transformers, name)(transformers.AlbertConfig(hidden_act="gelu_new", **values))
     return torch, model, torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16")
 
 
@@ -111,49 +113,53 @@ def train_keras_hub(config, shape, optimizer, precision):
     return steps
 
 
-def encode_albert_tf(config, shape, optimizer, precision):
+def encode_albert_tf(config, shape, optimizer, precision, classify=False):
     """The exported SavedModel, loaded again."""
     from albert_tf.benchmarks.inference import export_and_load
 
-    encode = export_and_load(config, precision)
+    serve = export_and_load(config, precision, classify)
     batch = ragged_batch(config, *shape)
-    return lambda count: [encode(batch) for _ in range(count)]
+    return lambda count: [serve(batch) for _ in range(count)]
 
 
-def encode_hugging_face(config, shape, optimizer, precision, compiled=False):
-    """AlbertModel without gradients."""
-    torch, model, precise = _torch_model(config, precision)
+def encode_hugging_face(config, shape, optimizer, precision, compiled=False, classify=False):
+    """AlbertModel without gradients, or AlbertForSequenceClassification."""
+    name = "AlbertForSequenceClassification" if classify else "AlbertModel"
+    torch, model, precise = _torch_model(config, precision, name)
     batch = {name: torch.tensor(array) for name, array in ragged_batch(config, *shape).items()}
-    encoder = model.albert.eval()
-    encoder = torch.compile(encoder) if compiled else encoder
+    model.eval()
+    model = torch.compile(model) if compiled else model
 
-    def encodings(count):
+    def repeat(count):
         for _ in range(count):
             with torch.no_grad(), precise:
-                encoder(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
+                model(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
 
-    return encodings
+    return repeat
 
 
-def encode_hugging_face_compiled(config, shape, optimizer, precision):
+def encode_hugging_face_compiled(config, shape, optimizer, precision, classify=False):
     """The same through torch.compile."""
-    return encode_hugging_face(config, shape, optimizer, precision, compiled=True)
+    return encode_hugging_face(config, shape, optimizer, precision, compiled=True, classify=classify)
 
 
-def encode_keras_hub(config, shape, optimizer, precision):
-    """AlbertBackbone.predict_on_batch, which Keras compiles."""
+def encode_keras_hub(config, shape, optimizer, precision, classify=False):
+    """predict_on_batch, which Keras compiles, of AlbertBackbone or of AlbertTextClassifier."""
     import keras
+    import keras_hub
 
     keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
-    backbone = _keras_hub_backbone(config)
-    backbone.compile(jit_compile=True)
+    model = _keras_hub_backbone(config)
+    if classify:
+        model = keras_hub.models.AlbertTextClassifier(model, num_classes=2, preprocessor=None)
+    model.compile(jit_compile=True)
     batch = ragged_batch(config, *shape)
     inputs = {
         "token_ids": batch["input_ids"],
         "segment_ids": batch["segment_ids"],
         "padding_mask": batch["input_mask"],
     }
-    return lambda count: [backbone.predict_on_batch(inputs) for _ in range(count)]
+    return lambda count: [model.predict_on_batch(inputs) for _ in range(count)]
 
 
 # What each contestant needs beside the dependencies of albert_tf.
@@ -174,3 +180,5 @@ TASKS = {
         "keras_hub": encode_keras_hub,
     },
 }
+# A text to one of two classes: what is served most, and only [CLS] of the last layer is wanted.
+TASKS["classify"] = {name: functools.partial(encode, classify=True) for name, encode in TASKS["encode"].items()}

@@ -24,19 +24,29 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("repeats", 7, "Times each batch is timed; the median counts.", **fv)
 
 
-def export_and_load(config, precision: str = "float32"):
-    """Saves an encoder with random weights as a SavedModel, and loads it again.
+def export_and_load(config, precision: str = "float32", classify: bool = False):
+    """Saves a model with random weights as a SavedModel, and loads it again.
+
+    Args:
+        config: AlbertConfig.
+        precision: "float32" or "bfloat16".
+        classify: a classifier of two classes, rather than an encoder.
 
     Returns:
-        function of a batch as `random_batch` makes it, to a dict of "sequence_output" and "pooled_output".
+        function of a batch as `random_batch` makes it, to a dict of "sequence_output" and "pooled_output", or of
+        "logits".
     """
     import tensorflow as tf
 
     from albert_tf.models.albert import AlbertModel
+    from albert_tf.models.finetuning import AlbertForSequenceClassification
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.serving import serving_copy
 
-    model = serving_copy(AlbertModel(config), precision)
+    make, outputs_wanted = AlbertModel, ("sequence_output", "pooled_output")
+    if classify:
+        make, outputs_wanted = AlbertForSequenceClassification, ("logits",)
+    model = serving_copy(make(config), precision)
     module = tf.Module()
     module.weights = {name: variable.value for name, variable in named_weights(model).items()}
     names = ("input_ids", "input_mask", "segment_ids")
@@ -44,7 +54,7 @@ def export_and_load(config, precision: str = "float32"):
 
     def tokens(*ids):
         outputs = model(dict(zip(names, ids, strict=True)), training=False, skip_padding=True)
-        return {name: tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")}
+        return {name: tf.cast(outputs[name], tf.float32) for name in outputs_wanted}
 
     with tempfile.TemporaryDirectory() as folder, command.quiet_stderr():
         traced = tf.function(tokens, input_signature=signature, autograph=False)

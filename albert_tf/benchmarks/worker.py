@@ -19,7 +19,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("contestant", None, "A key of contestants.TASKS[task].", **fv)
-    flags.DEFINE_enum("task", "train", ("train", "encode"), "What to do again and again.", **fv)
+    flags.DEFINE_enum("task", "train", ("train", "encode", "classify"), "What to do again and again.", **fv)
     flags.DEFINE_string("albert_config_file", None, "The model's shape.", **fv)
     flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
@@ -57,7 +57,7 @@ def _run() -> None:
         # As the commands do that train, and those that serve.
         if given.contestant == "albert_tf" and given.task == "train":
             allocator.set_up_memory()
-        command.import_tensorflow(frozen_weights=given.task == "encode" and given.precision == "bfloat16")
+        command.import_tensorflow(frozen_weights=given.task != "train" and given.precision == "bfloat16")
     config = AlbertConfig.from_json_file(given.albert_config_file)
     third = given.max_predictions_per_seq if given.task == "train" else given.shortest or given.max_seq_length
     shape = (given.batch_size, given.max_seq_length, third)

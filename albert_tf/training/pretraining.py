@@ -13,6 +13,7 @@ from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.training import checkpoints
 from albert_tf.training.cluster import Cluster
+from albert_tf.training.counted_embeddings import initialise_embeddings
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory, explain_memory_errors
 from albert_tf.training.pretrained import initialise
@@ -138,6 +139,8 @@ class PretrainingRun(TrainingRun):
 
     def _initialise(self, path):
         settings = self.settings
+        if settings.init_checkpoint is None:
+            return initialise_embeddings(self.model, path)
         return initialise(self.model, path, settings.init_from_group0, settings.allow_missing_heads)
 
     def _facts(self):

@@ -16,6 +16,7 @@ class PretrainingSettings(TrainingSettings):
     albert_config_file: str
     input_file: str
     eval_input_file: str | None = None
+    init_embeddings: str | None = None
     init_from_group0: bool = False
     max_seq_length: int = 512
     max_predictions_per_seq: int = 20
@@ -30,7 +31,14 @@ class PretrainingSettings(TrainingSettings):
     sentence_task: str | None = None
     masking: str | None = None
 
+    @property
+    def first_weights(self):
+        """--init_checkpoint or --init_embeddings, if either is given."""
+        return self.init_embeddings if self.init_checkpoint is None else self.init_checkpoint
+
     def __post_init__(self):
         super().__post_init__()
+        if self.init_checkpoint is not None and self.init_embeddings is not None:
+            raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
         if not self.do_train and not self.do_eval:
             raise InputError("at least one of --do_train and --do_eval must be true")

@@ -97,7 +97,7 @@ class TrainingRun(abc.ABC):
 
     @abc.abstractmethod
     def _initialise(self, path: str) -> dict[str, Any] | None:
-        """Gives the model the weights of --init_checkpoint; returns what is known of their vocabulary."""
+        """Gives the model the weights at settings.first_weights; returns what is known of their vocabulary."""
 
     @abc.abstractmethod
     def _facts(self) -> RunFacts:
@@ -184,9 +184,10 @@ class TrainingRun(abc.ABC):
             logging.info("going on from step %d of %s", restored.step, settings.output_dir)
             carried = ("step", "examples_seen", "nonfinite_steps", "loss_scale")
             return dataclasses.replace(fresh, **{name: getattr(restored, name) for name in carried})
-        if settings.init_checkpoint is not None:
-            check_vocabulary(self._initialise(settings.init_checkpoint), fresh.vocabulary, settings.init_checkpoint)
-            logging.info("weights start from %s", settings.init_checkpoint)
+        source = settings.first_weights
+        if source is not None:
+            check_vocabulary(self._initialise(source), fresh.vocabulary, source)
+            logging.info("weights start from %s", source)
         return fresh
 
     def _compare_with_other_workers(self, step: int) -> None:

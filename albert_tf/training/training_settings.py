@@ -55,6 +55,11 @@ class TrainingSettings:
     random_seed: int = 12345
     resolved_flags: str = ""
 
+    @property
+    def first_weights(self) -> str | None:
+        """The file or folder that a new run's weights come from; None where they are random."""
+        return self.init_checkpoint
+
     def __post_init__(self):
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:

@@ -61,6 +61,13 @@ def test_compare_peers_takes_turns_and_keeps_a_table(config_file, tmp_path):
     assert "| albert_tf |" in table.read_text()
 
 
+@pytest.mark.slow
+def test_compare_peers_classifies(config_file):
+    arguments = ["--task=classify", "--max_seq_length=16", "--shortest=4", "--batch_size=5", "--rounds=2"]
+    result = _run("compare_peers", config_file, *arguments, "--contestants=albert_tf")
+    assert len(result["albert_tf"]["turns"]) == 2
+
+
 class _Measured(Contestant):
     def __init__(self, name, seconds, start=None):
         self.name = name

@@ -9,6 +9,7 @@ import socket
 import numpy as np
 import pytest
 
+from albert_tf.inputs.manifest import Manifest
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.pretraining_settings import PretrainingSettings
@@ -54,6 +55,26 @@ def read_log():
             return [json.loads(line) for line in file]
 
     return read
+
+
+@pytest.fixture
+def write_manifest():
+    """A function that writes a manifest beside a record file of 50 examples, as create_pretraining_data would."""
+
+    def write(path: str, sha256: str, size: int = 60, sentence_task: str = "sop") -> None:
+        manifest = Manifest(
+            files=[{"name": os.path.basename(path), "examples": 50, "bytes": os.path.getsize(path), "sha256": ""}],
+            num_examples=50,
+            max_seq_length=16,
+            max_predictions_per_seq=4,
+            sentence_task=sentence_task,
+            compression="none",
+            vocabulary={"file": "vocabulary.model", "sha256": sha256, "size": size},
+        )
+        with open(f"{path}.manifest.json", "w") as file:
+            file.write(manifest.to_json())
+
+    return write
 
 
 @pytest.fixture

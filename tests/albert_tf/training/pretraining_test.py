@@ -11,7 +11,6 @@ import tensorflow as tf
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
 from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
-from albert_tf.inputs.manifest import Manifest
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
@@ -195,27 +194,12 @@ def test_bad_settings_end_in_one_line_and_write_nothing(settings, changes, messa
     assert not os.path.exists(settings.output_dir)
 
 
-def _write_manifest(path: str, sha256: str, size: int = 60, sentence_task: str = "sop") -> None:
-    """A manifest beside a record file, as create_pretraining_data would write it."""
-    manifest = Manifest(
-        files=[{"name": os.path.basename(path), "examples": 50, "bytes": os.path.getsize(path), "sha256": ""}],
-        num_examples=50,
-        max_seq_length=16,
-        max_predictions_per_seq=4,
-        sentence_task=sentence_task,
-        compression="none",
-        vocabulary={"file": "vocabulary.model", "sha256": sha256, "size": size},
-    )
-    with open(f"{path}.manifest.json", "w") as file:
-        file.write(manifest.to_json())
-
-
-def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_path):
-    _write_manifest(settings.input_file, "a" * 64)
+def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_path, write_manifest):
+    write_manifest(settings.input_file, "a" * 64)
     run(dataclasses.replace(settings, num_train_steps=1))
     assert load_pretrained(settings.output_dir).vocabulary["sha256"] == "a" * 64
     other = write_records("other/train", 50)
-    _write_manifest(other, "b" * 64)
+    write_manifest(other, "b" * 64)
     second = dataclasses.replace(settings, output_dir=str(tmp_path / "second"))
     for changes in (
         {"do_eval": True, "eval_input_file": other},
@@ -227,14 +211,14 @@ def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_
         assert "\n" not in str(error.value)
     with pytest.raises(InputError, match="made with another vocabulary"):
         evaluate_checkpoint(EvaluationSettings(input_file=other, output_dir=settings.output_dir))
-    _write_manifest(other, "b" * 64, size=61)
+    write_manifest(other, "b" * 64, size=61)
     with pytest.raises(InputError, match="a vocabulary of 61 pieces .* the config says vocab_size=60"):
         run(dataclasses.replace(second, input_file=other))
     assert not os.path.exists(second.output_dir)
 
 
-def test_records_of_another_sentence_task_are_refused(settings):
-    _write_manifest(settings.input_file, "a" * 64, sentence_task="nsp")
+def test_records_of_another_sentence_task_are_refused(settings, write_manifest):
+    write_manifest(settings.input_file, "a" * 64, sentence_task="nsp")
     with pytest.raises(InputError, match="--sentence_task=sop, but the records were made with --sentence_task=nsp"):
         run(dataclasses.replace(settings, sentence_task="sop"))
     run(dataclasses.replace(settings, num_train_steps=1))
