@@ -118,8 +118,13 @@ def replace_file(path: str) -> Iterator:
 
     Yields:
         A binary file to write to. An exception inside the block removes it; an older file stays as it was.
+
+    Raises:
+        InputError: the path is that of a folder, or of a device, which a rename would destroy.
     """
     folder, name = os.path.split(path)
+    if not is_remote(path) and (not name or (os.path.exists(path) and not os.path.isfile(path))):
+        raise InputError(f"{path} is a folder or a device; name a file to write")
     if folder:
         make_folder(folder)
     temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")

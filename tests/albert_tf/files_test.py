@@ -1,5 +1,7 @@
 """Folders that appear whole or not at all, here and on a remote file system (TensorFlow's in-memory one)."""
 
+import os
+
 import pytest
 
 from albert_tf import files
@@ -51,3 +53,12 @@ def test_json_objects_come_back(path):
         file.write(b"[1]")
     with pytest.raises(InputError, match="a JSON object was expected; this is a list"):
         files.read_json(path)
+
+
+def test_a_folder_or_a_device_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path, f"{tmp_path}/new/", tmp_path / "pipe"):
+        with pytest.raises(InputError, match="is a folder or a device; name a file"), files.replace_file(str(place)):
+            raise AssertionError("opened")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+    assert (tmp_path / "pipe").is_fifo()
