@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import random
+import shutil
 import socket
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from albert_tf.inputs.manifest import Manifest
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.training.finetuning_settings import FinetuningSettings
+from albert_tf.training.pretraining import run
 from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.tensor_files import load_tensors
 from data_prep.vocabulary import VocabularyTraining, train
@@ -98,6 +100,20 @@ def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
         random_seed=1,
         resolved_flags="--seed\n",
     )
+
+
+@pytest.fixture(scope="session")
+def _finished_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("finished") / "run"
+
+
+@pytest.fixture
+def finished(settings, _finished_folder) -> PretrainingSettings:
+    """`settings`, of a run that is over: it is made once, and every test has a copy."""
+    if not _finished_folder.exists():
+        run(dataclasses.replace(settings, output_dir=str(_finished_folder)))
+    shutil.copytree(_finished_folder, settings.output_dir)
+    return settings
 
 
 @pytest.fixture(scope="session")

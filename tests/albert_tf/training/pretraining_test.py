@@ -21,7 +21,7 @@ from albert_tf.training.tensor_files import save_tensors
 STEPS = 12
 
 
-@pytest.mark.parametrize("masking", ["static", "dynamic"])
+@pytest.mark.parametrize("masking", ["static", pytest.param("dynamic", marks=pytest.mark.faults)])
 def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
     settings, write_records, write_unmasked_records, masking, read_weights, read_log
 ):
@@ -46,9 +46,8 @@ def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
     assert [line["step"] for line in log if line["kind"] == "eval"] == [4, 8, 12]
 
 
-def test_what_a_run_writes(settings, read_weights, read_log):
-    run(settings)
-    assert sorted(os.listdir(settings.output_dir)) == [
+def test_what_a_run_writes(finished, read_weights, read_log):
+    assert sorted(os.listdir(finished.output_dir)) == [
         "albert_config.json",
         "checkpoint-00000004",
         "checkpoint-00000008",
@@ -57,18 +56,18 @@ def test_what_a_run_writes(settings, read_weights, read_log):
         "tensorboard",
         "train_log.jsonl",
     ]
-    state = checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    state = checkpoints.read_state(os.path.join(finished.output_dir, "checkpoint-00000012"))
     assert (state.step, state.examples_seen, state.optimizer) == (12, 96, "lamb")
-    start, line = read_log(settings.output_dir)[:2]
+    start, line = read_log(finished.output_dir)[:2]
     assert (start["kind"], start["step"], start["replicas"]) == ("start", 0, 1)
     assert line["examples_seen"] == 24
     assert line["epochs"] == 24 / 50
     assert line["learning_rate"] == pytest.approx(0.01 * (1 - 2 / STEPS))
     assert {"loss", "masked_lm_accuracy", "sentence_order_accuracy", "gradient_norm", "tokens_per_second"} < set(line)
     # A run that is done trains no further.
-    before = read_weights(settings.output_dir, STEPS)
-    run(settings)
-    for name, value in read_weights(settings.output_dir, STEPS).items():
+    before = read_weights(finished.output_dir, STEPS)
+    run(finished)
+    for name, value in read_weights(finished.output_dir, STEPS).items():
         np.testing.assert_array_equal(value, before[name])
 
 
@@ -103,15 +102,14 @@ def test_without_a_sentence_task_its_head_is_left_as_it_was(settings, read_weigh
     np.testing.assert_allclose(trained["sentence_order/classifier/kernel"], kernel, rtol=4 * 0.01 * 0.01)
 
 
-def test_a_run_starts_from_the_best_checkpoint_of_another(settings, tmp_path, read_weights):
-    run(settings)
-    pretrained = load_pretrained(settings.output_dir)
+def test_a_run_starts_from_the_best_checkpoint_of_another(finished, tmp_path, read_weights):
+    pretrained = load_pretrained(finished.output_dir)
     model = pretrained.model
     assert pretrained.vocabulary is None
     for name, value in named_weights(model).items():
-        np.testing.assert_array_equal(value.numpy(), read_weights(settings.output_dir, STEPS)[name])
+        np.testing.assert_array_equal(value.numpy(), read_weights(finished.output_dir, STEPS)[name])
     second = dataclasses.replace(
-        settings, output_dir=str(tmp_path / "second"), init_checkpoint=settings.output_dir, num_train_steps=1
+        finished, output_dir=str(tmp_path / "second"), init_checkpoint=finished.output_dir, num_train_steps=1
     )
     run(dataclasses.replace(second, num_warmup_steps=1))
     # The first step of a warm-up has learning rate 0: the weights are still those it started from.
@@ -119,15 +117,14 @@ def test_a_run_starts_from_the_best_checkpoint_of_another(settings, tmp_path, re
         np.testing.assert_array_equal(value.numpy(), read_weights(second.output_dir, 1)[name])
 
 
-def test_groups_start_from_group_0(settings, small_config, read_weights):
-    run(dataclasses.replace(settings, num_train_steps=1))
+def test_groups_start_from_group_0(finished, small_config, read_weights):
     config = AlbertConfig.from_dict({**small_config.to_dict(), "num_hidden_groups": 3})
     model = AlbertForPretraining(config)
     with pytest.raises(InputError, match="missing albert/encoder/block_1_0"):
-        initialise(model, settings.output_dir)
-    initialise(model, settings.output_dir, from_group0=True)
+        initialise(model, finished.output_dir)
+    initialise(model, finished.output_dir, from_group0=True)
     weights = named_weights(model)
-    source = read_weights(settings.output_dir, 1)
+    source = read_weights(finished.output_dir, STEPS)
     for group in range(3):
         name = "feed_forward/output/kernel"
         np.testing.assert_array_equal(
@@ -147,17 +144,16 @@ def test_an_official_checkpoint_starts_a_run(shared):
     )
 
 
-def test_a_loss_that_is_not_finite_stops_the_run(settings, tmp_path):
-    run(dataclasses.replace(settings, num_train_steps=1))
-    model = load_pretrained(settings.output_dir).model
+def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
+    model = load_pretrained(finished.output_dir).model
     broken = str(tmp_path / "broken")
     os.makedirs(broken)
     weights = {name: value.numpy() for name, value in named_weights(model).items()}
     weights["albert/pooler/bias"][0] = np.nan
-    shutil.copytree(os.path.join(settings.output_dir, "checkpoint-00000001"), broken, dirs_exist_ok=True)
+    shutil.copytree(os.path.join(finished.output_dir, f"checkpoint-{STEPS:08d}"), broken, dirs_exist_ok=True)
     save_tensors(os.path.join(broken, "model"), weights)
     with pytest.raises(InputError, match="the loss is nan in step 0 ") as error:
-        run(dataclasses.replace(settings, output_dir=str(tmp_path / "next"), init_checkpoint=broken))
+        run(dataclasses.replace(finished, output_dir=str(tmp_path / "next"), init_checkpoint=broken))
     assert "--learning_rate" in str(error.value)
     assert not checkpoints.CheckpointFolder(str(tmp_path / "next")).all()
 
