@@ -3,19 +3,9 @@
 from absl import flags, logging
 
 from albert_tf import command
+from data_prep import text_flags
 
 FLAGS = flags.FLAGS
-
-_READING = {
-    "split_sentences": (False, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."),
-    "language": ("en", "Language of raw text: en, de, pt-br, zh, ..."),
-    "text_column": ("text", "The column of a Parquet file that holds the text."),
-}
-_CLEANING = {
-    "do_lower_case": (True, "Lower-case the text."),
-    "keep_accents": (False, "Leave accents on their letters."),
-    "replace_quotes": (False, "Turn `` and '' into \"."),
-}
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
@@ -27,10 +17,8 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_integer("embedding_size", 128, "Dimensions: embedding_size of the model's config.", **fv)
     flags.DEFINE_integer("window", 5, "How far apart two pieces may stand to be neighbours, in pieces.", **fv)
     flags.DEFINE_integer("max_pieces", 50_000_000, "Stop reading there; memory grows with what is read.", **fv)
-    for name, (default, help_text) in {**_READING, **_CLEANING}.items():
-        define = flags.DEFINE_bool if isinstance(default, bool) else flags.DEFINE_string
-        define(name, default, help_text, **fv)
-    flags.DEFINE_enum("normalization", "NFKD", ["NFKD", "NFKC"], "Unicode form of the text.", **fv)
+    flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \".", **fv)
+    text_flags.define_text_flags(flag_values)
 
 
 def main() -> None:
@@ -45,10 +33,10 @@ def _run() -> None:
     from data_prep.neighbour_counts import EmbeddingCounting, count_embeddings
 
     command.require_flags("input_file", "output_file", "spm_model_file")
-    cleaning = {name: FLAGS[name].value for name in (*_CLEANING, "normalization")}
+    cleaning = text_flags.values_of(text_flags.CLEANING, FLAGS)
     settings = EmbeddingCounting(
-        tokenizer=AlbertTokenizer(FLAGS.spm_model_file, **cleaning),
-        reading=TextReading(**{name: FLAGS[name].value for name in _READING}),
+        tokenizer=AlbertTokenizer(FLAGS.spm_model_file, replace_quotes=FLAGS.replace_quotes, **cleaning),
+        reading=TextReading(**text_flags.values_of(text_flags.READING, FLAGS)),
         **{name: FLAGS[name].value for name in ("input_file", "output_file", "embedding_size", "window", "max_pieces")},
     )
     read, found = count_embeddings(settings)

@@ -4,6 +4,7 @@ from absl import flags, logging
 
 from albert_tf import command
 from albert_tf.errors import InputError
+from data_prep import text_flags
 
 FLAGS = flags.FLAGS
 
@@ -24,8 +25,6 @@ _JOB = {
     "input_file": (None, "Files and globs: a sentence a line, a blank line between documents; - for standard input."),
     "output_file": (None, "A path, a comma list of paths, or path@64 for files path-00000-of-00064 and so on."),
     "spm_model_file": (None, "The sentencepiece vocabulary (.model)."),
-    "do_lower_case": (True, "Lower-case the text."),
-    "keep_accents": (False, "Leave accents on their letters."),
     "replace_quotes": (False, "Turn `` and '' into \"."),
     "drop_duplicate_documents": (False, "Take a document that stands in the corpus more than once only once."),
     "shuffle_megabytes": (64, "Memory for shuffling, of each worker."),
@@ -36,15 +35,9 @@ _JOB = {
     "overwrite": (False, "Throw away what was made with other flags or of other text."),
     "dry_run": (False, "Say how large the output will be and how long it will take, and stop."),
 }
-_READING = {
-    "split_sentences": (False, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."),
-    "language": ("en", "Language of raw text: en, de, pt-br, zh, ..."),
-    "text_column": ("text", "The column of a Parquet file that holds the text."),
-}
 _CHOICES = {
     "sentence_task": (["sop", "nsp", "none"], "In order or swapped (sop), of another document (nsp), one segment."),
     "masking": (["static", "dynamic"], "Masks in the records (static), or drawn anew each epoch by the trainer."),
-    "normalization": (["NFKD", "NFKC"], "Unicode form of the text."),
     "compression": (["none", "gzip"], "Compression of the record files."),
     "input_format": (["auto", "text", "jsonl", "parquet"], "What the input is; auto: by the ending of each file."),
     "headings": (["drop", "keep"], "Headings (paragraphs of .jsonl that start with '# '): leave out, or a sentence."),
@@ -60,9 +53,10 @@ _DEFINE = {bool: flags.DEFINE_bool, int: flags.DEFINE_integer, float: flags.DEFI
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    for name, (default, help_text) in {**_JOB, **_READING, **_SETTINGS}.items():
+    for name, (default, help_text) in {**_JOB, **_SETTINGS}.items():
         define = _DEFINE.get(type(default), flags.DEFINE_string)
         define(name, default, help_text, flag_values=flag_values)
+    text_flags.define_text_flags(flag_values)
     for name, (choices, help_text) in _CHOICES.items():
         flags.DEFINE_enum(name, choices[0], choices, help_text, flag_values=flag_values)
     for name, (define, help_text) in _OFFICIAL.items():
@@ -105,12 +99,12 @@ def _run() -> None:
     if FLAGS.masking == "dynamic" and not FLAGS["dupe_factor"].present:
         given["dupe_factor"] = 1
     settings = InstanceSettings(**given, sentence_task=resolve_sentence_task(FLAGS))
-    reading_names = (*_READING, "input_format", "headings", "blank_line")
+    reading_names = (*text_flags.READING, "input_format", "headings", "blank_line")
     job = RecordJob(
         **{name: FLAGS[name].value for name in _JOB},
+        **text_flags.values_of(text_flags.CLEANING, FLAGS),
         settings=settings,
         reading=TextReading(**{name: FLAGS[name].value for name in reading_names}),
-        normalization=FLAGS.normalization,
         compression=FLAGS.compression,
     )
     create_records(job)

@@ -3,8 +3,8 @@
 from absl import flags, logging
 
 from albert_tf import command
-from albert_tf.tokenization.text_cleaning import NORMALIZATIONS, TextCleaning
-from data_prep import vocabulary
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from data_prep import text_flags, vocabulary
 from data_prep.documents import TextReading
 
 FLAGS = flags.FLAGS
@@ -32,30 +32,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         "Train on a random sample of this many sentences if there are more.",
         flag_values=flag_values,
     )
-    flags.DEFINE_bool(
-        "split_sentences",
-        False,
-        "The text is raw (.txt, .jsonl, .parquet): split it into sentences.",
-        flag_values=flag_values,
-    )
-    flags.DEFINE_string("language", "en", "Language of raw text: en, de, pt-br, zh, ...", flag_values=flag_values)
-    flags.DEFINE_string(
-        "text_column", "text", "The column of a Parquet file that holds the text.", flag_values=flag_values
-    )
-    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text.", flag_values=flag_values)
-    flags.DEFINE_bool(
-        "keep_accents",
-        False,
-        "Keep accents and other combining characters; needed for Japanese and Indic scripts.",
-        flag_values=flag_values,
-    )
-    flags.DEFINE_enum(
-        "normalization",
-        "NFKD",
-        NORMALIZATIONS,
-        "Unicode form of the text; NFKC suits Korean.",
-        flag_values=flag_values,
-    )
+    text_flags.define_text_flags(flag_values)
 
 
 def main() -> None:
@@ -72,10 +49,8 @@ def _run() -> None:
         vocab_size=FLAGS.vocab_size,
         character_coverage=FLAGS.character_coverage,
         input_sentence_size=FLAGS.input_sentence_size,
-        cleaning=TextCleaning(FLAGS.do_lower_case, FLAGS.keep_accents, FLAGS.normalization),
-        reading=TextReading(
-            split_sentences=FLAGS.split_sentences, language=FLAGS.language, text_column=FLAGS.text_column
-        ),
+        cleaning=TextCleaning(**text_flags.values_of(text_flags.CLEANING, FLAGS)),
+        reading=TextReading(**text_flags.values_of(text_flags.READING, FLAGS)),
     )
     sentences = vocabulary.train(settings)
     logging.info("%s.model: %d pieces from %d sentences", settings.model_prefix, settings.vocab_size, sentences)
