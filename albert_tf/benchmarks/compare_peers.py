@@ -21,7 +21,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("albert_config_file", "configs/models/albert_base_v2.json", "The model's shape.", **fv)
-    tasks = "Training steps, or without gradients encodings, or texts to one of two classes."
+    tasks = "train: training steps; without gradients encode: encodings, classify: texts to one of two classes."
     flags.DEFINE_enum("task", "train", ("train", "encode", "classify"), tasks, **fv)
     flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part.", **fv)
     flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
