@@ -21,6 +21,7 @@ if _BACKEND == "tensorflow":
         compile_chain,
         compile_linear,
         compile_product,
+        has_accelerator,
         lend_kernels,
         masked_softmax,
         row_sum,
@@ -103,6 +104,10 @@ if _BACKEND == "tensorflow":
             grad=gradient,
         )
 
+    def runs_operation_by_operation():
+        """Whether each operation is shared among threads, and ends before the next begins."""
+        return not has_accelerator()
+
     def read(variable):
         """The value of a weight as a tensor; on a replica its own copy's."""
         return tf.convert_to_tensor(variable)
@@ -139,6 +144,10 @@ else:
         mean.assign(beta_1 * mean + (1.0 - beta_1) * gradient)
         square.assign(beta_2 * square + (1.0 - beta_2) * ops.square(gradient))
         variable.assign(variable - rate * mean / (ops.sqrt(square) + epsilon))
+
+    def runs_operation_by_operation():
+        """Whether each operation is shared among threads, and ends before the next begins: not in a compiled step."""
+        return False
 
     def read(variable):
         """The value of a weight as a tensor."""

@@ -109,19 +109,20 @@ def compile_product(function):
 
 
 @functools.cache
-def _sums_by_product() -> bool:
-    # The compiler's sum of a row is slow on a CPU, where its product with ones is not; accelerators are fast at
-    # the first, and round the second.
-    return not any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))
+def has_accelerator() -> bool:
+    """Whether TensorFlow sees a GPU or a TPU."""
+    return any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))
 
 
 @tf.custom_gradient
 def row_sum(x):
     """The sum over the last axis, which is kept, in a compiled chain: float32 [..., n] -> [..., 1]."""
-    if _sums_by_product():
-        total = tf.matmul(x, tf.ones([tf.shape(x)[-1], 1]))
-    else:
+    # The compiler's sum of a row is slow on a CPU, where its product with ones is not; accelerators are fast at the
+    # first, and round the second.
+    if has_accelerator():
         total = tf.reduce_sum(x, axis=-1, keepdims=True)
+    else:
+        total = tf.matmul(x, tf.ones([tf.shape(x)[-1], 1]))
     return total, lambda upstream: tf.broadcast_to(upstream, tf.shape(x))
 
 

@@ -10,6 +10,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.layers import backend_ops
 from albert_tf.layers.embeddings import AlbertEmbeddings, make_initializer
 from albert_tf.layers.encoder import SharedEncoder
+from albert_tf.layers.halves import in_halves
 
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
@@ -123,18 +124,27 @@ class AlbertModel(ConfiguredModel):
         if segment_ids is None:
             segment_ids = ops.zeros_like(input_ids)
         embeddings_seed, encoder_seed = self._dropout_seeds(training, dropout_seed)
-        embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
+        tensors = [input_ids, input_mask, segment_ids]
         if positions is not None:
             positions = ops.cast(positions, "int32")
-            positions = ops.concatenate([ops.zeros_like(input_ids[:, :1], dtype="int32"), positions], axis=1)
-        hidden_states = self.encoder(
-            embedding_output,
-            input_mask,
-            positions=positions,
-            skip_padding=skip_padding,
-            seed=encoder_seed,
-            training=training,
-        )
+            tensors.append(ops.concatenate([ops.zeros_like(input_ids[:, :1], dtype="int32"), positions], axis=1))
+
+        def encode(input_ids, input_mask, segment_ids, positions=None):
+            embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
+            hidden_states = self.encoder(
+                embedding_output,
+                input_mask,
+                positions=positions,
+                skip_padding=skip_padding,
+                seed=encoder_seed,
+                training=training,
+            )
+            return [embedding_output, *hidden_states]
+
+        # In 16 bits a kernel is laid out anew for each operation that has it, and kept.
+        split = skip_padding and self.compute_dtype == "float32"
+        embedding_output, *hidden_states = in_halves(encode, tensors) if split else encode(*tensors)
+        hidden_states = tuple(hidden_states)
         last = hidden_states[-1]
         outputs = {
             "embedding_output": embedding_output,

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from albert_tf import losses
 from albert_tf.config import AlbertConfig
+from albert_tf.layers.halves import SMALLEST_BATCH
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.named_weights import assign_weights, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
@@ -95,12 +96,13 @@ def test_skipping_padding_gives_the_same_outputs(small_config, batch):
     )
 
 
-# The last: masks with holes, and sequences whose first tokens are padding.
+# Holes: also sequences whose first tokens are padding.
 _MASKS = {
     "nothing": np.zeros((0, S)),
     "one": np.arange(S) < np.array([[7]]),
     "more than groups": np.arange(S) < np.array([[3], [16], [1], [9], [9], [2], [12], [4], [16]]),
     "holes": np.random.default_rng(1).integers(2, size=(6, S)) | (np.arange(S) == S // 2),
+    "halves": np.arange(S) < np.random.default_rng(2).integers(1, S + 1, size=(SMALLEST_BATCH // S + 1, 1)),
 }
 
 
