@@ -107,7 +107,16 @@ class SharedEncoder(keras.layers.Layer):
             for block in group:
                 block.build((None, None, self.config.hidden_size))
 
-    def call(self, embedding_output, input_mask, positions=None, skip_padding=False, seed=None, training=False):
+    def call(
+        self,
+        embedding_output,
+        input_mask,
+        positions=None,
+        skip_padding=False,
+        compose_kernels=False,
+        seed=None,
+        training=False,
+    ):
         """Encodes.
 
         Args:
@@ -115,6 +124,8 @@ class SharedEncoder(keras.layers.Layer):
             input_mask: int [B, S], 1 for a token, 0 for padding.
             positions: int32 [B, P]: the only positions whose last hidden state is wanted; None: all.
             skip_padding: compute nothing for padding. Not in training, and not under XLA.
+            compose_kernels: with `skip_padding`: project the first layer's queries, keys and values from E columns, by
+                the product of two kernels, which saves work where B * S is beyond a few hundred. Training always does.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
 
@@ -131,8 +142,7 @@ class SharedEncoder(keras.layers.Layer):
         if self.embedding_projection is not None:
             projection = self.embedding_projection
             kernel, bias = (ops.cast(weight, self.compute_dtype) for weight in (projection.kernel, projection.bias))
-            # For a few sequences alone the product of the two kernels would cost more than it saves.
-            if training and self.config.embedding_size < self.config.hidden_size:
+            if (training or compose_kernels) and self.config.embedding_size < self.config.hidden_size:
                 factors = hidden, kernel, bias
             hidden = chains.project(hidden, kernel, bias)
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
@@ -144,6 +154,14 @@ class SharedEncoder(keras.layers.Layer):
             training=training,
             remat=self.remat,
         )
+        hidden_states = self._apply_layers(applications, hidden, positions, factors, compose_kernels)
+        if skip_padding:
+            hidden = hidden_states[-1]
+            return (hidden if positions is not None else unpadding.restore_with_zeros(hidden),)
+        return tuple(hidden_states)
+
+    def _apply_layers(self, applications, hidden, positions, factors, compose_kernels):
+        """List of the hidden states that `call` returns, before padding is put back."""
         hidden_states = [hidden]
         layers = range(self.config.num_hidden_layers)
         for row, group in itertools.groupby(layers, self._row_of_layer):
@@ -151,15 +169,16 @@ class SharedEncoder(keras.layers.Layer):
             is_last = group[-1] == layers[-1]
             unrolled = group
             if self.constant_graph:
+                if compose_kernels and factors is not None and group[0] == 0 and len(layers) > 1:
+                    hidden = applications.apply(self.blocks[row], hidden, 0, factors=factors)
+                    group = group[1:]
                 repeated, unrolled = (group[:-1], group[-1:]) if is_last else (group, [])
                 hidden = applications.repeat(self.blocks[row], hidden, repeated)
             for layer in unrolled:
                 read = positions if layer == layers[-1] else None
                 hidden = applications.apply(self.blocks[row], hidden, layer, read, factors if layer == 0 else None)
                 hidden_states.append(hidden)
-        if skip_padding:
-            return (hidden if positions is not None else unpadding.restore_with_zeros(hidden),)
-        return tuple(hidden_states)
+        return hidden_states
 
     def get_config(self):
         return {

@@ -14,24 +14,25 @@ from albert_tf.layers import backend_ops
 SMALLEST_BATCH = 256
 
 
-def in_halves(function, tensors):
-    """function(*tensors), of two sequences or more as two halves that do not depend on each other.
+def in_halves(whole, half, tensors):
+    """whole(*tensors), or of two sequences or more half(*tensors) of either half, which do not depend on each other.
 
     Args:
-        function: of tensors [B, ...] to a list of tensors [B, ...], of every sequence by itself.
+        whole: function of tensors [B, ...] to a list of tensors [B, ...], of every sequence by itself.
+        half: the same in a way that suits many positions.
         tensors: list of tensors [B, ...], the first [B, S].
 
     Returns:
         list of tensors [B, ...].
     """
     if not backend_ops.runs_operation_by_operation():
-        return function(*tensors)
+        return whole(*tensors)
     batch, length = ops.shape(tensors[0])
 
     def as_halves():
-        first = function(*(tensor[: batch // 2] for tensor in tensors))
-        second = function(*(tensor[batch // 2 :] for tensor in tensors))
+        first = half(*(tensor[: batch // 2] for tensor in tensors))
+        second = half(*(tensor[batch // 2 :] for tensor in tensors))
         return [ops.concatenate(both, axis=0) for both in zip(first, second, strict=True)]
 
     is_large = ops.logical_and(batch > 1, batch * length >= SMALLEST_BATCH)
-    return ops.cond(is_large, as_halves, lambda: function(*tensors))
+    return ops.cond(is_large, as_halves, lambda: whole(*tensors))

@@ -3,6 +3,8 @@
 Shapes: B batch, S sequence, P positions, E embedding, H hidden, L layers.
 """
 
+import functools
+
 import keras
 from keras import ops
 
@@ -123,27 +125,12 @@ class AlbertModel(ConfiguredModel):
             input_mask = ops.ones_like(input_ids)
         if segment_ids is None:
             segment_ids = ops.zeros_like(input_ids)
-        embeddings_seed, encoder_seed = self._dropout_seeds(training, dropout_seed)
         tensors = [input_ids, input_mask, segment_ids]
         if positions is not None:
             positions = ops.cast(positions, "int32")
             tensors.append(ops.concatenate([ops.zeros_like(input_ids[:, :1], dtype="int32"), positions], axis=1))
-
-        def encode(input_ids, input_mask, segment_ids, positions=None):
-            embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
-            hidden_states = self.encoder(
-                embedding_output,
-                input_mask,
-                positions=positions,
-                skip_padding=skip_padding,
-                seed=encoder_seed,
-                training=training,
-            )
-            return [embedding_output, *hidden_states]
-
-        # In 16 bits a kernel is laid out anew for each operation that has it, and kept.
-        split = skip_padding and self.compute_dtype == "float32"
-        embedding_output, *hidden_states = in_halves(encode, tensors) if split else encode(*tensors)
+        seeds = self._dropout_seeds(training, dropout_seed)
+        embedding_output, *hidden_states = self._encode(tensors, skip_padding, seeds, training)
         hidden_states = tuple(hidden_states)
         last = hidden_states[-1]
         outputs = {
@@ -152,6 +139,28 @@ class AlbertModel(ConfiguredModel):
             "sequence_output": last if positions is None else last[:, 1:],
         }
         return outputs if self.pooler is None else {**outputs, "pooled_output": self._pool(last[:, 0])}
+
+    def _encode(self, tensors, skip_padding, seeds, training):
+        """[embedding_output, *hidden_states] of [input_ids, input_mask, segment_ids] and, if not all, positions."""
+        embeddings_seed, encoder_seed = seeds
+
+        def encode(input_ids, input_mask, segment_ids, positions=None, compose_kernels=False):
+            embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
+            hidden_states = self.encoder(
+                embedding_output,
+                input_mask,
+                positions=positions,
+                skip_padding=skip_padding,
+                compose_kernels=compose_kernels,
+                seed=encoder_seed,
+                training=training,
+            )
+            return [embedding_output, *hidden_states]
+
+        # In 16 bits a kernel is laid out anew for each operation that has it, and kept.
+        if skip_padding and self.compute_dtype == "float32":
+            return in_halves(encode, functools.partial(encode, compose_kernels=True), tensors)
+        return encode(*tensors)
 
     def _pool(self, first):
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))

@@ -21,7 +21,7 @@ def test_a_large_batch_comes_as_two_halves(batch, length, parts):
         return [2 * x, y]
 
     x, y = np.arange(batch * length).reshape(batch, length), np.arange(batch)
-    doubled, same = halves.in_halves(double, [tf.constant(x), tf.constant(y)])
+    doubled, same = halves.in_halves(double, double, [tf.constant(x), tf.constant(y)])
     assert seen == parts
     np.testing.assert_array_equal(doubled, 2 * x)
     np.testing.assert_array_equal(same, y)
@@ -30,7 +30,7 @@ def test_a_large_batch_comes_as_two_halves(batch, length, parts):
 def test_one_graph_serves_every_batch():
     @tf.function(input_signature=[tf.TensorSpec([None, None])])
     def negate(x):
-        return halves.in_halves(lambda x: [-x], [x])[0]
+        return halves.in_halves(lambda x: [0 - x], lambda x: [-x], [x])[0]
 
     for batch in (0, 1, LARGE, LARGE + 1):
         x = tf.random.stateless_uniform([batch, LENGTH], [1, 2])
@@ -40,5 +40,6 @@ def test_one_graph_serves_every_batch():
 def test_where_steps_are_compiled_nothing_is_split(monkeypatch):
     monkeypatch.setattr(halves.backend_ops, "runs_operation_by_operation", lambda: False)
     seen = []
-    halves.in_halves(lambda x: seen.append(x.shape) or [x], [tf.zeros([LARGE, LENGTH])])
-    assert seen == [(LARGE, LENGTH)]
+    whole, half = ((lambda x, name=name: seen.append((name, x.shape)) or [x]) for name in ("whole", "half"))
+    halves.in_halves(whole, half, [tf.zeros([LARGE, LENGTH])])
+    assert seen == [("whole", (LARGE, LENGTH))]

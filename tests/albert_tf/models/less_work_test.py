@@ -117,6 +117,21 @@ def test_any_mask_can_be_skipped(mask, constant_graph, small_config):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [*SHAPES, "one layer"])
+@pytest.mark.parametrize("constant_graph", [False, True])
+def test_halves_of_a_batch_give_what_the_whole_does(shape, constant_graph, small_config):
+    changes = SHAPES.get(shape, {"num_hidden_layers": 1})
+    model = AlbertModel(_config(small_config, **changes), constant_graph=constant_graph)
+    mask = _MASKS["halves"].astype("int32")
+    batch = {"input_ids": np.random.default_rng(2).integers(60, size=mask.shape), "input_mask": mask}
+    expected, found = model(batch), model(batch, skip_padding=True)
+    np.testing.assert_allclose(found["sequence_output"], expected["sequence_output"] * mask[:, :, None], atol=1e-5)
+    np.testing.assert_allclose(found["pooled_output"], expected["pooled_output"], atol=1e-5)
+    read = np.zeros((len(mask), 2), "int32")
+    found = model(batch, positions=read, skip_padding=True)
+    np.testing.assert_allclose(found["sequence_output"][:, 1], expected["sequence_output"][:, 0], atol=1e-5)
+
+
 def test_no_positions_leave_the_pooled_output(small_config, batch):
     model = AlbertModel(_config(small_config))
     pooled = model(batch, positions=np.zeros((B, 0), "int32"))["pooled_output"]
