@@ -23,8 +23,9 @@ class Unpadding:
     """
 
     def __init__(self, input_mask):
-        self._mask = ops.cast(input_mask, "int32")
-        batch, length = ops.shape(self._mask)
+        self._given = ops.cast(input_mask, "int32")
+        batch, length = ops.shape(self._given)
+        self._mask = _with_a_token(self._given)
         self._is_full = ops.all(self._mask > 0)
         ends = ops.max(self._mask * ops.arange(1, length + 1, dtype="int32"), axis=1)
         order = ops.cast(ops.argsort(ends), "int32")
@@ -62,7 +63,7 @@ class Unpadding:
 
     def restore_with_zeros(self, x):
         """float [1, T, n] -> [B, S, n], with zeros in the padding."""
-        return self.restore(x) * ops.cast(self._mask[:, :, None], x.dtype)
+        return self.restore(x) * ops.cast(self._given[:, :, None], x.dtype)
 
     def attend(self, attention, x, attention_bias):
         """Attention among the tokens of each sequence.
@@ -93,6 +94,13 @@ class Unpadding:
         context = ops.cond(ops.logical_or(self._is_full, too_few), together, in_groups)
         # Of x's static shape, as a loop wants it.
         return ops.reshape(context, (*ops.shape(x)[:-1], context.shape[-1]))
+
+
+def _with_a_token(mask):
+    """The mask, or if all of it is padding, one with the first position a token: products want a row at least."""
+    batch, length = ops.shape(mask)
+    first = ops.arange(batch * length, dtype="int32") == 0
+    return ops.where(ops.any(mask > 0), mask, ops.cast(ops.reshape(first, (batch, length)), "int32"))
 
 
 def _tokens(mask, starts, last):

@@ -102,6 +102,8 @@ _MASKS = {
     "one": np.arange(S) < np.array([[7]]),
     "more than groups": np.arange(S) < np.array([[3], [16], [1], [9], [9], [2], [12], [4], [16]]),
     "holes": np.random.default_rng(1).integers(2, size=(6, S)) | (np.arange(S) == S // 2),
+    "all padding": np.zeros((2, S)),
+    "a half all padding": np.repeat([[1], [0]], SMALLEST_BATCH // S, axis=0) * np.ones(S),
     "halves": np.arange(S) < np.random.default_rng(2).integers(1, S + 1, size=(SMALLEST_BATCH // S + 1, 1)),
 }
 
