@@ -157,8 +157,9 @@ class AlbertModel(ConfiguredModel):
             )
             return [embedding_output, *hidden_states]
 
-        # In 16 bits a kernel is laid out anew for each operation that has it, and kept.
-        if skip_padding and self.compute_dtype == "float32":
+        # Three times the graph: little where the layers are a loop, as in serving. In 16 bits a kernel is laid out anew
+        # for each operation that has it, and kept.
+        if skip_padding and self.encoder.constant_graph and self.compute_dtype == "float32":
             return in_halves(encode, functools.partial(encode, compose_kernels=True), tensors)
         return encode(*tensors)
 
