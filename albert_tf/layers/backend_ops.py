@@ -108,6 +108,28 @@ if _BACKEND == "tensorflow":
         """Whether each operation is shared among threads, and ends before the next begins."""
         return not has_accelerator()
 
+    def concatenate_parts(function, count, dtypes):
+        """The lists function(0) ... function(count - 1), two of which are computed at a time, concatenated.
+
+        Args:
+            function: function of an int32 scalar to a list of tensors [n, ...], whose n may differ.
+            count: int32 scalar, at least 1.
+            dtypes: of the tensors.
+
+        Returns:
+            list of tensors [N, ...].
+        """
+        shapes = [tf.TensorShape(None)] * len(dtypes)
+
+        def write(part, arrays):
+            results = function(part)
+            shapes[:] = [tf.TensorShape([None, *result.shape[1:]]) for result in results]
+            return part + 1, [array.write(part, result) for array, result in zip(arrays, results, strict=True)]
+
+        arrays = [tf.TensorArray(dtype, size=count, infer_shape=False) for dtype in dtypes]
+        _, arrays = tf.while_loop(lambda part, _: part < count, write, (0, arrays), parallel_iterations=2)
+        return [tf.ensure_shape(array.concat(), shape) for array, shape in zip(arrays, shapes, strict=True)]
+
     def read(variable):
         """The value of a weight as a tensor; on a replica its own copy's."""
         return tf.convert_to_tensor(variable)

@@ -1,11 +1,46 @@
 """Applying a few blocks many times in one step: kernels read and cast once, gradients added up once a kernel.
 
-Shapes: B batch, S sequence, P positions, H hidden.
+Shapes: B batch, S sequence, P positions, E embedding, H hidden.
 """
+
+import typing
 
 from keras import ops
 
 from albert_tf.layers import backend_ops
+
+
+class Factors(typing.NamedTuple):
+    """What a layer's input is the product of: x @ kernel + bias.
+
+    Queries, keys and values can then be projected from x, by the product of both kernels: the work of E columns, not
+    of H, and once a product of kernels.
+
+    Attributes:
+        x: float [B, S, E].
+        kernel: [E, H].
+        bias: [H].
+        are_used: bool scalar, whether to project from x; None: yes.
+    """
+
+    x: typing.Any
+    kernel: typing.Any
+    bias: typing.Any
+    are_used: typing.Any = None
+
+    def replace(self, hidden, weights):
+        """(x, weights of an attention part that projects from x), or if `are_used` is not so (hidden, weights)."""
+        (first, *others), (first_bias, *other_vectors) = weights
+
+        def compose():
+            bias = ops.matmul(ops.cast(self.bias, first.dtype)[None, :], first)[0]
+            return self.x, ops.matmul(self.kernel, first), first_bias + ops.cast(bias, first_bias.dtype)
+
+        if self.are_used is None:
+            x, kernel, bias = compose()
+        else:
+            x, kernel, bias = ops.cond(self.are_used, compose, lambda: (hidden, first, first_bias))
+        return x, ([kernel, *others], [bias, *other_vectors])
 
 
 class BlockApplications:
@@ -52,9 +87,7 @@ class BlockApplications:
             blocks: list of TransformerBlock.
             hidden: float [B, S, H].
             layer: number of the layer, a Python or a tensor integer.
-            factors: (x float [B, S, E], kernel [E, H], bias [H]) of which `hidden` is x @ kernel + bias. Queries,
-                keys and values are then projected from x, by the product of both kernels: the work of E columns, not
-                of H. None: hidden is no such product.
+            factors: Factors of which `hidden` is the product; None: hidden is no such product.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
 
         Returns:
@@ -71,7 +104,8 @@ class BlockApplications:
             weights = self._borrow(block.attention), self._borrow(block.feed_forward)
             source = []
             if factors is not None and inner == 0 and read is None:
-                source, weights = [factors[0]], (_compose(*factors[1:], *weights[0]), weights[1])
+                x, composed = factors.replace(hidden, weights[0])
+                source, weights = [x], (composed, weights[1])
             hidden = self._apply_block(block, hidden, source, weights, read, seed)
         return hidden
 
@@ -129,11 +163,3 @@ class BlockApplications:
         )
         self._weights = outside
         return hidden
-
-
-def _compose(kernel, bias, kernels, vectors):
-    """The weights of an attention part whose first projection is applied to x, where its input is x @ kernel + bias."""
-    first, *others = kernels
-    first_bias, *other_vectors = vectors
-    composed_bias = ops.matmul(ops.cast(bias, first.dtype)[None, :], first)[0]
-    return [ops.matmul(kernel, first), *others], [first_bias + ops.cast(composed_bias, "float32"), *other_vectors]

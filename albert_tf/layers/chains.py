@@ -24,7 +24,7 @@ def project(x, kernel, bias=None, activation=None):
         bias: [m]; None: none.
         activation: a function that layers.activations.get_activation returns; None: none.
     """
-    flat = ops.matmul(ops.reshape(x, (-1, kernel.shape[0])), kernel)
+    flat = ops.matmul(ops.reshape(x, (-1, ops.shape(kernel)[0])), kernel)
     if bias is not None:
         flat = backend_ops.add_bias(flat, ops.cast(bias, flat.dtype))
     if activation is not None:

@@ -11,7 +11,7 @@ from keras import ops
 from albert_tf.config import AlbertConfig
 from albert_tf.layers import chains
 from albert_tf.layers.attention import SelfAttention, make_attention_bias
-from albert_tf.layers.block_applications import BlockApplications
+from albert_tf.layers.block_applications import BlockApplications, Factors
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.feed_forward import FeedForward
 from albert_tf.layers.transformer_block import TransformerBlock
@@ -113,7 +113,7 @@ class SharedEncoder(keras.layers.Layer):
         input_mask,
         positions=None,
         skip_padding=False,
-        compose_kernels=False,
+        compose_kernels=None,
         seed=None,
         training=False,
     ):
@@ -124,8 +124,9 @@ class SharedEncoder(keras.layers.Layer):
             input_mask: int [B, S], 1 for a token, 0 for padding.
             positions: int32 [B, P]: the only positions whose last hidden state is wanted; None: all.
             skip_padding: compute nothing for padding. Not in training, and not under XLA.
-            compose_kernels: with `skip_padding`: project the first layer's queries, keys and values from E columns, by
-                the product of two kernels, which saves work where B * S is beyond a few hundred. Training always does.
+            compose_kernels: bool scalar, outside training: whether to project the first layer's queries, keys and
+                values from E columns, by the product of two kernels, which saves work where B * S is beyond a few
+                hundred; None: no. Training always does.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
 
@@ -142,8 +143,9 @@ class SharedEncoder(keras.layers.Layer):
         if self.embedding_projection is not None:
             projection = self.embedding_projection
             kernel, bias = (ops.cast(weight, self.compute_dtype) for weight in (projection.kernel, projection.bias))
-            if (training or compose_kernels) and self.config.embedding_size < self.config.hidden_size:
-                factors = hidden, kernel, bias
+            composes = training or compose_kernels is not None
+            if composes and self.config.embedding_size < self.config.hidden_size:
+                factors = Factors(hidden, kernel, bias, None if training else compose_kernels)
             hidden = chains.project(hidden, kernel, bias)
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
         applications = BlockApplications(
@@ -154,13 +156,13 @@ class SharedEncoder(keras.layers.Layer):
             training=training,
             remat=self.remat,
         )
-        hidden_states = self._apply_layers(applications, hidden, positions, factors, compose_kernels)
+        hidden_states = self._apply_layers(applications, hidden, positions, factors, training)
         if skip_padding:
             hidden = hidden_states[-1]
             return (hidden if positions is not None else unpadding.restore_with_zeros(hidden),)
         return tuple(hidden_states)
 
-    def _apply_layers(self, applications, hidden, positions, factors, compose_kernels):
+    def _apply_layers(self, applications, hidden, positions, factors, training):
         """List of the hidden states that `call` returns, before padding is put back."""
         hidden_states = [hidden]
         layers = range(self.config.num_hidden_layers)
@@ -169,7 +171,7 @@ class SharedEncoder(keras.layers.Layer):
             is_last = group[-1] == layers[-1]
             unrolled = group
             if self.constant_graph:
-                if compose_kernels and factors is not None and group[0] == 0 and len(layers) > 1:
+                if factors is not None and not training and group[0] == 0 and len(layers) > 1:
                     hidden = applications.apply(self.blocks[row], hidden, 0, factors=factors)
                     group = group[1:]
                 repeated, unrolled = (group[:-1], group[-1:]) if is_last else (group, [])

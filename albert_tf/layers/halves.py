@@ -14,25 +14,26 @@ from albert_tf.layers import backend_ops
 SMALLEST_BATCH = 256
 
 
-def in_halves(whole, half, tensors):
-    """whole(*tensors), or of two sequences or more half(*tensors) of either half, which do not depend on each other.
+def in_halves(function, tensors, dtypes):
+    """function(None, *tensors), or where operations run one by one function(is_large, *part) of one or two parts.
 
     Args:
-        whole: function of tensors [B, ...] to a list of tensors [B, ...], of every sequence by itself.
-        half: the same in a way that suits many positions.
+        function: function of a bool scalar, whether there are many positions (None: not known), and of tensors
+            [b, ...] to a list of tensors [b, ...], of every sequence by itself. It is traced once.
         tensors: list of tensors [B, ...], the first [B, S].
+        dtypes: of what the function returns.
 
     Returns:
         list of tensors [B, ...].
     """
     if not backend_ops.runs_operation_by_operation():
-        return whole(*tensors)
+        return function(None, *tensors)
     batch, length = ops.shape(tensors[0])
-
-    def as_halves():
-        first = half(*(tensor[: batch // 2] for tensor in tensors))
-        second = half(*(tensor[batch // 2 :] for tensor in tensors))
-        return [ops.concatenate(both, axis=0) for both in zip(first, second, strict=True)]
-
     is_large = ops.logical_and(batch > 1, batch * length >= SMALLEST_BATCH)
-    return ops.cond(is_large, as_halves, lambda: whole(*tensors))
+    parts = ops.where(is_large, 2, 1)
+
+    def encode_part(part):
+        begin, end = batch * part // parts, batch * (part + 1) // parts
+        return function(is_large, *(tensor[begin:end] for tensor in tensors))
+
+    return backend_ops.concatenate_parts(encode_part, parts, dtypes)

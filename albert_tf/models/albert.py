@@ -3,8 +3,6 @@
 Shapes: B batch, S sequence, P positions, E embedding, H hidden, L layers.
 """
 
-import functools
-
 import keras
 from keras import ops
 
@@ -144,24 +142,20 @@ class AlbertModel(ConfiguredModel):
         """[embedding_output, *hidden_states] of [input_ids, input_mask, segment_ids] and, if not all, positions."""
         embeddings_seed, encoder_seed = seeds
 
-        def encode(input_ids, input_mask, segment_ids, positions=None, compose_kernels=False):
+        def encode(is_large, input_ids, input_mask, segment_ids, positions=None):
             embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
             hidden_states = self.encoder(
                 embedding_output,
                 input_mask,
                 positions=positions,
                 skip_padding=skip_padding,
-                compose_kernels=compose_kernels,
+                compose_kernels=is_large,
                 seed=encoder_seed,
                 training=training,
             )
             return [embedding_output, *hidden_states]
 
-        # Three times the graph: little where the layers are a loop, as in serving. In 16 bits a kernel is laid out anew
-        # for each operation that has it, and kept.
-        if skip_padding and self.encoder.constant_graph and self.compute_dtype == "float32":
-            return in_halves(encode, functools.partial(encode, compose_kernels=True), tensors)
-        return encode(*tensors)
+        return in_halves(encode, tensors, [self.compute_dtype] * 2) if skip_padding else encode(None, *tensors)
 
     def _pool(self, first):
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))

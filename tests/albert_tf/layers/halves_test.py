@@ -16,30 +16,38 @@ LARGE = halves.SMALLEST_BATCH // LENGTH
 def test_a_large_batch_comes_as_two_halves(batch, length, parts):
     seen = []
 
-    def double(x, y):
-        seen.append(int(x.shape[0]))
+    def double(is_large, x, y):
+        seen.append((bool(is_large), int(x.shape[0])))
         return [2 * x, y]
 
     x, y = np.arange(batch * length).reshape(batch, length), np.arange(batch)
-    doubled, same = halves.in_halves(double, double, [tf.constant(x), tf.constant(y)])
-    assert seen == parts
+    doubled, same = halves.in_halves(double, [tf.constant(x), tf.constant(y)], [tf.int64, tf.int64])
+    assert seen == [(len(parts) > 1, part) for part in parts]
     np.testing.assert_array_equal(doubled, 2 * x)
     np.testing.assert_array_equal(same, y)
 
 
 def test_one_graph_serves_every_batch():
-    @tf.function(input_signature=[tf.TensorSpec([None, None])])
-    def negate(x):
-        return halves.in_halves(lambda x: [0 - x], lambda x: [-x], [x])[0]
+    traced = []
+
+    def spread(is_large, x):
+        traced.append(is_large)
+        return [tf.stack([x, -x, x], axis=-1)]
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None])], autograph=False)
+    def computed(x):
+        (result,) = halves.in_halves(spread, [x], ["float32"])
+        assert result.shape.as_list() == [None, None, 3]
+        return result
 
     for batch in (0, 1, LARGE, LARGE + 1):
         x = tf.random.stateless_uniform([batch, LENGTH], [1, 2])
-        np.testing.assert_array_equal(negate(x), -x)
+        np.testing.assert_array_equal(computed(x), np.stack([x, -x, x], axis=-1))
+    assert len(traced) == 1
 
 
 def test_where_steps_are_compiled_nothing_is_split(monkeypatch):
     monkeypatch.setattr(halves.backend_ops, "runs_operation_by_operation", lambda: False)
     seen = []
-    whole, half = ((lambda x, name=name: seen.append((name, x.shape)) or [x]) for name in ("whole", "half"))
-    halves.in_halves(whole, half, [tf.zeros([LARGE, LENGTH])])
-    assert seen == [("whole", (LARGE, LENGTH))]
+    halves.in_halves(lambda is_large, x: seen.append((is_large, x.shape)) or [x], [tf.zeros([LARGE, LENGTH])], None)
+    assert seen == [(None, (LARGE, LENGTH))]
