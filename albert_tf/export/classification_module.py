@@ -19,12 +19,12 @@ class ClassificationModule(FinetunedModule):
     def _logits(self, text, *rest):
         first = self.tokenizer.encode(text)
         if not rest:
-            return self._from_ids(**self._pack(first))["logits"]
+            return self.from_ids(**self._pack(first))["logits"]
         tf.debugging.assert_equal(tf.shape(text), tf.shape(rest[0]), message="As many first texts as second ones.")
         packed = self._pack(first, self.tokenizer.encode(rest[0]))
         if self.fields[1].endswith("?"):
             packed = _without_empty_second(packed, rest[0], self.tokenizer.pad_id)
-        return self._from_ids(**packed)["logits"]
+        return self.from_ids(**packed)["logits"]
 
     def _interpret(self, logits):
         names = tf.constant(list(self.label_names))

@@ -58,7 +58,7 @@ class MultipleChoiceModule(FinetunedModule):
         context = tf.gather(self.tokenizer.encode(article), tf.repeat(tf.range(shape[0]), shape[1]))
         packed = self._pack_parts(cut_rows(context, tf.cast(self.max_seq_length - 3 - lengths, tf.int64)), asked)
         rows = {name: tf.reshape(ids, [shape[0], shape[1], tf.shape(ids)[1]]) for name, ids in packed.items()}
-        logits = self._from_ids(**rows)["logits"]
+        logits = self.from_ids(**rows)["logits"]
         return {
             "choice": tf.argmax(logits, axis=-1, output_type=tf.int32),
             "probabilities": tf.nn.softmax(logits),

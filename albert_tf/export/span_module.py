@@ -71,7 +71,7 @@ class SpanModule(FinetunedModule):
         before = tf.size(question) + 2
         starts, lengths = self._windows(tf.size(ids), self._settings.max_seq_length - before - 1)
         rows = self._rows(question, ids, starts, lengths)
-        outputs = self._from_ids(**rows if self._is_beam else {n: v for n, v in rows.items() if n != P_MASK})
+        outputs = self.from_ids(**rows if self._is_beam else {n: v for n, v in rows.items() if n != P_MASK})
         places = tf.range(tf.shape(rows["input_ids"])[1])[tf.newaxis] - before
         in_context = (places >= 0) & (places < lengths[:, tf.newaxis])
         pieces = tf.where(in_context, places + starts[:, tf.newaxis], 0)

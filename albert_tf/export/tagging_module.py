@@ -43,7 +43,7 @@ class TaggingModule(FinetunedModule):
         cleaned = tf.strings.regex_replace(text, character_class(str.isspace) + "+", " ")
         words = tf.strings.split(tf.strings.strip(cleaned), " ")
         words = tf.ragged.boolean_mask(words, words != "").to_tensor("")
-        return {"words": words, **self._predict(words)}
+        return {"words": words, **self.predict(words)}
 
     def _predict(self, words):
         tags = tf.map_fn(self._tags, words, fn_output_signature=tf.int32, parallel_iterations=1)
@@ -64,7 +64,7 @@ class TaggingModule(FinetunedModule):
         firsts, ends = self._windows(starts, room)
         window_starts = tf.gather(starts, firsts)
         lengths = tf.gather(starts, ends) - window_starts
-        logits = self._from_ids(**self._rows(pieces.values, window_starts, lengths))["logits"]
+        logits = self.from_ids(**self._rows(pieces.values, window_starts, lengths))["logits"]
         window = tf.gather(most_context_window(window_starts, lengths, starts[-1]), starts[:-1])
         places = starts[:-1] - tf.gather(window_starts, window) + 1
         tags = tf.argmax(tf.gather_nd(logits, tf.stack([window, places], -1)), axis=-1, output_type=tf.int32)
