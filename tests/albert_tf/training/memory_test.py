@@ -76,9 +76,10 @@ def test_the_machine_has_memory():
 
 
 MEASURE = """
-import resource, sys
+import sys
 import numpy as np
 from albert_tf import allocator
+from albert_tf.benchmarks.measure import peak_memory_mb
 allocator.set_up_memory()
 import tensorflow as tf
 from albert_tf.config import AlbertConfig
@@ -90,16 +91,13 @@ from albert_tf.training.memory import estimate_memory
 from albert_tf.training.pretraining_steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
 remat, B, S, P = sys.argv[1] == "True", 64, 128, 20
 config = AlbertConfig(
     vocab_size=30000, hidden_size=256, num_hidden_layers=6, num_attention_heads=4, intermediate_size=1024
 )
 strategy = make_strategy("one_device")
 measure_matmul_peak(strategy)
-before = peak()
+before = peak_memory_mb()
 with strategy.scope():
     model = AlbertForPretraining(config, remat=remat)
     optimizer = build_optimizer("lamb", 1e-3)
@@ -112,7 +110,8 @@ batch = {**zeros, **ones, "sentence_order_labels": np.zeros(B, np.int32)}
 iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensors(batch).repeat()))
 for _ in range(3):
     steps.train(iterator, tf.constant(1)).numpy()
-print(peak() - before, estimate_memory(config, model.count_params(), B, S, P, remat=remat).total)
+measured = round((peak_memory_mb() - before) * 2**20)
+print(measured, estimate_memory(config, model.count_params(), B, S, P, remat=remat).total)
 """
 
 
