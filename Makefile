@@ -39,10 +39,10 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow -n 2
 
 faults: $(VENV)/.dev
-	$(BIN)/python -m pytest -m faults
+	$(BIN)/python -m pytest -m faults -n 2
 
 parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity

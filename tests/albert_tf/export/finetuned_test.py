@@ -190,6 +190,7 @@ def test_an_answer_and_its_place_are_the_tasks(finetuned, tmp_path, export_vocab
         assert values["context"][answer["start"] : answer["end"]] == answer["answer"]
 
 
+@pytest.mark.slow
 def test_a_tag_is_the_tasks_for_every_word_of_a_long_sentence_too(finetuned, tmp_path, export_vocabulary):
     rng = random.Random(0)
     settings, labels = TaskSettings(max_seq_length=LONGEST, doc_stride=9), ("O", "B-X", "I-X")

@@ -38,6 +38,7 @@ def folder_contents(folder):
     return sorted(os.listdir(folder))
 
 
+@pytest.mark.slow
 def test_a_moved_export_works_where_only_tensorflow_and_its_text_operations_are_known(exported, serving, tmp_path):
     expected = serving["mlm_from_text"](text=tf.constant(["babe [MASK] dika", "[MASK]"]))
     moved = tmp_path / "elsewhere" / "model"
@@ -69,6 +70,7 @@ def test_what_was_exported_is_written_beside_the_assets(exported, model, tokeniz
     assert AlbertConfig.from_json_file(str(exported / "assets.extra" / "albert_config.json")) == model.config
 
 
+@pytest.mark.slow
 def test_an_export_in_bfloat16_has_such_weights_and_says_nearly_the_same(
     exported, serving, checkpoint, export_vocabulary, tmp_path
 ):

@@ -60,6 +60,7 @@ def test_a_run_cut_off_ends_with_the_same_weights_and_scores(finetuning_settings
     assert again["scores"] == whole["scores"]
 
 
+@pytest.mark.slow
 def test_the_best_checkpoint_is_kept_and_scored(finetuning_settings, read_log):
     settings = dataclasses.replace(finetuning_settings, save_checkpoints_steps=2, learning_rate=0.01)
     results = run(settings)
@@ -71,6 +72,7 @@ def test_the_best_checkpoint_is_kept_and_scored(finetuning_settings, read_log):
     assert left == sorted({f"checkpoint-{best:08d}", f"checkpoint-{STEPS:08d}"})
 
 
+@pytest.mark.slow
 def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(finetuning_settings, read_log):
     settings = dataclasses.replace(
         finetuning_settings, learning_rate=1e-12, save_checkpoints_steps=2, early_stopping_patience=2
@@ -82,6 +84,7 @@ def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(finetuning_s
     assert [line["step"] for line in read_log(settings.output_dir) if line["kind"] == "train"][-1] == 6
 
 
+@pytest.mark.slow
 def test_seeds_run_in_folders_of_their_own_and_only_once(finetuning_settings, caplog, read_weights):
     settings = dataclasses.replace(finetuning_settings, num_seeds=2, num_train_steps=2)
     results = run(settings)
@@ -112,6 +115,7 @@ def test_median_best_and_spread_by_hand():
     assert summary["spread"] == {"dev": {"f1": pytest.approx(0.4), "loss": pytest.approx(0.4)}}
 
 
+@pytest.mark.slow
 def test_padded_batches_give_the_same_predictions(finetuning_settings):
     run(finetuning_settings)
     paths = []
@@ -130,6 +134,7 @@ def test_padded_batches_give_the_same_predictions(finetuning_settings):
         assert one["probabilities"]["0"] == pytest.approx(other["probabilities"]["0"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(
     finetuning_settings, small_config, tmp_path, caplog, read_weights
 ):

@@ -53,6 +53,7 @@ def _compare(one, other, name, tolerance=1e-5):
         assert furthest < 10 * tolerance, (name, weight)
 
 
+@pytest.mark.slow
 def test_replicas_and_micro_batches_agree_with_one_device(arguments):
     names = ("one_device", "ten at a time", "mirrored", "accumulation 4")
     results = _result(_start([*arguments, *names]))
