@@ -109,7 +109,8 @@ def test_a_model_that_was_only_pretrained_predicts_nothing(checkpoint, export_vo
         Predictor(checkpoint)
 
 
-@pytest.mark.parametrize("file_format", [pytest.param("jsonl", marks=pytest.mark.slow), "tsv"])
+@pytest.mark.slow
+@pytest.mark.parametrize("file_format", ["jsonl", "tsv"])
 def test_predict_reads_files_and_standard_input_alike(finetuned, tmp_path, file_format):
     folder, _ = finetuned("classification", ("good", "bad"))
     table = tmp_path / "texts.tsv"

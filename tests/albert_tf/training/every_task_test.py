@@ -114,12 +114,10 @@ TASKS = {
         ["test_predictions.jsonl"],
     ),
 }
-QUICK = ("race",)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in TASKS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TASKS)
 def test_a_task_goes_from_its_files_to_scores_and_predictions(finetuning_settings, tmp_path, name):
     task, make, options, scores, files = TASKS[name]
     folder = tmp_path / name
