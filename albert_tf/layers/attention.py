@@ -3,8 +3,6 @@
 Shapes: B batch, S sequence, P positions, H hidden, N heads, D = H / N.
 """
 
-import math
-
 import keras
 from keras import ops
 
@@ -135,11 +133,11 @@ class SelfAttention(keras.layers.Layer):
         hidden = ops.cast(hidden, kernel.dtype)
         heads, width = self.num_attention_heads, self.hidden_size
 
-        def split(x, bias, *roles):
-            return chains.split_heads(x, bias, heads, roles, training)
+        def attend_to(parts, attention_bias):
+            return chains.attend(*parts, attention_bias, self.attention_dropout, seed, training)
 
         def attend(x, attention_bias):
-            return self._attend(*split(x, bias, "query", "key", "value"), attention_bias, seed, training)
+            return attend_to(chains.split_heads(x, bias, heads, 3, training), attention_bias)
 
         if positions is None:
             residual = hidden
@@ -148,20 +146,14 @@ class SelfAttention(keras.layers.Layer):
         else:
             residual = chains.gather_positions(hidden, positions)
             of_queries, of_others = (kernel[:, :width], bias[:width]), (kernel[:, width:], bias[width:])
-            (query,) = split(chains.project_for_chain(residual, *of_queries, training), of_queries[1], "query")
+            x = chains.project_for_chain(residual, *of_queries, training)
+            queries = chains.split_heads(x, of_queries[1], heads, 1, training)
             x = chains.project_for_chain(hidden, *of_others, training)
-            key, value = split(x, of_others[1], "key", "value")
-            context = self._attend(query, key, value, attention_bias, seed, training)
+            keys_and_values = chains.split_heads(x, of_others[1], heads, 2, training)
+            context = attend_to([*queries, *keys_and_values], attention_bias)
         output = chains.project_for_chain(context, output_kernel, output_bias, training)
         norm = (gamma, beta, self.layer_norm.epsilon)
         return chains.residual_norm(output, output_bias, residual, norm, self.hidden_dropout, seed, training)
-
-    def _attend(self, query, key, value, attention_bias, seed, training):
-        """float [B, N, P, D], [B, N, D, S], [B, N, S, D] -> [B, P, H]."""
-        scale = 1.0 / math.sqrt(self.hidden_size // self.num_attention_heads)
-        probabilities = chains.masked_softmax(ops.matmul(query, key), attention_bias, scale, training)
-        probabilities = self.attention_dropout(probabilities, seed=seed, training=training)
-        return chains.merge_heads(ops.matmul(probabilities, value))
 
     def get_config(self):
         return {

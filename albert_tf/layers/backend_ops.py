@@ -3,12 +3,14 @@
 Draws: keras.random draws from a state that a recomputation (remat), a restart or a second replica would see changed; a
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
 
-Chains: compiled_chains.py makes each a compiled function for TensorFlow. JAX compiles the whole step, so there the
-chains are plain functions. Adam's update is such a chain too, and TensorFlow has a kernel for it.
+Chains: compiled_chains.py and compiled_attention.py make each a compiled function for TensorFlow. JAX compiles the
+whole step, so there the chains are plain functions. Adam's update is such a chain too, and TensorFlow has a kernel.
 """
 
 import keras
 from keras import ops
+
+from albert_tf.layers.dropping import drop
 
 _BACKEND = keras.backend.backend()
 
@@ -16,14 +18,13 @@ _BACKEND = keras.backend.backend()
 if _BACKEND == "tensorflow":
     import tensorflow as tf
 
+    from albert_tf.layers.compiled_attention import attend, compile_split
     from albert_tf.layers.compiled_chains import (
         compile_biased,
-        compile_chain,
-        compile_linear,
+        compile_norm,
         compile_product,
         has_accelerator,
         lend_kernels,
-        masked_softmax,
         row_sum,
     )
 
@@ -34,11 +35,11 @@ if _BACKEND == "tensorflow":
         """A new seed, int32 [2], made of a seed [2] and an integer."""
         return tf.random.fold_in(tf.cast(seed, tf.int32), data, alg=_ALGORITHM)
 
-    def keep_mask(x, rate, seed):
-        """bool, the shape of x: True with probability 1 - rate."""
+    def keep_mask(shape, rate, seed):
+        """bool of a shape: True with probability 1 - rate."""
         # Whole int32 numbers: XLA makes other floats of the same bits than TensorFlow's own kernels do.
         draws = tf.random.stateless_uniform(
-            tf.shape(x), tf.cast(seed, tf.int32), minval=None, maxval=None, dtype=tf.int32, alg=_ALGORITHM
+            shape, tf.cast(seed, tf.int32), minval=None, maxval=None, dtype=tf.int32, alg=_ALGORITHM
         )
         return draws >= round(rate * 2**32) - 2**31
 
@@ -146,9 +147,9 @@ else:
             """A new seed, uint32 [2], made of a seed [2] and an integer."""
             return jax.random.fold_in(jax.numpy.asarray(seed).astype("uint32"), data)
 
-        def keep_mask(x, rate, seed):
-            """bool, the shape of x: True with probability 1 - rate."""
-            return jax.random.bernoulli(jax.numpy.asarray(seed).astype("uint32"), 1.0 - rate, x.shape)
+        def keep_mask(shape, rate, seed):
+            """bool of a shape: True with probability 1 - rate."""
+            return jax.random.bernoulli(jax.numpy.asarray(seed).astype("uint32"), 1.0 - rate, shape)
 
     else:
         keep_mask = None
@@ -189,13 +190,13 @@ else:
         """LayerNorm over the last axis, computed in float32; [..., H] in x's dtype."""
         return ops.cast(layer_norm(ops.cast(x, "float32"), gamma, beta, epsilon), x.dtype)
 
-    def compile_chain(function):
-        """The function itself; the backend compiles the whole step."""
-        return function
+    def compile_norm(function, gradient):
+        """function without what it keeps; the backend compiles the whole step and finds the gradient by itself."""
+        return lambda *arguments: function(*arguments)[0]
 
-    def compile_linear(function, transposed):
-        """The function itself; the backend compiles the whole step and finds the gradient by itself."""
-        return function
+    def compile_split(function, transposed):
+        """The function, its result taken apart; the backend compiles the whole step and finds the gradient itself."""
+        return lambda x, bias: ops.unstack(function(x, bias), axis=0)
 
     def compile_biased(function, gradient):
         """function without what it keeps; the backend compiles the whole step and finds the gradient by itself."""
@@ -205,10 +206,12 @@ else:
         """function(x, bias) @ kernel."""
         return lambda x, bias, kernel: ops.matmul(function(x, bias), kernel)
 
-    def masked_softmax(scores, attention_bias, scale):
-        """softmax(scale * scores + attention_bias) over the last axis, in float32."""
+    def attend(query, key, value, attention_bias, scale, dropout, layout):
+        """softmax(scale * query @ key^T + attention_bias) @ value, softmax in float32."""
+        (rate, keep), (merge, _) = dropout, layout
+        scores = ops.matmul(query, ops.swapaxes(key, 2, 3))
         probabilities = ops.softmax(ops.cast(scores, "float32") * scale + attention_bias, axis=-1)
-        return ops.cast(probabilities, scores.dtype)
+        return merge(ops.matmul(ops.cast(drop(probabilities, rate, keep), value.dtype), value))
 
     def lend_kernels(masters, copies):
         """(masters for the next user, kernels in the compute dtype for this one)."""

@@ -9,10 +9,12 @@ Shapes: B batch, S sequence, H hidden, I intermediate, N heads, D = H / N, n and
 """
 
 import functools
+import math
 
 from keras import ops
 
 from albert_tf.layers import backend_ops
+from albert_tf.layers.dropping import drop
 
 
 def project(x, kernel, bias=None, activation=None):
@@ -70,14 +72,25 @@ def activated_projection(x, inner, outer, activation, training=False):
 
 @functools.cache
 def _residual_norm(epsilon, dropout_rate):
-    def normalise(x, bias, residual, gamma, beta, *keep):
-        update = ops.cast(x, "float32") + bias
-        for mask in keep:
-            update = ops.where(mask, update / (1.0 - dropout_rate), 0.0)
-        total = ops.cast(residual, "float32") + update
-        return ops.cast(layer_norm(total, gamma, beta, epsilon, _mean_in_chain), x.dtype)
+    def add(x, bias, residual, keep):
+        return ops.cast(residual, "float32") + drop(ops.cast(x, "float32") + bias, dropout_rate, keep)
 
-    return normalise
+    def normalise(x, bias, residual, gamma, beta, *keep):
+        total = add(x, bias, residual, keep)
+        mean, scale = _mean_and_scale(total, epsilon, _mean_in_chain)
+        return ops.cast((total - mean) * (scale * gamma) + beta, x.dtype), [mean, scale]
+
+    def gradient(x, bias, residual, gamma, beta, *rest):
+        *keep, (mean, scale), upstream = rest
+        normalised = (add(x, bias, residual, keep) - mean) * scale
+        upstream = ops.cast(upstream, "float32")
+        scaled = upstream * gamma
+        common = _mean_in_chain(scaled) + normalised * _mean_in_chain(scaled * normalised)
+        total = scale * (scaled - common)
+        dropped = [ops.cast(drop(total, dropout_rate, keep), x.dtype)] if keep else []
+        return [ops.cast(total, x.dtype), upstream * normalised, *dropped]
+
+    return normalise, gradient
 
 
 def _mean(x):
@@ -88,22 +101,25 @@ def _mean_in_chain(x):
     return backend_ops.row_sum(x) / x.shape[-1]
 
 
-def layer_norm(x, gamma, beta, epsilon, mean=_mean):
+def _mean_and_scale(x, epsilon, mean):
+    centre = mean(x)
+    return centre, ops.rsqrt(mean(ops.square(x - centre)) + epsilon)
+
+
+def layer_norm(x, gamma, beta, epsilon):
     """LayerNorm over the last axis (Ba et al., 2016, arXiv 1607.06450); x is float32.
 
     Args:
         x: float32 [..., H].
         gamma, beta: [H].
         epsilon: Python float.
-        mean: function of x to its means over the last axis, which is kept.
 
     Returns:
         float32 [..., H].
     """
-    centred = x - mean(x)
-    variance = mean(ops.square(centred))
+    mean, scale = _mean_and_scale(x, epsilon, _mean)
     gamma, beta = ops.cast(gamma, "float32"), ops.cast(beta, "float32")
-    return centred * (ops.rsqrt(variance + epsilon) * gamma) + beta
+    return (x - mean) * (scale * gamma) + beta
 
 
 def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=False):
@@ -126,73 +142,81 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
         return backend_ops.inference_norm(residual + x, gamma, beta, epsilon, layer_norm)
     # The compiler is faster at the sums over all rows of a matrix than of several.
     flat, residual = (ops.reshape(part, (-1, x.shape[-1])) for part in (x, residual))
-    keep = [] if dropout is None else dropout.keep_masks(flat, seed, training)
-    normalise = backend_ops.compile_chain(_residual_norm(epsilon, dropout.rate if keep else 0.0))
+    keep = [] if dropout is None else dropout.keep_masks(ops.shape(flat), seed, training)
+    normalise = backend_ops.compile_norm(*_residual_norm(epsilon, dropout.rate if keep else 0.0))
     return ops.reshape(normalise(flat, bias, residual, gamma, beta, *keep), ops.shape(x))
 
 
 @functools.cache
-def _split(num_heads, roles):
+def _split(num_heads, count):
     def split(x, bias):
         x = x + ops.cast(bias, x.dtype)
         length, width = ops.shape(x)[1:]
-        x = ops.reshape(x, (-1, length, len(roles), num_heads, width // len(roles) // num_heads))
-        orders = {"key": (0, 2, 3, 1)}
-        return [ops.transpose(x[:, :, at], orders.get(role, (0, 2, 1, 3))) for at, role in enumerate(roles)]
+        x = ops.reshape(x, (-1, length, count, num_heads, width // count // num_heads))
+        return ops.transpose(x, (2, 0, 3, 1, 4))
 
     def join(*parts):
-        orders = {"key": (0, 3, 1, 2)}
-        parts = [ops.transpose(part, orders.get(role, (0, 2, 1, 3))) for role, part in zip(roles, parts, strict=True)]
-        length, heads, size = ops.shape(parts[0])[1:]
-        rows = ops.reshape(ops.stack(parts, axis=2), (-1, len(roles) * heads * size))
-        return [ops.reshape(rows, (-1, length, rows.shape[-1])), ops.sum(ops.cast(rows, "float32"), axis=0)]
+        heads, length, size = ops.shape(parts[0])[1:]
+        parts = [ops.transpose(part, (0, 2, 1, 3)) for part in parts]
+        return ops.reshape(ops.stack(parts, axis=2), (-1, length, count * heads * size))
 
     return split, join
 
 
-def split_heads(x, bias, num_heads, roles, training=False):
+def split_heads(x, bias, num_heads, count, training=False):
     """Gives each head its own matrix.
 
     Args:
-        x: float [B, S, R H], the products of R roles side by side, see project_for_chain.
+        x: float [B, S, R H], R products side by side, see project_for_chain.
         bias: float32 [R H].
         num_heads: N.
-        roles: tuple of R of "query", "key", "value".
+        count: R.
         training: bool.
 
     Returns:
-        list of R float [B, N, S, D]; for "key" [B, N, D, S], as the product with the queries wants it.
+        list of R float [B, N, S, D].
     """
     if training:
-        return backend_ops.compile_linear(*_split(num_heads, roles))(x, bias)
+        return backend_ops.compile_split(*_split(num_heads, count))(x, bias)
     length, width = ops.shape(x)[1:]
-    x = ops.reshape(x, (-1, length, len(roles), num_heads, width // len(roles) // num_heads))
-    parts = ops.unstack(ops.transpose(x, (2, 0, 3, 1, 4)), num=len(roles), axis=0)
-    # A turned key costs nothing: TensorFlow makes it a part of the product with the queries.
-    return [ops.swapaxes(part, 2, 3) if role == "key" else part for role, part in zip(roles, parts, strict=True)]
+    x = ops.reshape(x, (-1, length, count, num_heads, width // count // num_heads))
+    return ops.unstack(ops.transpose(x, (2, 0, 3, 1, 4)), num=count, axis=0)
 
 
-def merge_heads(x):
+def _part_heads(x, num_heads):
+    """float [B, S, H] -> [B, N, S, D]."""
+    length, width = ops.shape(x)[1:]
+    return ops.transpose(ops.reshape(x, (-1, length, num_heads, width // num_heads)), (0, 2, 1, 3))
+
+
+def _merge_heads(x):
     """float [B, N, S, D] -> [B, S, H]."""
     num_heads, length, size = ops.shape(x)[1:]
     return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, length, num_heads * size))
 
 
-def masked_softmax(scores, attention_bias, scale, training=False):
-    """softmax(scale * scores + attention_bias) over the last axis, in float32.
+def attend(query, key, value, attention_bias, dropout, seed=None, training=False):
+    """Dropout(softmax(query @ key^T / sqrt(D) + attention_bias)) @ value, softmax in float32.
 
     Args:
-        scores: float [B, N, S, S].
+        query: float [B, N, P, D].
+        key, value: float [B, N, S, D] in query's dtype.
         attention_bias: float32 [B, 1, 1, S].
-        scale: Python float.
+        dropout: StatelessDropout, of the probabilities.
+        seed: int32 [2] for dropout.
         training: bool.
 
     Returns:
-        [B, N, S, S] in the dtype of scores.
+        float [B, P, H] in query's dtype.
     """
+    scale = 1.0 / math.sqrt(query.shape[-1])
     if training:
-        return backend_ops.masked_softmax(scores, attention_bias, scale)
-    return backend_ops.softmax(scores * scale + ops.cast(attention_bias, scores.dtype))
+        keep = dropout.keep_masks((*ops.shape(query)[:3], ops.shape(key)[2]), seed, training)
+        layout = _merge_heads, _part_heads
+        return backend_ops.attend(query, key, value, attention_bias, scale, (dropout.rate, keep), layout)
+    # A turned key costs nothing: TensorFlow makes it, the scale and the bias a part of the product.
+    scores = ops.matmul(query, ops.swapaxes(key, 2, 3)) * scale + ops.cast(attention_bias, query.dtype)
+    return _merge_heads(ops.matmul(backend_ops.softmax(scores), value))
 
 
 def gather_positions(sequence, positions):

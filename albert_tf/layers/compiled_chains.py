@@ -11,50 +11,33 @@ import functools
 import tensorflow as tf
 
 
-def _compiled(function):
+def compiled(function):
+    """The function, compiled by XLA."""
     return tf.function(function, jit_compile=True, autograph=False)
 
 
 @functools.cache
-def compile_chain(function):
-    """The same function, one pass over memory forwards and one backwards; only its arguments are kept for that.
-
-    Args:
-        function: of tensors, which must have a static rank, to one tensor. Lives as long as the program.
-    """
-    forward = _compiled(function)
-
-    @_compiled
-    def backward(arguments, upstream):
-        floats = [argument for argument in arguments if argument.dtype.is_floating]
-        with tf.GradientTape() as tape:
-            tape.watch(floats)
-            output = function(*arguments)
-        gradients = iter(tape.gradient(output, floats, upstream))
-        return [next(gradients) if argument.dtype.is_floating else None for argument in arguments]
-
-    @tf.custom_gradient
-    def chain(*arguments):
-        return forward(*arguments), lambda upstream: backward(arguments, upstream)
-
-    return chain
+def has_accelerator() -> bool:
+    """Whether TensorFlow sees a GPU or a TPU."""
+    return any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))
 
 
-@functools.cache
-def compile_linear(function, transposed):
-    """A linear chain, one pass forwards and one backwards; nothing is kept for that.
+def column_sum(x, dtype):
+    """The sum over all axes but the last: [..., n] -> [n] of a dtype."""
+    rows = tf.reshape(x, [-1, x.shape[-1]])
+    if has_accelerator():
+        return tf.cast(tf.reduce_sum(tf.cast(rows, tf.float32), axis=0), dtype)
+    # As a product, which reads the matrix once.
+    return tf.cast(tf.matmul(tf.ones([1, tf.shape(rows)[0]], x.dtype), rows)[0], dtype)
 
-    Args:
-        function: of tensors to a list of tensors.
-        transposed: of the list of their gradients, to those of the arguments.
-    """
-    forward, backward = _compiled(function), _compiled(transposed)
 
-    @tf.custom_gradient
-    def chain(*arguments):
-        return forward(*arguments), lambda *upstream: backward(*upstream)
-
-    return chain
+def row_sum(x):
+    """The sum over the last axis, which is kept, in a compiled chain: float32 [..., n] -> [..., 1]."""
+    # The compiler's sum of a row is slow on a CPU, where its product with ones is not; accelerators are fast at the
+    # first, and round the second.
+    if has_accelerator():
+        return tf.reduce_sum(x, axis=-1, keepdims=True)
+    return tf.matmul(x, tf.ones([tf.shape(x)[-1], 1]))
 
 
 @functools.cache
@@ -65,7 +48,7 @@ def compile_biased(function, gradient):
         function: of (x [n, m], bias float32 [m], more tensors) to (float32 output, what the gradient wants kept).
         gradient: of the same, what was kept, and the output's gradient, to that of x, in x's dtype.
     """
-    forward, backward = _compiled(function), _compiled(gradient)
+    forward, backward = compiled(function), compiled(gradient)
 
     @tf.custom_gradient
     def chain(x, bias, *more):
@@ -73,9 +56,7 @@ def compile_biased(function, gradient):
 
         def chain_gradient(upstream):
             x_gradient = backward(x, bias, *more, kept, upstream)
-            # The sum over the rows as a product, which reads the matrix once.
-            bias_gradient = tf.matmul(tf.ones([1, tf.shape(x)[0]], x.dtype), x_gradient)[0]
-            return x_gradient, tf.cast(bias_gradient, bias.dtype), *[None] * len(more)
+            return x_gradient, column_sum(x_gradient, bias.dtype), *[None] * len(more)
 
         return output, chain_gradient
 
@@ -83,74 +64,69 @@ def compile_biased(function, gradient):
 
 
 @functools.cache
+def compile_norm(function, gradient):
+    """LayerNorm of a sum, one pass forwards; what its gradients share is one pass, and each a product.
+
+    Args:
+        function: of (x [n, m], bias [m], residual [n, m], gamma [m], beta [m], more tensors) to (output [n, m], what
+            the gradient wants kept).
+        gradient: of the same, what was kept, and the output's gradient, to the list of the gradient of residual, that
+            of the output times what gamma scales, and that of x, if it is not residual's.
+    """
+    forward, backward = compiled(function), compiled(gradient)
+
+    @tf.custom_gradient
+    def norm(x, bias, residual, gamma, beta, *more):
+        output, kept = forward(x, bias, residual, gamma, beta, *more)
+
+        def norm_gradient(upstream):
+            results = backward(x, bias, residual, gamma, beta, *more, kept, upstream)
+            residual_gradient, products, *dropped = results
+            x_gradient = dropped[0] if dropped else residual_gradient
+            return (
+                x_gradient,
+                column_sum(x_gradient, bias.dtype),
+                residual_gradient,
+                column_sum(products, gamma.dtype),
+                column_sum(upstream, beta.dtype),
+                *[None] * len(more),
+            )
+
+        return output, norm_gradient
+
+    return norm
+
+
+@functools.cache
 def compile_product(function):
     """function(x, bias) @ kernel, of which only x, bias and kernel are kept, not the product's left side.
 
-    The backward pass makes the left side anew in the pass that makes the gradient of x, which costs no pass more.
+    That is made anew when its gradient is there; were it not to wait, TensorFlow would keep the first after all.
     """
-    forward = _compiled(function)
+    forward = compiled(function)
 
-    @_compiled
+    @compiled
     def backward(x, bias, upstream):
         with tf.GradientTape() as tape:
-            tape.watch([x, bias])
+            tape.watch(x)
             output = function(x, bias)
-        return output, *tape.gradient(output, [x, bias], upstream)
+        return tape.gradient(output, x, upstream)
 
     @tf.custom_gradient
     def product(x, bias, kernel):
         def gradient(upstream):
-            left, x_gradient, bias_gradient = backward(x, bias, tf.matmul(upstream, kernel, transpose_b=True))
-            return x_gradient, bias_gradient, tf.matmul(left, upstream, transpose_a=True)
+            # Each a pass of its own: the compiler would write down what both have in common, and read it twice.
+            with tf.control_dependencies([upstream]):
+                left = forward(x, bias)
+            x_gradient = backward(x, bias, tf.matmul(upstream, kernel, transpose_b=True))
+            return x_gradient, column_sum(x_gradient, bias.dtype), tf.matmul(left, upstream, transpose_a=True)
 
         return tf.matmul(forward(x, bias), kernel), gradient
 
     return product
 
 
-@functools.cache
-def has_accelerator() -> bool:
-    """Whether TensorFlow sees a GPU or a TPU."""
-    return any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))
-
-
-@tf.custom_gradient
-def row_sum(x):
-    """The sum over the last axis, which is kept, in a compiled chain: float32 [..., n] -> [..., 1]."""
-    # The compiler's sum of a row is slow on a CPU, where its product with ones is not; accelerators are fast at the
-    # first, and round the second.
-    if has_accelerator():
-        total = tf.reduce_sum(x, axis=-1, keepdims=True)
-    else:
-        total = tf.matmul(x, tf.ones([tf.shape(x)[-1], 1]))
-    return total, lambda upstream: tf.broadcast_to(upstream, tf.shape(x))
-
-
-@_compiled
-def _softmax_backward(probabilities, upstream, scale):
-    dtype = probabilities.dtype
-    probabilities, upstream = tf.cast(probabilities, tf.float32), tf.cast(upstream, tf.float32)
-    inner = row_sum(probabilities * upstream)
-    return tf.cast(scale * probabilities * (upstream - inner), dtype)
-
-
-def masked_softmax(scores, attention_bias, scale):
-    """softmax(scale * scores + attention_bias) over the last axis, in float32; only its result is kept."""
-
-    @tf.custom_gradient
-    def chain(scores, attention_bias):
-        # Left to TensorFlow, which does the first half as part of the product that makes the scores.
-        probabilities = tf.nn.softmax(scores * scale + tf.cast(attention_bias, scores.dtype))
-
-        def gradient(upstream):
-            return _softmax_backward(probabilities, upstream, tf.constant(scale)), None
-
-        return probabilities, gradient
-
-    return chain(scores, attention_bias)
-
-
-@_compiled
+@compiled
 def _add_to(total, gradients):
     return [tf.cast(gradient, one.dtype) + one for one, gradient in zip(total, gradients, strict=True)]
 

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from albert_tf.layers import backend_ops
+from albert_tf.layers.dropping import drop
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -31,22 +32,19 @@ class StatelessDropout(keras.layers.Layer):
             seed: int32 [2]; may be None where nothing is dropped.
             training: bool.
         """
-        if not training or self.rate == 0:
-            return x
-        (keep,) = self.keep_masks(x, seed, training)
-        return ops.where(keep, x / (1.0 - self.rate), ops.zeros_like(x))
+        return drop(x, self.rate, self.keep_masks(ops.shape(x), seed, training))
 
-    def keep_masks(self, x, seed, training):
-        """What `call` would keep, for those who drop as part of a chain.
+    def keep_masks(self, shape, seed, training):
+        """What `call` would keep of a tensor of a shape, for those who drop as part of a chain.
 
         Returns:
-            list of one bool tensor, the shape of x; empty where nothing is dropped.
+            list of one bool tensor of that shape; empty where nothing is dropped.
         """
         if not training or self.rate == 0:
             return []
         if seed is None:
             raise ValueError("Dropout in training needs `seed`, an int32 tensor of shape [2]. Received None.")
-        return [backend_ops.keep_mask(x, self.rate, backend_ops.fold_in(seed, self.site))]
+        return [backend_ops.keep_mask(shape, self.rate, backend_ops.fold_in(seed, self.site))]
 
     def get_config(self):
         return {**super().get_config(), "rate": self.rate, "site": self.site}
