@@ -86,9 +86,9 @@ def _residual_norm(epsilon, dropout_rate):
         upstream = ops.cast(upstream, "float32")
         scaled = upstream * gamma
         common = _mean_in_chain(scaled) + normalised * _mean_in_chain(scaled * normalised)
-        total = scale * (scaled - common)
-        dropped = [ops.cast(drop(total, dropout_rate, keep), x.dtype)] if keep else []
-        return [ops.cast(total, x.dtype), upstream * normalised, *dropped]
+        of_total = scale * (scaled - common)
+        of_x = [ops.cast(drop(of_total, dropout_rate, keep), x.dtype)] if keep else []
+        return [ops.cast(of_total, x.dtype), upstream * normalised, *of_x]
 
     return normalise, gradient
 
@@ -147,13 +147,17 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
     return ops.reshape(normalise(flat, bias, residual, gamma, beta, *keep), ops.shape(x))
 
 
+def _take_apart(x, num_heads, count):
+    """float [B, S, R H] -> [R, B, N, S, D]."""
+    length, width = ops.shape(x)[1:]
+    x = ops.reshape(x, (-1, length, count, num_heads, width // count // num_heads))
+    return ops.transpose(x, (2, 0, 3, 1, 4))
+
+
 @functools.cache
 def _split(num_heads, count):
     def split(x, bias):
-        x = x + ops.cast(bias, x.dtype)
-        length, width = ops.shape(x)[1:]
-        x = ops.reshape(x, (-1, length, count, num_heads, width // count // num_heads))
-        return ops.transpose(x, (2, 0, 3, 1, 4))
+        return _take_apart(x + ops.cast(bias, x.dtype), num_heads, count)
 
     def join(*parts):
         heads, length, size = ops.shape(parts[0])[1:]
@@ -178,15 +182,12 @@ def split_heads(x, bias, num_heads, count, training=False):
     """
     if training:
         return backend_ops.compile_split(*_split(num_heads, count))(x, bias)
-    length, width = ops.shape(x)[1:]
-    x = ops.reshape(x, (-1, length, count, num_heads, width // count // num_heads))
-    return ops.unstack(ops.transpose(x, (2, 0, 3, 1, 4)), num=count, axis=0)
+    return ops.unstack(_take_apart(x, num_heads, count), num=count, axis=0)
 
 
 def _part_heads(x, num_heads):
     """float [B, S, H] -> [B, N, S, D]."""
-    length, width = ops.shape(x)[1:]
-    return ops.transpose(ops.reshape(x, (-1, length, num_heads, width // num_heads)), (0, 2, 1, 3))
+    return ops.squeeze(_take_apart(x, num_heads, 1), axis=0)
 
 
 def _merge_heads(x):
