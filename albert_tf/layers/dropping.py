@@ -15,5 +15,5 @@ def drop(x, rate, keep):
         the shape and dtype of x.
     """
     for mask in keep:
-        x = ops.where(mask, x / (1.0 - rate), ops.zeros_like(x))
+        x = ops.where(mask, x / (1.0 - rate), 0.0)
     return x
