@@ -27,6 +27,7 @@ if _BACKEND == "tensorflow":
         lend_kernels,
         row_sum,
     )
+    from albert_tf.layers.compiled_gradients import remat
 
     # The same numbers with and without XLA; "auto_select" is not.
     _ALGORITHM = "philox"
@@ -134,8 +135,6 @@ if _BACKEND == "tensorflow":
     def read(variable):
         """The value of a weight as a tensor; on a replica its own copy's."""
         return tf.convert_to_tensor(variable)
-
-    remat = tf.recompute_grad
 
 else:
     if _BACKEND == "jax":

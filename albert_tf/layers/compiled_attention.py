@@ -10,6 +10,7 @@ import functools
 import tensorflow as tf
 
 from albert_tf.layers.compiled_chains import column_sum, compiled, row_sum
+from albert_tf.layers.compiled_gradients import custom_gradient
 from albert_tf.layers.dropping import drop
 
 
@@ -26,7 +27,7 @@ def compile_split(function, transposed):
     """
     forward, backward = compiled(function), compiled(transposed)
 
-    @tf.custom_gradient
+    @custom_gradient
     def split(x, bias):
         parts = forward(x, bias)
 
@@ -80,7 +81,7 @@ def attend(query, key, value, attention_bias, scale, dropout, layout):
     def dropped(probabilities):
         return _compiled_drop(probabilities, rate, keep) if keep else probabilities
 
-    @tf.custom_gradient
+    @custom_gradient
     def chain(query, key, value):
         scores = tf.matmul(query, key, transpose_b=True) * scale + tf.cast(attention_bias, query.dtype)
         probabilities = tf.nn.softmax(scores)

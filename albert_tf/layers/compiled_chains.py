@@ -10,6 +10,8 @@ import functools
 
 import tensorflow as tf
 
+from albert_tf.layers.compiled_gradients import custom_gradient
+
 
 def compiled(function):
     """The function, compiled by XLA."""
@@ -50,7 +52,7 @@ def compile_biased(function, gradient):
     """
     forward, backward = compiled(function), compiled(gradient)
 
-    @tf.custom_gradient
+    @custom_gradient
     def chain(x, bias, *more):
         output, kept = forward(x, bias, *more)
 
@@ -75,7 +77,7 @@ def compile_norm(function, gradient):
     """
     forward, backward = compiled(function), compiled(gradient)
 
-    @tf.custom_gradient
+    @custom_gradient
     def norm(x, bias, residual, gamma, beta, *more):
         output, kept = forward(x, bias, residual, gamma, beta, *more)
 
@@ -112,7 +114,7 @@ def compile_product(function):
             output = function(x, bias)
         return tape.gradient(output, x, upstream)
 
-    @tf.custom_gradient
+    @custom_gradient
     def product(x, bias, kernel):
         def gradient(upstream):
             # Each a pass of its own: the compiler would write down what both have in common, and read it twice.
@@ -131,7 +133,7 @@ def _add_to(total, gradients):
     return [tf.cast(gradient, one.dtype) + one for one, gradient in zip(total, gradients, strict=True)]
 
 
-@tf.custom_gradient
+@custom_gradient
 def _lend(*both):
     count = len(both) // 2
 
