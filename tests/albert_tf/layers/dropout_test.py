@@ -34,6 +34,16 @@ def test_compiled_or_not_the_mask_is_the_same():
     np.testing.assert_array_equal(compiled(tf.constant(SEED)), layer(x, seed=SEED, training=True))
 
 
+def test_a_graph_has_no_tensor_of_zeros_to_pick_from():
+    # Whoever lowers the graph for an accelerator evaluates it, and keeps one for each use.
+    layer = StatelessDropout(0.5, site=0)
+    step = tf.function(lambda x: layer(x, seed=SEED, training=True))
+    operations = step.get_concrete_function(tf.TensorSpec((20, 30))).graph.get_operations()
+    assert not [one for one in operations if one.type in ("Fill", "ZerosLike")]
+    constants = [one.outputs[0] for one in operations if one.type == "Const"]
+    assert max(constant.shape.num_elements() for constant in constants) < 20
+
+
 def test_nothing_is_dropped_outside_training_or_at_rate_zero():
     x = np.ones((5, 5), "float32")
     np.testing.assert_array_equal(StatelessDropout(0.5, site=0)(x), x)
