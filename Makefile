@@ -39,7 +39,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults -n 2

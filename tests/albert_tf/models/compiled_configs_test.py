@@ -17,8 +17,6 @@ CONFIGS = sorted((Path(__file__).resolve().parents[3] / "configs/models").glob("
 B, P = 2, 4
 # Above this many parameters a test would spend minutes on arithmetic that a smaller config has done.
 EXECUTED_BELOW = 5_000_000
-# Side by side the largest would not fit a machine of 16 GB.
-pytestmark = pytest.mark.xdist_group("whole steps")
 
 
 def _batch(config, length):
