@@ -119,7 +119,7 @@ def rules_broken(module, item):
     is_pure = part_of(module) in PURE_KERAS and not knows_tensorflow
     if package == "albert_tf" and is_pure and item.at_import and imported.startswith("tensorflow"):
         yield "this part is pure Keras"
-    if item.name.startswith(TENSORFLOW_MODULES) and not knows_tensorflow:
+    if is_pure and item.name.startswith(TENSORFLOW_MODULES):
         yield f"only {BACKEND_FILE} knows when that can be imported"
 
 

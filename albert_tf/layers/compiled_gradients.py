@@ -11,33 +11,36 @@ import weakref
 import tensorflow as tf
 from tensorflow.python.framework import ops as tensorflow_ops
 
+_ATTRIBUTE = "_gradient_op_type"
 # Not public: where a later TensorFlow has it elsewhere, gradients are kept as TensorFlow keeps them.
 _REGISTERED = getattr(getattr(tensorflow_ops, "gradient_registry", None), "_registry", {})
 
 
-def _forget_with_graph(operation):
-    name = operation.get_attr("_gradient_op_type").decode()
-    entry = _REGISTERED.get(name, {})
-    gradient = entry.get("type")
-    if gradient is None:
-        return
-    reference = weakref.ref(gradient, lambda _: _REGISTERED.pop(name, None))
-    entry["type"] = lambda *arguments: reference()(*arguments)
-    operation.albert_tf_gradient = gradient
+def forget_with_graph(results):
+    """Lets the gradient of what tf.custom_gradient returned live as long as the graph that its results are in.
+
+    Args:
+        results: tensors in any structure, of a custom gradient; elsewhere, and outside of graphs, nothing happens.
+
+    Returns:
+        results.
+    """
+    operation = None if tf.executing_eagerly() else tf.nest.flatten(results)[0].op
+    if operation is not None and _ATTRIBUTE in operation.node_def.attr:
+        name = operation.get_attr(_ATTRIBUTE).decode()
+        entry = _REGISTERED.get(name, {})
+        gradient = entry.get("type")
+        if gradient is not None:
+            reference = weakref.ref(gradient, lambda _: _REGISTERED.pop(name, None))
+            entry["type"] = lambda *arguments: reference()(*arguments)
+            operation.albert_tf_gradient = gradient
+    return results
 
 
 def custom_gradient(function):
     """tf.custom_gradient of a function without keyword arguments, forgotten with the graph."""
     function = tf.custom_gradient(function)
-
-    @functools.wraps(function)
-    def call(*arguments):
-        results = function(*arguments)
-        if not tf.executing_eagerly():
-            _forget_with_graph(tf.nest.flatten(results)[0].op)
-        return results
-
-    return call
+    return functools.wraps(function)(lambda *arguments: forget_with_graph(function(*arguments)))
 
 
 def remat(function):

@@ -16,8 +16,14 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from albert_tf.layers import backend_ops
+from albert_tf.layers.compiled_gradients import forget_with_graph
 from albert_tf.models.named_weights import named_weights
 from albert_tf.training import batches, loss_scale
+
+
+def _sum_over_replicas(replica, tensors):
+    # TensorFlow gives the sum a gradient, which would keep the graph, and with it the model, for ever.
+    return forget_with_graph(replica.all_reduce(tf.distribute.ReduceOp.SUM, tensors))
 
 
 class Progress(typing.NamedTuple):
@@ -195,13 +201,13 @@ class Steps(abc.ABC):
             (float32 vector of `metrics`, bool scalar whether the step was finite), the same on every replica.
         """
         replica = tf.distribute.get_replica_context()
-        counts = replica.all_reduce(tf.distribute.ReduceOp.SUM, self._counts(batch))
+        counts = _sum_over_replicas(replica, self._counts(batch))
         if self.gradient_accumulation_steps == 1:
             gradients, shares = self._forward_backward(batch, counts, self._dropout_seed(replica), scale)
         else:
             gradients, shares = self._accumulate(batch, counts, self._dropout_seed(replica), scale)
         self.all_reduce_bytes = sum(4 * value.shape.num_elements() for value in (*gradients, shares, *counts))
-        *gradients, shares = replica.all_reduce(tf.distribute.ReduceOp.SUM, [*gradients, shares])
+        *gradients, shares = _sum_over_replicas(replica, [*gradients, shares])
         if self.scale_loss:
             gradients = [gradient / scale for gradient in gradients]
         gradients, norm = tf.clip_by_global_norm(gradients, self.max_gradient_norm)

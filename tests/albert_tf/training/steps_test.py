@@ -1,9 +1,11 @@
 """The clock of the steps: whether waiting for input is told from computing."""
 
+import gc
 import os
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -19,14 +21,18 @@ from albert_tf.training.strategy import make_strategy
 PAUSE, STEPS = 0.1, 5
 
 
-@pytest.fixture
-def runner(small_config):
+def _make_runner(config):
     strategy = make_strategy("one_device")
     with strategy.scope():
-        model = AlbertForPretraining(small_config)
+        model = AlbertForPretraining(config)
         optimizer = build_optimizer("adamw", 1e-3)
         optimizer.build(list(named_weights(model).values()))
     return PretrainingSteps(strategy, model, optimizer)
+
+
+@pytest.fixture
+def runner(small_config):
+    return _make_runner(small_config)
 
 
 def test_a_slow_input_is_waited_for_and_a_quick_one_is_not(runner, write_records):
@@ -49,6 +55,23 @@ def test_a_slow_input_is_waited_for_and_a_quick_one_is_not(runner, write_records
         waited[name], took[name] = float(progress.waited), time.monotonic() - began
     assert waited["slow"] > 0.5 * PAUSE * STEPS
     assert waited["quick"] < 0.5 * took["quick"]
+
+
+def test_a_model_that_was_trained_is_freed(small_config, write_records):
+    batches = make_dataset([write_records("records", 50)], 8, 16, 4)
+
+    def train():
+        runner = _make_runner(small_config)
+        iterator = iter(runner.strategy.distribute_datasets_from_function(lambda _: batches))
+        taken = runner.take(iterator, tf.constant(2), runner.start())[1]
+        assert int(taken) == 2
+        return [weakref.ref(variable.value) for variable in runner.model.trainable_variables]
+
+    weights = train()
+    # What frees a graph frees another that it held.
+    for _ in range(3):
+        gc.collect()
+    assert [weight for weight in weights if weight() is not None] == []
 
 
 @pytest.mark.slow
