@@ -1,4 +1,4 @@
-"""The clock of the steps: whether waiting for input is told from computing."""
+"""The clock of the steps, whether waiting for input is told from computing; and what is left when they are done."""
 
 import gc
 import os
