@@ -133,16 +133,16 @@ class SelfAttention(keras.layers.Layer):
         hidden = ops.cast(hidden, kernel.dtype)
         heads, width = self.num_attention_heads, self.hidden_size
 
-        def attend_to(parts, attention_bias):
+        def attend(parts):
             return chains.attend(*parts, attention_bias, self.attention_dropout, seed, training)
-
-        def attend(x, attention_bias):
-            return attend_to(chains.split_heads(x, bias, heads, 3, training), attention_bias)
 
         if positions is None:
             residual = hidden
             x = chains.project_for_chain(hidden if source is None else source, kernel, bias, training)
-            context = attend(x, attention_bias) if unpadding is None else unpadding.attend(attend, x, attention_bias)
+            if unpadding is None:
+                context = attend(chains.split_heads(x, bias, heads, 3, training))
+            else:
+                context = unpadding.attend(x, attention_bias)
         else:
             residual = chains.gather_positions(hidden, positions)
             of_queries, of_others = (kernel[:, :width], bias[:width]), (kernel[:, width:], bias[width:])
@@ -150,7 +150,7 @@ class SelfAttention(keras.layers.Layer):
             queries = chains.split_heads(x, of_queries[1], heads, 1, training)
             x = chains.project_for_chain(hidden, *of_others, training)
             keys_and_values = chains.split_heads(x, of_others[1], heads, 2, training)
-            context = attend_to([*queries, *keys_and_values], attention_bias)
+            context = attend([*queries, *keys_and_values])
         output = chains.project_for_chain(context, output_kernel, output_bias, training)
         norm = (gamma, beta, self.layer_norm.epsilon)
         return chains.residual_norm(output, output_bias, residual, norm, self.hidden_dropout, seed, training)

@@ -148,7 +148,7 @@ def residual_norm(x, bias, residual, norm, dropout=None, seed=None, training=Fal
 
 
 def _take_apart(x, num_heads, count):
-    """float [B, S, R H] -> [R, B, N, S, D]."""
+    """Gives each head of R products side by side its own matrix: float [B, S, R H] -> [R, B, N, S, D]."""
     length, width = ops.shape(x)[1:]
     x = ops.reshape(x, (-1, length, count, num_heads, width // count // num_heads))
     return ops.transpose(x, (2, 0, 3, 1, 4))
@@ -172,7 +172,7 @@ def split_heads(x, bias, num_heads, count, training=False):
 
     Args:
         x: float [B, S, R H], R products side by side, see project_for_chain.
-        bias: float32 [R H].
+        bias: float32 [R H]; outside training it is in x already.
         num_heads: N.
         count: R.
         training: bool.
@@ -190,10 +190,18 @@ def _part_heads(x, num_heads):
     return ops.squeeze(_take_apart(x, num_heads, 1), axis=0)
 
 
-def _merge_heads(x):
-    """float [B, N, S, D] -> [B, S, H]."""
+def merge_heads(x):
+    """Puts the heads side by side: float [B, N, S, D] -> [B, S, H]."""
     num_heads, length, size = ops.shape(x)[1:]
     return ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, length, num_heads * size))
+
+
+def attend_heads(query, key, value, attention_bias):
+    """What `attend` does outside training, the heads not yet side by side: float [B, N, P, D]."""
+    scale = 1.0 / math.sqrt(query.shape[-1])
+    # A turned key costs nothing: TensorFlow makes it, the scale and the bias a part of the product.
+    scores = ops.matmul(query, ops.swapaxes(key, 2, 3)) * scale + ops.cast(attention_bias, query.dtype)
+    return ops.matmul(backend_ops.softmax(scores), value)
 
 
 def attend(query, key, value, attention_bias, dropout, seed=None, training=False):
@@ -210,14 +218,12 @@ def attend(query, key, value, attention_bias, dropout, seed=None, training=False
     Returns:
         float [B, P, H] in query's dtype.
     """
-    scale = 1.0 / math.sqrt(query.shape[-1])
     if training:
+        scale = 1.0 / math.sqrt(query.shape[-1])
         keep = dropout.keep_masks((*ops.shape(query)[:3], ops.shape(key)[2]), seed, training)
-        layout = _merge_heads, _part_heads
+        layout = merge_heads, _part_heads
         return backend_ops.attend(query, key, value, attention_bias, scale, (dropout.rate, keep), layout)
-    # A turned key costs nothing: TensorFlow makes it, the scale and the bias a part of the product.
-    scores = ops.matmul(query, ops.swapaxes(key, 2, 3)) * scale + ops.cast(attention_bias, query.dtype)
-    return _merge_heads(ops.matmul(backend_ops.softmax(scores), value))
+    return merge_heads(attend_heads(query, key, value, attention_bias))
 
 
 def gather_positions(sequence, positions):

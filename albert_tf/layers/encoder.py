@@ -137,7 +137,7 @@ class SharedEncoder(keras.layers.Layer):
         """
         if skip_padding and training:
             raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
-        unpadding = Unpadding(input_mask) if skip_padding else None
+        unpadding = Unpadding(input_mask, self.config.num_attention_heads) if skip_padding else None
         hidden = unpadding.strip(embedding_output) if skip_padding else embedding_output
         factors = None
         if self.embedding_projection is not None:

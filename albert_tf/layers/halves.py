@@ -33,7 +33,10 @@ def in_halves(function, tensors, dtypes):
     parts = ops.where(is_large, 2, 1)
 
     def encode_part(part):
-        begin, end = batch * part // parts, batch * (part + 1) // parts
-        return function(is_large, *(tensor[begin:end] for tensor in tensors))
+        # Every second sequence, so that of sorted ones either half has short and long ones.
+        chosen = ops.arange(part, batch, parts, dtype="int32")
+        return function(is_large, *(ops.take(tensor, chosen, axis=0) for tensor in tensors))
 
-    return backend_ops.concatenate_parts(encode_part, parts, dtypes)
+    index = ops.arange(batch, dtype="int32")
+    places = index % parts * ((batch + parts - 1) // parts) + index // parts
+    return [ops.take(x, places, axis=0) for x in backend_ops.concatenate_parts(encode_part, parts, dtypes)]

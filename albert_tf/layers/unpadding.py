@@ -2,13 +2,14 @@
 
 Attention needs sequences side by side: it is computed in a few groups of like length, each padded to its longest.
 
-Shapes: B batch, S sequence, T tokens that are not padding, b and s the same of a group, n anything.
+Shapes: B batch, S sequence, T tokens that are not padding, b, s and t the same of a group, N heads, D of a head.
 """
 
 import itertools
 
 from keras import ops
 
+from albert_tf.layers import chains
 from albert_tf.layers.attention import make_attention_bias
 
 # More groups have less padding, and more operations to start.
@@ -20,9 +21,11 @@ class Unpadding:
 
     Args:
         input_mask: int [B, S], 1 for a token, 0 for padding.
+        num_heads: N.
     """
 
-    def __init__(self, input_mask):
+    def __init__(self, input_mask, num_heads):
+        self._num_heads = num_heads
         self._given = ops.cast(input_mask, "int32")
         batch, length = ops.shape(self._given)
         self._mask = _with_a_token(self._given)
@@ -42,11 +45,13 @@ class Unpadding:
         for begin, end in itertools.pairwise(edges):
             longest = ops.max(ops.concatenate([ops.ones((1,), "int32"), ops.take(ends, order[begin:end], axis=0)]))
             mask = by_end[begin:end, :longest]
+            tokens = _tokens(mask, starts[begin:end], last)
+            positions = ops.cast(ops.nonzero(ops.reshape(mask, (-1,)))[0], "int32")
             self._groups.append(
                 {
                     "attention_bias": make_attention_bias(mask, "float32"),
-                    "tokens": _tokens(mask, starts[begin:end], last),
-                    "positions": ops.cast(ops.nonzero(ops.reshape(mask, (-1,)))[0], "int32"),
+                    "rows_of_heads": _rows_of_heads(tokens, num_heads),
+                    "rows_of_tokens": _rows_of_tokens(positions, longest, num_heads),
                 }
             )
 
@@ -65,35 +70,38 @@ class Unpadding:
         """float [1, T, n] -> [B, S, n], with zeros in the padding."""
         return self.restore(x) * ops.cast(self._given[:, :, None], x.dtype)
 
-    def attend(self, attention, x, attention_bias):
+    def attend(self, x, attention_bias):
         """Attention among the tokens of each sequence.
 
         Args:
-            attention: function of (float [b, s, n], attention bias float32 [b, 1, 1, s]) to float [b, s, m].
-            x: float [1, T, n].
+            x: float [1, T, 3 H]: queries, keys and values side by side.
             attention_bias: float32 [B, 1, 1, S], of the whole batch.
 
         Returns:
-            float [1, T, m].
+            float [1, T, H].
         """
+        heads, (tokens, width) = self._num_heads, ops.shape(x)[1:]
 
         def together():
-            return self.strip(attention(self.restore(x), attention_bias))
+            parts = chains.split_heads(self.restore(x), None, heads, 3)
+            return self.strip(chains.merge_heads(chains.attend_heads(*parts, attention_bias)))
 
         def in_groups():
-            parts = []
+            # Sequences are put side by side, and each head given its own matrix, by one lookup, and so back.
+            rows = ops.reshape(x, (-1, width // 3 // heads))
+            contexts = []
             for group in self._groups:
-                # Padding reads the token before it: any finite numbers do, as no token attends to them.
-                padded = ops.take(x[0], group["tokens"], axis=0)
-                context = attention(padded, group["attention_bias"])
-                parts.append(ops.take(ops.reshape(context, (-1, context.shape[-1])), group["positions"], axis=0))
-            return ops.concatenate(parts)[None]
+                parts = ops.unstack(ops.take(rows, group["rows_of_heads"], axis=0), num=3, axis=0)
+                context = chains.attend_heads(*parts, group["attention_bias"])
+                context = ops.reshape(context, (-1, rows.shape[1]))
+                contexts.append(ops.take(context, group["rows_of_tokens"], axis=0))
+            return ops.reshape(ops.concatenate(contexts), (1, -1, width // 3))
 
         # A group is never empty: TensorFlow's CPU library gives products of nothing a wrong shape at times.
         too_few = ops.shape(self._mask)[0] < _GROUPS
         context = ops.cond(ops.logical_or(self._is_full, too_few), together, in_groups)
         # Of x's static shape, as a loop wants it.
-        return ops.reshape(context, (*ops.shape(x)[:-1], context.shape[-1]))
+        return ops.reshape(context, (1, tokens, width // 3))
 
 
 def _with_a_token(mask):
@@ -106,3 +114,19 @@ def _with_a_token(mask):
 def _tokens(mask, starts, last):
     """For every position of int [b, s] the token that stands there, or one near by; int [b] is each row's first."""
     return ops.minimum(starts[:, None] + ops.maximum(ops.cumsum(mask, axis=1) - 1, 0), last)
+
+
+def _rows_of_heads(tokens, num_heads):
+    """Rows of [T, 3, N, D] that make queries, keys and values: int [b, s] -> [3, b, N, s].
+
+    Padding reads a token near by: any finite numbers do, as no token attends to them.
+    """
+    parts = ops.arange(3 * num_heads, dtype="int32")
+    return tokens[None, :, None, :] * 3 * num_heads + ops.reshape(parts, (3, 1, num_heads, 1))
+
+
+def _rows_of_tokens(positions, length, num_heads):
+    """Rows of [b, N, s, D] where the tokens' contexts are: int [t], positions in [b, s], -> [t, N]."""
+    heads = ops.arange(num_heads, dtype="int32")
+    first = positions // length * num_heads * length + positions % length
+    return first[:, None] + heads * length

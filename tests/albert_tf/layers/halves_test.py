@@ -11,18 +11,21 @@ LARGE = halves.SMALLEST_BATCH // LENGTH
 
 
 @pytest.mark.parametrize(
-    "batch, length, parts", [(1, 1000, [1]), (LARGE - 1, LENGTH, [LARGE - 1]), (2, 128, [1, 1]), (33, LENGTH, [16, 17])]
+    "batch, length, parts", [(1, 1000, [1]), (LARGE - 1, LENGTH, [LARGE - 1]), (2, 128, [1, 1]), (33, LENGTH, [17, 16])]
 )
 def test_a_large_batch_comes_as_two_halves(batch, length, parts):
     seen = []
 
     def double(is_large, x, y):
-        seen.append((bool(is_large), int(x.shape[0])))
+        seen.append((bool(is_large), y.numpy().tolist()))
         return [2 * x, y]
 
     x, y = np.arange(batch * length).reshape(batch, length), np.arange(batch)
     doubled, same = halves.in_halves(double, [tf.constant(x), tf.constant(y)], [tf.int64, tf.int64])
-    assert seen == [(len(parts) > 1, part) for part in parts]
+    count = len(parts)
+    assert [len(rows) for _, rows in seen] == parts
+    # Every second one: of sorted sequences each half has short and long ones.
+    assert seen == [(count > 1, list(range(part, batch, count))) for part in range(count)]
     np.testing.assert_array_equal(doubled, 2 * x)
     np.testing.assert_array_equal(same, y)
 
