@@ -2,7 +2,8 @@
 
 Attention needs sequences side by side: it is computed in a few groups of like length, each padded to its longest.
 
-Shapes: B batch, S sequence, T tokens that are not padding, b, s and t the same of a group, N heads, D of a head.
+Shapes: B batch, S sequence, T tokens that are not padding, b, s and t the same of a group, H hidden, N heads,
+D = H / N, n anything.
 """
 
 import itertools
