@@ -1,4 +1,4 @@
-"""The map of the tree in README.md against the files under version control."""
+"""The map of the tree in docs/map.md against the files under version control."""
 
 import re
 import subprocess
@@ -19,12 +19,12 @@ AS_A_WHOLE = (
 _LINE = re.compile(r"^(?P<indent> *)(?P<name>[\w./*-]+)(?P<text> {2,}\S.*)?$")
 
 
-def tree_of(readme):
-    """The paths in the first block of README.md that starts with "```tree", folders with a slash at the end.
+def tree_of(document):
+    """The paths in the first block of docs/map.md that starts with "```tree", folders with a slash at the end.
 
     An indented line belongs to the folder above it. Every line but that of a folder must say what it is.
     """
-    block = readme.split("```tree\n", 1)[1].split("```", 1)[0]
+    block = document.split("```tree\n", 1)[1].split("```", 1)[0]
     paths, folders = [], []
     for line in filter(str.strip, block.splitlines()):
         match = _LINE.match(line)
@@ -56,14 +56,14 @@ def differences(tree, paths):
     return missing, [path for path in tree if path not in known]
 
 
-def test_the_map_in_the_readme_is_the_tree():
-    missing, stale = differences(tree_of((ROOT / "README.md").read_text()), files_on_disk())
-    assert missing == [], "add a line for each to the map in README.md"
-    assert stale == [], "remove these lines from the map in README.md"
+def test_the_map_is_the_tree():
+    missing, stale = differences(tree_of((ROOT / "docs/map.md").read_text()), files_on_disk())
+    assert missing == [], "add a line for each to the map in docs/map.md"
+    assert stale == [], "remove these lines from the map in docs/map.md"
 
 
 def test_nothing_stands_twice_in_the_map():
-    tree = tree_of((ROOT / "README.md").read_text())
+    tree = tree_of((ROOT / "docs/map.md").read_text())
     assert len(tree) == len(set(tree))
 
 
@@ -101,3 +101,8 @@ def test_missing_and_stale_lines_are_found():
 def test_a_file_without_a_word_about_it_is_found():
     with pytest.raises(AssertionError, match=r"a\.py says nothing"):
         tree_of("```tree\na.py\n```\n")
+
+
+def test_the_readme_stays_short():
+    """It is for a newcomer; what else there is to say has documents of its own."""
+    assert len((ROOT / "README.md").read_text().splitlines()) < 150
