@@ -23,6 +23,7 @@ class FinetunedTask:
         settings: the fields of tasks.task.TaskSettings.
         cleaning: the fields of tokenization.text_cleaning.TextCleaning.
         options: the fields of tasks.registry.TaskOptions.
+        classifier_dropout_prob: rate of dropout in front of the head in training; None where it is not known.
     """
 
     head: str
@@ -33,6 +34,7 @@ class FinetunedTask:
     settings: Mapping[str, int] = dataclasses.field(default_factory=dict)
     cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    classifier_dropout_prob: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -148,6 +148,7 @@ class FinetuningData:
             settings=dataclasses.asdict(settings.task_settings),
             cleaning=dataclasses.asdict(self.tokenizer.cleaning),
             options=dataclasses.asdict(settings.task_options),
+            classifier_dropout_prob=settings.classifier_dropout_prob,
         )
 
 

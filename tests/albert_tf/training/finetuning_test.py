@@ -25,7 +25,13 @@ STEPS = 12
 
 
 def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_settings, read_log):
-    settings = dataclasses.replace(finetuning_settings, num_train_steps=60, do_predict=True, save_checkpoints_steps=20)
+    settings = dataclasses.replace(
+        finetuning_settings,
+        num_train_steps=60,
+        do_predict=True,
+        save_checkpoints_steps=20,
+        classifier_dropout_prob=0.3,
+    )
     results = run(settings)
     assert results["scores"]["dev"]["accuracy"] > 0.9
     assert "accuracy" in format_results(results)
@@ -40,6 +46,7 @@ def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_sett
     model = load_pretrained(settings.output_dir)
     assert isinstance(model.model, AlbertForSequenceClassification)
     assert (model.task.name, model.task.labels, model.task.input_fields) == ("sst-2", ("0", "1"), ("text",))
+    assert model.task.classifier_dropout_prob == 0.3
 
 
 @pytest.mark.faults
