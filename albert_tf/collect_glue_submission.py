@@ -1,4 +1,7 @@
-"""Puts the submission files that run_finetuning --do_predict wrote for several GLUE tasks into one zip file."""
+"""Puts the submission files that run_finetuning --do_predict wrote for several GLUE tasks into one zip file.
+
+collect_glue_submission --output_dir=runs/cola,runs/sst-2,runs/mrpc --output_file=submission.zip
+"""
 
 from absl import flags, logging
 
@@ -22,11 +25,10 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("output_dir", "output_file"))
 
 
 def _run() -> None:
-    command.require_flags("output_dir", "output_file")
     missing = write_submission_zip(FLAGS.output_file, FLAGS.output_dir)
     logging.info("wrote %s", FLAGS.output_file)
     if missing:

@@ -6,10 +6,11 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from absl import app, flags, logging
 
+from albert_tf import flag_help
 from albert_tf.errors import InputError, RunStopped
 
 EXIT_BAD_INPUT = 1
@@ -18,6 +19,8 @@ EXIT_WRONG_FLAGS = 2
 EXIT_WORKER_LOST = 69
 EXIT_STOPPED = 75
 EXIT_INTERRUPTED = 130
+# What a shell says of a program that SIGPIPE ended.
+EXIT_NO_READER = 141
 
 # What TensorFlow and Keras import wherever it is installed, for parts of them that no command uses.
 _NEVER_USED = ("jax", "matplotlib", "sklearn")
@@ -33,15 +36,16 @@ _FILE_ERRORS = {
 }
 
 
-def run(main: Callable[..., None], positional: str | None = None) -> None:
+def run(main: Callable[..., None], positional: str | None = None, required: Iterable[str | Sequence[str]] = ()) -> None:
     """Runs a command: parses the flags, then calls `main`, and never returns.
 
     Args:
         main: takes no arguments, or, with `positional`, the list of the command line's other words.
         positional: what the words that are no flags mean, for example "text". None: such words are an error.
+        required: flags that must be given; several in one entry: one of them.
 
-    Exit codes: 0 done; 1 the input was at fault (one line on stderr); 2 wrong flags; 69 another worker was lost;
-    75 stopped by a signal, with all saved; 130 interrupted.
+    Exit codes: 0 done, also after --help; 1 the input was at fault (one line on stderr); 2 wrong flags; 69 another
+    worker was lost; 75 stopped by a signal, with all saved; 130 interrupted; 141 nobody reads the output any more.
     """
 
     def start(arguments: list[str]) -> None:
@@ -49,12 +53,16 @@ def run(main: Callable[..., None], positional: str | None = None) -> None:
         words = arguments[1:]
         if words and positional is None:
             _fail(f"unexpected argument {words[0]!r}; every option is a flag, --name=value", EXIT_WRONG_FLAGS)
+        require_flags(*required)
         try:
             main(words) if positional is not None else main()
+            sys.stdout.flush()
         except InputError as error:
             _fail(str(error), EXIT_BAD_INPUT)
         except RunStopped as error:
             _fail(str(error), error.exit_code)
+        except BrokenPipeError:
+            _end_without_reader()
         except OSError as error:
             _fail(_describe_os_error(error), EXIT_BAD_INPUT)
         except KeyboardInterrupt:
@@ -65,13 +73,22 @@ def run(main: Callable[..., None], positional: str | None = None) -> None:
                 raise
             _fail(message, EXIT_BAD_INPUT)
 
-    _complete_help(main)
-    app.run(start, flags_parser=_parse_flags)
+    def show_help() -> None:
+        module = sys.modules[main.__module__]
+        own = flags.FlagValues()
+        module.define_flags(own)
+        _print_help(flag_help.help_text(_command_name(), module.__doc__ or "", own, required, positional))
+
+    app.run(start, flags_parser=lambda arguments: _parse_flags(arguments, show_help))
 
 
-def require_flags(*names: str) -> None:
-    """Exits with code 2 if one of these flags was left out."""
-    missing = [f"--{name}" for name in names if flags.FLAGS[name].value in (None, "", [])]
+def require_flags(*names: str | Sequence[str]) -> None:
+    """Exits with code 2 if one of these flags was left out; of several in one entry, if all were."""
+    missing = []
+    for entry in names:
+        alternatives = [entry] if isinstance(entry, str) else entry
+        if all(flags.FLAGS[name].value in (None, "", []) for name in alternatives):
+            missing.append(" or ".join(f"--{name}" for name in alternatives))
     if missing:
         _fail(f"{', '.join(missing)} must be given; --help tells more", EXIT_WRONG_FLAGS)
 
@@ -139,16 +156,31 @@ def _set_aside(names: Iterable[str]) -> Iterator[None]:
             del sys.modules[name]
 
 
-def _complete_help(main: Callable[..., None]) -> None:
-    """Makes --help say what the command does and list its flags also when it is started as a console script.
+class _HelpFlag(flags.BooleanFlag):
+    """A flag that prints the command's help and ends it; absl's own ends with exit code 1 and knows no groups."""
 
-    absl takes both from the main module, which then is the script and not the module of the command.
-    """
-    sys.modules["__main__"].__doc__ = sys.modules[main.__module__].__doc__
-    for module, declared in flags.FLAGS.flags_by_module_dict().items():
-        if module.startswith(("albert_tf.", "data_prep.")):
-            for flag in declared:
-                flags.FLAGS.register_key_flag_for_module(sys.argv[0], flag)
+    def __init__(self, name: str, short_name: str, show_help: Callable[[], None]):
+        super().__init__(name, False, "Show this help.", short_name=short_name, allow_override=True)
+        self._show_help = show_help
+
+    def parse(self, argument) -> None:
+        if self._parse(argument):
+            self._show_help()
+            sys.exit(0)
+
+
+def _print_help(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _end_without_reader()
+
+
+def _end_without_reader() -> None:
+    """Ends as other programs do whose output goes to `head`; what is still buffered has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(EXIT_NO_READER)
 
 
 class _LineFormatter(python_logging.Formatter):
@@ -159,19 +191,27 @@ class _LineFormatter(python_logging.Formatter):
         return f"{time.strftime('%H:%M:%S', time.localtime(record.created))} {kind}{record.getMessage()}"
 
 
-def _parse_flags(arguments: list[str]) -> list[str]:
-    """Parses the command line; a wrong flag is one line and exit code 2."""
+def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[str]:
+    """Parses the command line; a wrong flag is one line and exit code 2, --help in any form exit code 0."""
+    for name, short_name in (("help", "?"), ("helpshort", "h")):
+        flags.DEFINE_flag(_HelpFlag(name, short_name, show_help))
     try:
         return flags.FLAGS(arguments)
+    except SystemExit:
+        # Only the forms of --help end the parsing; absl's own do it with code 1.
+        sys.exit(0)
     except flags.Error as error:
         _fail(" ".join(str(error).split()), EXIT_WRONG_FLAGS)
 
 
 def _fail(message: str, code: int) -> None:
     logging.flush()
-    command = os.path.splitext(os.path.basename(sys.argv[0]))[0]
-    sys.stderr.write(f"{command}: {message}\n")
+    sys.stderr.write(f"{_command_name()}: {message}\n")
     sys.exit(code)
+
+
+def _command_name() -> str:
+    return os.path.splitext(os.path.basename(sys.argv[0]))[0]
 
 
 def _describe_os_error(error: OSError) -> str:

@@ -1,4 +1,7 @@
-"""Carries trained weights between albert_tf, the official TF1 code, Hugging Face and KerasHub."""
+"""Carries trained weights between albert_tf, the official TF1 code, Hugging Face and KerasHub.
+
+convert_checkpoint --input=runs/base --to=hugging_face --output=base_hugging_face
+"""
 
 from absl import flags
 
@@ -28,7 +31,6 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _run() -> None:
-    command.require_flags("input", "output", "to")
     command.import_tensorflow()
     from albert_tf.conversion.converter import ConversionSettings, convert
 
@@ -50,7 +52,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("input", "output", "to"))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
-"""Exports a trained model and its vocabulary as a SavedModel that takes text."""
+"""Exports a trained model and its vocabulary as a SavedModel that takes text.
+
+export_saved_model --init_checkpoint=runs/base --spm_model_file=vocabulary.model --output_dir=base_saved_model
+"""
 
 from absl import flags
 
-from albert_tf import command
+from albert_tf import command, flag_help
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
+    flag_help.begin_group("Input and output", flag_values)
     flags.DEFINE_string(
         "init_checkpoint", None, "A run's --output_dir, one checkpoint of it, or another format's checkpoint.", **fv
     )
@@ -20,8 +24,10 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     )
     flags.DEFINE_string("output_dir", None, "The folder to make.", **fv)
     flags.DEFINE_bool("overwrite", False, "Whether to replace an earlier export in --output_dir.", **fv)
+    flag_help.begin_group("What the model takes and computes in", flag_values)
     flags.DEFINE_integer("max_seq_length", None, "Where texts are cut; left out: max_position_embeddings.", **fv)
     flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16"], "Of weights and products.", **fv)
+    flag_help.begin_group("Text cleaning", flag_values)
     flags.DEFINE_bool("do_lower_case", True, "Lower-case the text, as when the records were made.", **fv)
     flags.DEFINE_bool("keep_accents", False, "Leave accents on their letters, as when the records were made.", **fv)
     flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \", as when the records were made.", **fv)
@@ -29,7 +35,6 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _run() -> None:
-    command.require_flags("init_checkpoint", "output_dir")
     command.import_tensorflow()
     with command.quiet_stderr():
         from albert_tf.export.saved_model import ExportSettings, export_saved_model
@@ -54,7 +59,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("init_checkpoint", "output_dir"))
 
 
 if __name__ == "__main__":

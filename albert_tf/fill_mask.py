@@ -24,7 +24,6 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _run(texts: list[str]) -> None:
-    command.require_flags("saved_model")
     given = flags.FLAGS
     judge_order = given.first is not None or given.second is not None
     if judge_order and (given.first is None or given.second is None):
@@ -80,7 +79,7 @@ def _layout(filled) -> str:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run, positional="text")
+    command.run(_run, positional="text", required=("saved_model",))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Draws the loss, the accuracies and the learning rate of one or several runs of run_pretraining as a PNG."""
+"""Draws the loss, the accuracies and the learning rate of one or several runs of run_pretraining as a PNG.
+
+plot_training --output_dir=runs/base,runs/large --output_file=curves.png --title="base and large"
+"""
 
 from absl import flags, logging
 
@@ -29,11 +32,10 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("output_dir", "output_file"))
 
 
 def _run() -> None:
-    command.require_flags("output_dir", "output_file")
     baselines = [training_plot.Baseline.parse(text) for text in FLAGS.baseline]
     runs = [training_plot.read_log(path) for path in FLAGS.output_dir]
     training_plot.draw(runs, FLAGS.output_file, baselines, FLAGS.title)

@@ -113,7 +113,7 @@ def _cells(prediction: dict) -> dict:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run, positional="text")
+    command.run(_run, positional="text", required=(("saved_model", "output_dir"),))
 
 
 if __name__ == "__main__":

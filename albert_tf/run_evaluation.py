@@ -1,4 +1,7 @@
-"""Measures a trained model on records: accuracy and loss of masked LM and sentence order, as lines and as JSON."""
+"""Measures a trained model on records: accuracy and loss of masked LM and sentence order, as lines and as JSON.
+
+run_evaluation --output_dir=runs/base --input_file='records/heldout-*' --output_file=evaluation.json
+"""
 
 import dataclasses
 import json
@@ -21,7 +24,6 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _run() -> None:
-    command.require_flags("input_file")
     command.import_tensorflow()
     from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
 
@@ -34,7 +36,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("input_file", ("output_dir", "init_checkpoint")))
 
 
 if __name__ == "__main__":

@@ -1,31 +1,39 @@
-"""Fine-tunes ALBERT on a task: GLUE, SQuAD, RACE, or one of your own; evaluates it, and predicts what is asked for.
+r"""Fine-tunes ALBERT on a task: GLUE, SQuAD, RACE, or one of your own; evaluates it, and predicts what is asked for.
 
 Started again with the same flags, it goes on from the newest checkpoint in --output_dir.
+
+run_finetuning --task_name=sst-2 --data_dir=glue/SST-2 --init_checkpoint=runs/base --output_dir=runs/sst-2 \
+  --do_train --do_eval
 """
 
 import dataclasses
 
 from absl import flags
 
-from albert_tf import allocator, command
+from albert_tf import allocator, command, flag_help
 from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.task_flags import define_task_flags
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
+    flag_help.begin_group("Input and output", flag_values)
     flags.DEFINE_string("task_name", None, "The task, as in docs/finetuning.md: sst-2, squad_v2, classification.", **fv)
     flags.DEFINE_string("data_dir", None, "Folder with the task's files.", **fv)
     flags.DEFINE_string("output_dir", None, "Where checkpoints, predictions and results go.", **fv)
+    flag_help.begin_group("Weights and vocabulary", flag_values)
     flags.DEFINE_string("init_checkpoint", None, "Checkpoint to start from, ours or another format's.", **fv)
     flags.DEFINE_bool("allow_missing_heads", False, "Start the pooler afresh if --init_checkpoint lacks it.", **fv)
     flags.DEFINE_string("albert_config_file", None, "The model's JSON file; left out: the checkpoint's own.", **fv)
     flags.DEFINE_string("spm_model_file", None, "The vocabulary (.model); left out: that beside the checkpoint.", **fv)
+    flag_help.begin_group("What to do", flag_values)
     flags.DEFINE_bool("do_train", False, "Whether to train.", **fv)
     flags.DEFINE_bool("do_eval", False, "Whether to evaluate, every checkpoint and then the best.", **fv)
     flags.DEFINE_bool("do_predict", False, "Whether to write predictions for the test split.", **fv)
-    _define_task_flags(fv)
+    define_task_flags(flag_values)
+    flag_help.begin_group("Batches and optimisation", flag_values)
     flags.DEFINE_integer("train_batch_size", 32, "Examples of a training step, over all devices.", **fv)
     flags.DEFINE_integer("eval_batch_size", 32, "Examples of an evaluation step, over all devices.", **fv)
     flags.DEFINE_enum("optimizer", "adamw", OPTIMIZER_NAMES, "Optimizer.", **fv)
@@ -34,47 +42,24 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("num_train_steps", None, "Steps of training; left out: --num_train_epochs.", **fv)
     flags.DEFINE_float("num_train_epochs", 3.0, "Passes over the training split, without --num_train_steps.", **fv)
     flags.DEFINE_integer("num_warmup_steps", None, "Steps of linear warm-up; left out: a tenth of all.", **fv)
+    flag_help.begin_group("Dropout", flag_values)
     flags.DEFINE_float("hidden_dropout_prob", None, "Dropout in the encoder; left out: as in the config.", **fv)
     flags.DEFINE_float("attention_probs_dropout_prob", None, "Dropout of attention; left out: as in the config.", **fv)
     flags.DEFINE_float("classifier_dropout_prob", 0.1, "Dropout of the head.", **fv)
+    flag_help.begin_group("Checkpoints, evaluation and seeds", flag_values)
     flags.DEFINE_integer("early_stopping_patience", 0, "Evaluations without a better one to stop at; 0: never.", **fv)
     flags.DEFINE_integer("num_seeds", 1, "Runs, from --random_seed upwards, to report the median of.", **fv)
     flags.DEFINE_integer("save_checkpoints_steps", 1000, "Steps between checkpoints, and evaluations.", **fv)
     flags.DEFINE_integer("keep_checkpoint_max", 1, "Newest checkpoints to keep, besides the best; 0: all.", **fv)
+    flag_help.begin_group("Features", flag_values)
     flags.DEFINE_integer("num_workers", 0, "Processes that make features; 0: one for each core.", **fv)
     flags.DEFINE_string("cache_dir", None, "Where features are kept; left out: OUTPUT_DIR/features.", **fv)
     define_training_flags(flag_values)
+    flag_help.begin_group("Checkpoints, evaluation and seeds", flag_values)
     flags.DEFINE_integer("random_seed", 12345, "Seed of the head, order of examples and dropout.", **fv)
 
 
-def _define_task_flags(fv: dict) -> None:
-    flags.DEFINE_integer("max_seq_length", 512, "The most pieces of an example, or of a window over a text.", **fv)
-    flags.DEFINE_bool("pad_to_max_length", False, "Pad every batch to --max_seq_length, not to its bucket.", **fv)
-    flags.DEFINE_integer("max_query_length", 64, "SQuAD: the most pieces of a question.", **fv)
-    flags.DEFINE_integer("doc_stride", 128, "SQuAD: pieces between the starts of two windows over a text.", **fv)
-    flags.DEFINE_integer("max_answer_length", 30, "SQuAD: the most pieces of an answer.", **fv)
-    flags.DEFINE_integer("n_best_size", 20, "SQuAD: answers listed for each question.", **fv)
-    flags.DEFINE_integer("max_qa_length", 128, "RACE: the most pieces of question and option together.", **fv)
-    flags.DEFINE_string("train_file", None, "Your own task: the training split.", **fv)
-    flags.DEFINE_string("dev_file", None, "Your own task: the split to evaluate on.", **fv)
-    flags.DEFINE_string("test_file", None, "Your own task: the split to predict.", **fv)
-    flags.DEFINE_string("text_column", None, "Your own task: the column of the text.", **fv)
-    flags.DEFINE_string("text_pair_column", None, "Your own task: the column of a second text.", **fv)
-    flags.DEFINE_string("label_column", None, "Your own task: the column of the label.", **fv)
-    flags.DEFINE_list("labels", None, "Your own task: the classes, comma-separated; left out: those found.", **fv)
-    flags.DEFINE_bool("multi_label", False, "Your own task: an example may have any number of classes.", **fv)
-    flags.DEFINE_bool("regression", False, "Your own task: the label is a number.", **fv)
-    flags.DEFINE_bool("beam", None, "SQuAD: choose the end given the start; left out: for squad_v2.", **fv)
-    flags.DEFINE_float("null_score_diff_threshold", None, "squad_v2: odds of no answer above which it is given.", **fv)
-    flags.DEFINE_enum("race_level", "all", ["all", "middle", "high"], "RACE: which schools.", **fv)
-    flags.DEFINE_bool("do_lower_case", True, "Lower-case the text, as in pre-training.", **fv)
-    flags.DEFINE_bool("keep_accents", False, "Leave accents on their letters, as in pre-training.", **fv)
-    flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \", as in pre-training.", **fv)
-    flags.DEFINE_enum("normalization", "NFKD", ["NFKD", "NFKC"], "Unicode form, as in pre-training.", **fv)
-
-
 def _run() -> None:
-    command.require_flags("task_name", "output_dir")
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.tasks.registry import TaskOptions
@@ -106,7 +91,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("task_name", "output_dir"))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """Pre-trains ALBERT on records: masked LM and sentence order, on one device, several, or a TPU.
 
 Started again with the same flags, it goes on from the newest checkpoint in --output_dir.
+
+run_pretraining --flagfile=configs/pretraining/base_125k.flags --input_file='records/train-*' --output_dir=runs/base
 """
 
 import dataclasses
 
 from absl import flags
 
-from albert_tf import allocator, command
+from albert_tf import allocator, command, flag_help
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
@@ -15,18 +17,23 @@ from albert_tf.training_flags import asks_for_tpu, define_training_flags
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
+    flag_help.begin_group("Input and output", flag_values)
     flags.DEFINE_string("albert_config_file", None, "JSON file with the model's shape.", **fv)
     flags.DEFINE_string("input_file", None, "Records to train on: comma-separated paths and globs.", **fv)
     flags.DEFINE_string("output_dir", None, "Where checkpoints and logs go.", **fv)
     flags.DEFINE_string("eval_input_file", None, "Records to evaluate on; left out: those of --input_file.", **fv)
+    flag_help.begin_group("Weights to start from", flag_values)
     flags.DEFINE_string("init_checkpoint", None, "Checkpoint to start from, ours or another format's.", **fv)
     flags.DEFINE_string("init_embeddings", None, "Word embeddings to start from, of count_embeddings.", **fv)
     flags.DEFINE_bool("init_from_group0", False, "Start every group of layers from the checkpoint's first.", **fv)
     flags.DEFINE_bool("allow_missing_heads", False, "Start heads afresh that --init_checkpoint lacks.", **fv)
+    flag_help.begin_group("Records", flag_values)
     flags.DEFINE_integer("max_seq_length", 512, "Tokens of a record, padding included.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of a record, padding included.", **fv)
+    flag_help.begin_group("What to do", flag_values)
     flags.DEFINE_bool("do_train", True, "Whether to train.", **fv)
     flags.DEFINE_bool("do_eval", False, "Whether to evaluate every checkpoint.", **fv)
+    flag_help.begin_group("Batches and optimisation", flag_values)
     flags.DEFINE_integer("train_batch_size", 4096, "Examples of a training step, over all devices.", **fv)
     flags.DEFINE_integer("eval_batch_size", 64, "Examples of an evaluation step, over all devices.", **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
@@ -35,11 +42,14 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("num_train_steps", 125_000, "Steps until the learning rate is 0 and the run ends.", **fv)
     flags.DEFINE_integer("num_warmup_steps", 3125, "Steps of linear warm-up.", **fv)
     flags.DEFINE_integer("start_warmup_step", 0, "Step at which the warm-up starts.", **fv)
+    flag_help.begin_group("Checkpoints and evaluation", flag_values)
     flags.DEFINE_integer("save_checkpoints_steps", 5000, "Steps between checkpoints.", **fv)
     flags.DEFINE_integer("keep_checkpoint_max", 5, "Newest checkpoints to keep, besides the best; 0: all.", **fv)
     flags.DEFINE_integer("max_eval_steps", 100, "Most batches of an evaluation.", **fv)
     define_training_flags(flag_values)
+    flag_help.begin_group("Batches and optimisation", flag_values)
     flags.DEFINE_integer("random_seed", 12345, "Seed of weights, order of records and dropout.", **fv)
+    flag_help.begin_group("Records", flag_values)
     kinds = ["static", "dynamic"]
     flags.DEFINE_enum("masking", None, kinds, "Of which kind the records must be; left out: they say it.", **fv)
     flags.DEFINE_enum(
@@ -52,7 +62,6 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _run() -> None:
-    command.require_flags("albert_config_file", "input_file", "output_dir")
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.training.pretraining import run
@@ -69,7 +78,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("albert_config_file", "input_file", "output_dir"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Collects a corpus for the demo: the prose in the sources and documentation of the installed Python packages."""
+"""Collects a corpus for the demo: the prose in the sources and documentation of the installed Python packages.
+
+collect_docstrings --output_file=documents.jsonl --heldout_output_file=heldout.jsonl --max_megabytes=10
+"""
 
 from absl import flags, logging
 
@@ -47,11 +50,10 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("output_file",))
 
 
 def _run() -> None:
-    command.require_flags("output_file")
     settings = docstrings.CollectionSettings(
         output_file=FLAGS.output_file,
         heldout_output_file=FLAGS.heldout_output_file or "",

@@ -1,8 +1,11 @@
-"""Counts word embeddings in a text, for run_pretraining --init_embeddings to start from."""
+"""Counts word embeddings in a text, for run_pretraining --init_embeddings to start from.
+
+count_embeddings --input_file=sentences.txt --spm_model_file=vocabulary.model --output_file=embeddings.npz
+"""
 
 from absl import flags, logging
 
-from albert_tf import command
+from albert_tf import command, flag_help
 from data_prep import text_flags
 
 FLAGS = flags.FLAGS
@@ -11,20 +14,22 @@ FLAGS = flags.FLAGS
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
     fv = {"flag_values": flag_values}
+    flag_help.begin_group("Input and output", flag_values)
     flags.DEFINE_string("input_file", None, "Comma list of sentence files and globs; or of raw text.", **fv)
     flags.DEFINE_string("output_file", None, "Where the embeddings go (.npz).", **fv)
     flags.DEFINE_string("spm_model_file", None, "The sentencepiece vocabulary (.model).", **fv)
+    flag_help.begin_group("Counting", flag_values)
     flags.DEFINE_integer("embedding_size", 128, "Dimensions: embedding_size of the model's config.", **fv)
     flags.DEFINE_integer("window", 5, "How far apart two pieces may stand to be neighbours, in pieces.", **fv)
     flags.DEFINE_integer("max_pieces", 50_000_000, "Stop reading there; memory grows with what is read.", **fv)
-    flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \".", **fv)
     text_flags.define_text_flags(flag_values)
+    flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \".", **fv)
 
 
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("input_file", "output_file", "spm_model_file"))
 
 
 def _run() -> None:
@@ -32,7 +37,6 @@ def _run() -> None:
     from data_prep.documents import TextReading
     from data_prep.neighbour_counts import EmbeddingCounting, count_embeddings
 
-    command.require_flags("input_file", "output_file", "spm_model_file")
     cleaning = text_flags.values_of(text_flags.CLEANING, FLAGS)
     settings = EmbeddingCounting(
         tokenizer=AlbertTokenizer(FLAGS.spm_model_file, replace_quotes=FLAGS.replace_quotes, **cleaning),

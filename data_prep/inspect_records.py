@@ -1,4 +1,7 @@
-"""Shows pre-training records as a person reads them, and the figures of the whole set."""
+"""Shows pre-training records as a person reads them, and the figures of the whole set.
+
+inspect_records --input_file='records/train-*' --spm_model_file=vocabulary.model --num_examples=3
+"""
 
 import os
 import sys
@@ -23,7 +26,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("input_file", "spm_model_file"))
 
 
 def _run() -> None:
@@ -32,7 +35,6 @@ def _run() -> None:
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
     from data_prep.record_report import inspect
 
-    command.require_flags("input_file", "spm_model_file")
     # A glob such as train* also finds the manifest, which is no record file.
     paths = [path for path in list_files(FLAGS.input_file) if not path.endswith(MANIFEST_SUFFIX)]
     if FLAGS.plot_file:

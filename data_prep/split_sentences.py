@@ -1,4 +1,7 @@
-"""Cuts raw text into sentences: one a line, a blank line between documents."""
+"""Cuts raw text into sentences: one a line, a blank line between documents.
+
+split_sentences --input_file='corpus/*.jsonl.xz' --output_file=sentences.txt
+"""
 
 import time
 
@@ -45,11 +48,10 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("input_file", "output_file"))
 
 
 def _run() -> None:
-    command.require_flags("input_file", "output_file")
     settings = sentences.SentenceSplitting(
         input_file=FLAGS.input_file,
         output_file=FLAGS.output_file,

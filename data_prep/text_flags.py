@@ -2,6 +2,11 @@
 
 from absl import flags
 
+from albert_tf import flag_help
+
+# Their titles in --help.
+READING_GROUP, CLEANING_GROUP = "Reading text", "Cleaning text"
+
 # Attributes of documents.TextReading, with the flags' defaults and help.
 READING = {
     "split_sentences": (False, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."),
@@ -18,12 +23,14 @@ CLEANING = {
 
 def define_text_flags(flag_values: flags.FlagValues) -> None:
     """Defines the flags of READING and of CLEANING."""
-    for name, (default, help_text) in {**READING, **CLEANING}.items():
-        if isinstance(default, tuple):
-            flags.DEFINE_enum(name, default[0], default, help_text, flag_values=flag_values)
-        else:
-            define = flags.DEFINE_bool if isinstance(default, bool) else flags.DEFINE_string
-            define(name, default, help_text, flag_values=flag_values)
+    for title, table in ((READING_GROUP, READING), (CLEANING_GROUP, CLEANING)):
+        flag_help.begin_group(title, flag_values)
+        for name, (default, help_text) in table.items():
+            if isinstance(default, tuple):
+                flags.DEFINE_enum(name, default[0], default, help_text, flag_values=flag_values)
+            else:
+                define = flags.DEFINE_bool if isinstance(default, bool) else flags.DEFINE_string
+                define(name, default, help_text, flag_values=flag_values)
 
 
 def values_of(table: dict, flag_values: flags.FlagValues) -> dict:

@@ -1,8 +1,11 @@
-"""Trains a sentencepiece vocabulary on sentence files, with the pieces and ids of the official one."""
+"""Trains a sentencepiece vocabulary on sentence files, with the pieces and ids of the official one.
+
+train_vocabulary --input_file=sentences.txt --model_prefix=vocabulary --vocab_size=30000
+"""
 
 from absl import flags, logging
 
-from albert_tf import command
+from albert_tf import command, flag_help
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep import text_flags, vocabulary
 from data_prep.documents import TextReading
@@ -12,6 +15,7 @@ FLAGS = flags.FLAGS
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
+    flag_help.begin_group("Input and output", flag_values)
     flags.DEFINE_string(
         "input_file",
         None,
@@ -19,6 +23,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         flag_values=flag_values,
     )
     flags.DEFINE_string("model_prefix", None, "Where to write: PREFIX.model and PREFIX.vocab.", flag_values=flag_values)
+    flag_help.begin_group("Training", flag_values)
     flags.DEFINE_integer("vocab_size", 30_000, "Number of pieces, special ones among them.", flag_values=flag_values)
     flags.DEFINE_float(
         "character_coverage",
@@ -38,11 +43,10 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run)
+    command.run(_run, required=("input_file", "model_prefix"))
 
 
 def _run() -> None:
-    command.require_flags("input_file", "model_prefix")
     settings = vocabulary.VocabularyTraining(
         input_file=FLAGS.input_file,
         model_prefix=FLAGS.model_prefix,

@@ -6,12 +6,15 @@ A new flag, or another default, is a decision: it is made by changing the table,
 import ast
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from absl import flags
+
+from albert_tf.flag_help import grouped_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 MAX_LINES = 120  # a command only turns flags into settings and calls one function
@@ -60,6 +63,59 @@ def test_a_command_is_a_thin_script_that_says_what_it_is(command):
     assert module.__doc__
     assert len(lines) <= MAX_LINES
     assert lines[-2:] == ['if __name__ == "__main__":', "    main()"]
+
+
+def _help(*command):
+    return subprocess.run([*command, "--help"], capture_output=True, text=True, cwd=ROOT, check=False)
+
+
+@pytest.mark.parametrize("command", FLAGS_OF)
+def test_help_lists_every_flag_in_a_group_with_its_default_and_an_example(command):
+    done = _help(sys.executable, "-m", command)
+    assert (done.returncode, done.stderr) == (0, "")
+    name, values = command.split(".")[1], defined_flags(command)
+    description = importlib.import_module(command).__doc__.strip()
+    usage, found, text = done.stdout.partition(description)
+    assert usage.startswith(f"usage: {name} [--flag=value ...]")
+    assert found
+    listed = re.findall(r"^  --(?:\[no\])?(\w+)", text, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(flag for flag in values if values[flag].name == flag)
+    flat = " ".join(text.split())
+    for flag in listed:
+        default = values[flag].default
+        if default not in (None, "", []):
+            default = str(default).lower() if isinstance(default, bool) else default
+            assert re.search(rf"--(\[no\])?{flag}\b[^-]?.*? Default: {re.escape(str(default))}\.", flat)
+    groups = grouped_flags(values)
+    assert max(map(len, groups.values())) <= 16
+    assert len(values) < 12 or len(groups) > 1
+    assert re.search(rf"^ *{name} (-|\")", done.stdout, flags=re.MULTILINE), "the docstring has no example"
+
+
+@pytest.mark.parametrize("command", FLAGS_OF)
+def test_flags_that_help_calls_required_are_missed(command):
+    text = _help(sys.executable, "-m", command).stdout
+    listed = re.findall(r"^  --(\w+)=?\S*\s+\((this or|required)", text, flags=re.MULTILINE)
+    required = [flag for flag, _ in listed]
+    assert required
+    done = subprocess.run([sys.executable, "-m", command], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert sorted(re.findall(r"--(\w+)", line.split(" must be given")[0])) == sorted(required)
+
+
+def test_a_console_script_has_the_same_help():
+    command = "albert_tf.run_evaluation"
+    script = "import sys; sys.argv[0] = '/bin/run_evaluation'; from albert_tf.run_evaluation import main; main()"
+    assert _help(sys.executable, "-c", script).stdout == _help(sys.executable, "-m", command).stdout
+
+
+@pytest.mark.parametrize("flag", ["-h", "-?", "--helpshort", "--helpfull", "--helpxml"])
+def test_every_form_of_help_is_a_success(flag):
+    arguments = [sys.executable, "-m", "albert_tf.plot_training", flag]
+    done = subprocess.run(arguments, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "output_dir" in done.stdout
 
 
 def test_importing_the_commands_imports_no_framework():

@@ -16,7 +16,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # The parts of albert_tf by level. Every other module at the top of the package is a command, the highest level, and so
 # are the benchmarks.
 LEVELS = [
-    ("allocator", "command", "config", "errors", "files", "process_executor", "training_flags", "worker_pool"),
+    (
+        *("allocator", "command", "config", "errors", "files", "flag_help", "process_executor"),
+        *("task_flags", "training_flags", "worker_pool"),
+    ),
     ("heads", "inputs", "layers", "losses", "flops", "optimization", "tokenization"),
     ("models", "tasks"),
     ("analysis", "conversion", "evaluation", "export", "training"),
@@ -28,7 +31,7 @@ FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
 
 # What data_prep may use of albert_tf.
 OPEN_TO_DATA_PREP = (
-    *("allocator", "command", "config", "errors", "files", "tokenization", "worker_pool"),
+    *("allocator", "command", "config", "errors", "files", "flag_help", "tokenization", "worker_pool"),
     *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest", "inputs.masking_rules"),
     *("inputs.pretraining_records", "inputs.record_files"),
 )

@@ -1,5 +1,6 @@
-"""The examples in README.md, BUILD.md and the demo: the Python block runs, and every command line parses."""
+"""The examples in README.md, BUILD.md, the demo and --help: the Python block runs, and every command line parses."""
 
+import ast
 import importlib
 import re
 import shlex
@@ -9,7 +10,11 @@ import pytest
 from absl import flags
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMANDS = [
+    path.relative_to(ROOT).as_posix() for part in ("albert_tf", "data_prep") for path in (ROOT / part).glob("*.py")
+]
 FILES = ("README.md", "BUILD.md", "demo/run_demo.sh", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
+FILES += tuple(sorted(path for path in COMMANDS if "def define_flags(" in (ROOT / path).read_text()))
 
 
 def blocks(text, language):
@@ -20,10 +25,14 @@ def blocks(text, language):
 def command_lines(name):
     """[command, arguments...] of every command of ours in the shell blocks of a file, or in a script."""
     text = (ROOT / name).read_text()
-    script = "\n".join(blocks(text, "sh")) if name.endswith(".md") else text
+    if name.endswith(".py"):
+        script = ast.get_docstring(ast.parse(text))
+    else:
+        script = "\n".join(blocks(text, "sh")) if name.endswith(".md") else text
     found = []
     for line in script.replace("\\\n", " ").splitlines():
-        words = shlex.split(line, comments=True)
+        # In the text of a docstring an apostrophe opens nothing.
+        words = [] if name.endswith(".py") and not re.match(r" *\w+ -", line) else shlex.split(line, comments=True)
         words = words[1:] if words[:1] == ["run"] else words
         module = next((path for path in ROOT.glob(f"*/{words[0]}.py")), None) if words else None
         if module and module.parent.name in ("albert_tf", "data_prep"):

@@ -50,3 +50,14 @@ import matplotlib.pyplot, sklearn.metrics
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["tensorflow"]
+
+
+def test_a_command_whose_reader_goes_away_says_nothing():
+    body = "[print('line', number) for number in range(100_000)]"
+    program = PROGRAM.format(body=body)
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert run.stdout.readline() == b"line 0\n"
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait() == 141
+    run.stderr.close()
