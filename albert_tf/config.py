@@ -7,6 +7,7 @@ from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 
 # Keys of published albert_config.json files that the official model code reads nowhere (modeling.py of
 # google-research/ALBERT, 2020-07). They are accepted, and have no effect.
@@ -177,7 +178,7 @@ class AlbertConfig:
     def to_json_file(self, path: str) -> None:
         """Writes the config as JSON; the file appears whole or not at all."""
         with files.replace_file(path) as file:
-            file.write((json.dumps(self.to_dict(), indent=2, sort_keys=True) + "\n").encode())
+            file.write((to_json(self.to_dict(), indent=2, sort_keys=True) + "\n").encode())
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

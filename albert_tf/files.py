@@ -9,11 +9,13 @@ import glob
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json_bytes
 
 
 def is_remote(path: str) -> bool:
@@ -81,8 +83,29 @@ def make_folder(path: str) -> None:
 
 
 def open_binary(path: str):
-    """Opens a file for reading bytes."""
-    return _gfile().GFile(path, "rb") if is_remote(path) else Path(path).open("rb")
+    """Opens a file for reading bytes.
+
+    Raises:
+        InputError: a pipe or a device, which may keep silent or never end.
+    """
+    if is_remote(path):
+        return _gfile().GFile(path, "rb")
+    if kind := describe_special(path):
+        raise InputError(f"{path} is {kind}; give a file")
+    return Path(path).open("rb")
+
+
+def describe_special(path: str) -> str | None:
+    """What a local path is if it is neither a file nor a folder: "a pipe", "a device" or "a socket"; else None."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return None
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        return "a device"
+    return "a socket" if stat.S_ISSOCK(mode) else None
 
 
 def read_json(path: str) -> dict[str, Any]:
@@ -104,9 +127,9 @@ def read_json(path: str) -> dict[str, Any]:
 
 
 def write_json(path: str, values: Mapping[str, Any], sort_keys: bool = False) -> None:
-    """Writes a JSON object; the file appears whole or not at all."""
+    """Writes a JSON object; the file appears whole or not at all. A number that is not finite becomes null."""
     with replace_file(path) as file:
-        file.write((json.dumps(values, indent=2, sort_keys=sort_keys, ensure_ascii=False) + "\n").encode())
+        file.write(to_json_bytes(values, indent=2, sort_keys=sort_keys) + b"\n")
 
 
 @contextlib.contextmanager

@@ -4,11 +4,11 @@ run_evaluation --output_dir=runs/base --input_file='records/heldout-*' --output_
 """
 
 import dataclasses
-import json
 
 from absl import flags
 
 from albert_tf import command
+from albert_tf.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -30,7 +30,7 @@ def _run() -> None:
     names = [field.name for field in dataclasses.fields(EvaluationSettings)]
     result = evaluate_checkpoint(EvaluationSettings(**{name: flags.FLAGS[name].value for name in names}))
     print(format_evaluation(result))  # noqa: T201
-    print(json.dumps(result))  # noqa: T201
+    print(to_json(result))  # noqa: T201
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ import ast
 import contextlib
 import hashlib
 import itertools
-import json
 import os
 import sysconfig
 import warnings
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json_bytes
 from albert_tf.worker_pool import WorkerPool, count_cores
 from data_prep.progress import ByteProgress
 from data_prep.prose import count_sentences, prose_paragraphs
@@ -111,8 +111,8 @@ def collect(settings: CollectionSettings) -> CollectionReport:
             heldout = stack.enter_context(files.replace_file(settings.heldout_output_file))
         for name, document in _distinct_documents(sources, settings, report):
             held_out = bool(settings.heldout_output_file) and _digest(name) % settings.heldout_every == 0
-            line = json.dumps(document, ensure_ascii=False) + "\n"
-            (heldout if held_out else output).write(line.encode())
+            line = to_json_bytes(document) + b"\n"
+            (heldout if held_out else output).write(line)
             report.heldout_documents += held_out
             report.documents += not held_out
         if not report.documents:

@@ -10,13 +10,13 @@ Shapes: V pieces of the vocabulary, E dimensions.
 
 import dataclasses
 import io
-import json
 
 import numpy as np
 from absl import logging
 
 from albert_tf.errors import InputError
 from albert_tf.files import list_files, replace_file
+from albert_tf.json_text import to_json
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.documents import TextReading, read_parts, sentences_of
 from data_prep.progress import ByteProgress
@@ -93,7 +93,7 @@ def count_embeddings(settings: EmbeddingCounting) -> tuple[int, int]:
         embeddings = embed(counts.total(), settings.embedding_size)
         vocabulary = {"file": tokenizer.model_file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
         buffer = io.BytesIO()
-        np.savez(buffer, word_embeddings=embeddings, vocabulary=json.dumps(vocabulary))
+        np.savez(buffer, word_embeddings=embeddings, vocabulary=to_json(vocabulary))
         file.write(buffer.getbuffer())
     return counts.num_pieces, int(np.count_nonzero(embeddings.any(axis=1)))
 

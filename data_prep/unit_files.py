@@ -19,6 +19,8 @@ from typing import Any
 import google_crc32c
 import numpy as np
 
+from albert_tf.json_text import to_json
+
 TEMPORARY = ".tmp"
 
 _MAGIC = b"albertU1"
@@ -59,7 +61,7 @@ def write_unit(path: str, header: Mapping[str, Any], arrays: Mapping[str, np.nda
                     checksum = google_crc32c.extend(checksum, block)
                     file.write(block)
                 offset += len(contents) + len(padding)
-            text = json.dumps({"header": header, "arrays": described}).encode()
+            text = to_json({"header": header, "arrays": described}).encode()
             checksum = google_crc32c.extend(checksum, text)
             checksum = google_crc32c.extend(checksum, struct.pack("<I", len(text)))
             file.write(text + _TRAILER.pack(len(text), checksum, _MAGIC))
@@ -106,7 +108,7 @@ def write_note(path: str, values: Mapping[str, Any]) -> None:
     temporary = f"{path}.{os.getpid()}{TEMPORARY}"
     try:
         with naming(path):
-            Path(temporary).write_text(json.dumps(values))
+            Path(temporary).write_text(to_json(values))
             Path(temporary).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -18,6 +18,7 @@ from typing import Any
 from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX
+from albert_tf.json_text import to_json
 from data_prep.unit_files import TEMPORARY, write_note
 
 _JOB_FILE = "job.json"
@@ -87,7 +88,7 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
     """
     path = os.path.join(folder, _JOB_FILE)
     found = _read_job(path)
-    job = json.loads(json.dumps(job))
+    job = json.loads(to_json(job))
     if found is not None and found != job and not overwrite:
         raise OtherJobError(
             f"{folder} holds an unfinished run with {describe_differences(found, job)}; "
@@ -118,7 +119,7 @@ def remove_finished(manifest: str, job: Mapping[str, Any]) -> None:
         return
     temporary = _workspace_of(manifest)
     _remove_leftovers(temporary)
-    if _read_job(os.path.join(temporary, _JOB_FILE)) != json.loads(json.dumps(job)):
+    if _read_job(os.path.join(temporary, _JOB_FILE)) != json.loads(to_json(job)):
         return
     with contextlib.suppress(FileNotFoundError, OtherJobError):
         lock = os.open(temporary, os.O_RDONLY)

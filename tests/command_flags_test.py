@@ -89,7 +89,7 @@ def test_help_lists_every_flag_in_a_group_with_its_default_and_an_example(comman
     groups = grouped_flags(values)
     assert max(map(len, groups.values())) <= 16
     assert len(values) < 12 or len(groups) > 1
-    assert re.search(rf"^ *{name} (-|\")", done.stdout, flags=re.MULTILINE), "the docstring has no example"
+    assert re.search(rf"^ *{name} (-|\")", description, flags=re.MULTILINE), "the docstring has no example"
 
 
 @pytest.mark.parametrize("command", FLAGS_OF)

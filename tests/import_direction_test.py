@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # are the benchmarks.
 LEVELS = [
     (
-        *("allocator", "command", "config", "errors", "files", "flag_help", "process_executor"),
-        *("task_flags", "training_flags", "worker_pool"),
+        *("allocator", "command", "config", "errors", "files", "flag_help", "json_text"),
+        *("process_executor", "task_flags", "training_flags", "worker_pool"),
     ),
     ("heads", "inputs", "layers", "losses", "flops", "optimization", "tokenization"),
     ("models", "tasks"),
@@ -31,7 +31,8 @@ FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
 
 # What data_prep may use of albert_tf.
 OPEN_TO_DATA_PREP = (
-    *("allocator", "command", "config", "errors", "files", "flag_help", "tokenization", "worker_pool"),
+    *("allocator", "command", "config", "errors", "files", "flag_help", "json_text"),
+    *("tokenization", "worker_pool"),
     *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest", "inputs.masking_rules"),
     *("inputs.pretraining_records", "inputs.record_files"),
 )

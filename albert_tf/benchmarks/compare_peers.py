@@ -13,6 +13,7 @@ import sys
 from absl import flags
 
 from albert_tf import command, files
+from albert_tf.json_text import to_json
 
 CONTESTANTS = ("albert_tf", "hugging_face", "hugging_face_compiled", "keras_hub")
 
@@ -165,7 +166,7 @@ def _run() -> None:
     result = {"benchmark": "compare_peers", "title": title}
     for one in contestants:
         result[one.name] = {"start": one.start, "turns": one.turns}
-    print(json.dumps(result))  # noqa: T201
+    print(to_json(result))  # noqa: T201
 
 
 def main() -> None:

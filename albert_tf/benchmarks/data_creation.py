@@ -18,6 +18,7 @@ from absl import flags
 
 from albert_tf import command
 from albert_tf.benchmarks.measure import descendants
+from albert_tf.json_text import to_json
 
 # Examples a second of the official create_pretraining_data.py (google-research/albert, TF 1.15, Python 3.7) by
 # max_seq_length: 2.3 MB of English Wikipedia, dupe_factor 1, one core of the machine that docs/data.md names, start-up
@@ -158,7 +159,7 @@ def _run() -> None:
         for length in map(int, given.max_seq_length):
             for dupe_factor in map(int, given.dupe_factor):
                 for workers in map(int, given.num_workers):
-                    print(json.dumps(_measure(text, vocabulary, length, dupe_factor, workers, folder)), flush=True)  # noqa: T201
+                    print(to_json(_measure(text, vocabulary, length, dupe_factor, workers, folder)), flush=True)  # noqa: T201
 
 
 def main() -> None:

@@ -1,13 +1,13 @@
 """Times fine-tuning in batches of like lengths against batches padded to one length, in turns, to the same quality."""
 
 import dataclasses
-import json
 import statistics
 import time
 
 from absl import flags
 
 from albert_tf import command
+from albert_tf.json_text import to_json
 
 _WAYS = {"bucketed": False, "padded": True}
 
@@ -113,7 +113,7 @@ def _run() -> None:
     figures = {name: contestant.figures() for name, contestant in contestants.items()}
     rates = [figures[name]["examples_per_second"] for name in _WAYS]
     result = {"benchmark": "finetuning", "task": task.name, **figures, "ratio": rates[0] / rates[1]}
-    print(json.dumps(result))  # noqa: T201
+    print(to_json(result))  # noqa: T201
 
 
 def main() -> None:

@@ -1,6 +1,5 @@
 """Times an exported encoder: batches of one length, and ragged batches beside the same batches padded."""
 
-import json
 import statistics
 import tempfile
 import time
@@ -10,6 +9,7 @@ from absl import flags
 from albert_tf import command
 from albert_tf.benchmarks.measure import peak_memory_mb
 from albert_tf.benchmarks.train_step import ragged_batch, random_batch
+from albert_tf.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -99,7 +99,7 @@ def _run() -> None:
     ragged = ragged_batch(config, size, given.max_seq_length, given.shortest)
     result["ragged_sequences_per_second"] = size / _median_seconds(encode, ragged, given.repeats)
     result["peak_memory_mb"] = peak_memory_mb()
-    print(json.dumps(result))  # noqa: T201
+    print(to_json(result))  # noqa: T201
 
 
 def main() -> None:

@@ -1,6 +1,5 @@
 """Times the training input alone on records made up for it: examples a second that reach the model."""
 
-import json
 import os
 import statistics
 import tempfile
@@ -9,6 +8,7 @@ import time
 from absl import flags
 
 from albert_tf import command
+from albert_tf.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -98,7 +98,7 @@ def _run() -> None:
         "slowest": min(rates),
         "fastest": max(rates),
     }
-    print(json.dumps(result))  # noqa: T201
+    print(to_json(result))  # noqa: T201
 
 
 def main() -> None:

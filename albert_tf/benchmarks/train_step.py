@@ -1,6 +1,5 @@
 """Times the training step on random records: sequences and model GFLOP a second, time to the first step, memory."""
 
-import json
 import statistics
 import time
 
@@ -8,6 +7,7 @@ from absl import flags
 
 from albert_tf import allocator, command
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
+from albert_tf.json_text import to_json
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 
 # The Keras dtype policy of a precision.
@@ -131,7 +131,7 @@ def _run() -> None:
         "seconds_to_first_step": first_step,
         "peak_memory_mb": peak_memory_mb(),
     }
-    print(json.dumps(result))  # noqa: T201
+    print(to_json(result))  # noqa: T201
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ done, then for every number read from standard input what that many repetitions 
 """
 
 import importlib.util
-import json
 import sys
 import time
 
@@ -13,6 +12,7 @@ from absl import flags
 
 from albert_tf import allocator, command
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
+from albert_tf.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -30,7 +30,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _say(**values) -> None:
-    print(json.dumps(values), flush=True)  # noqa: T201
+    print(to_json(values), flush=True)  # noqa: T201
 
 
 def _leave_others_aside(contestant: str) -> None:

@@ -1,7 +1,6 @@
 """config.json of Hugging Face's AlbertConfig from and to ours, and the tokenizer's config beside it."""
 
 import difflib
-import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import stored_groups
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 
 CONFIG_NAME = "config.json"
 _TOKENIZER_CONFIG_NAME = "tokenizer_config.json"
@@ -64,9 +64,7 @@ def read_config(path: str) -> AlbertConfig:
         raise InputError(f"{path} {what}; only 'albert' models cross over")
     for key, wanted in _FIXED.items():
         if values.get(key, wanted) != wanted:
-            raise InputError(
-                f"{path}: {key} is {json.dumps(values[key])}, this model computes {json.dumps(wanted)} only"
-            )
+            raise InputError(f"{path}: {key} is {to_json(values[key])}, this model computes {to_json(wanted)} only")
     for key in _EMPTY:
         if values.get(key):
             raise InputError(f"{path}: has {key}, which this model does not have")
@@ -75,7 +73,7 @@ def read_config(path: str) -> AlbertConfig:
     shape = _DEFAULTS | shape
     activation = shape["hidden_act"]
     if not isinstance(activation, str) or activation not in _TO_OURS:
-        raise InputError(f"{path}: hidden_act is {json.dumps(activation)}; known are {', '.join(_TO_OURS)}")
+        raise InputError(f"{path}: hidden_act is {to_json(activation)}; known are {', '.join(_TO_OURS)}")
     return AlbertConfig.from_dict(shape | {"hidden_act": _TO_OURS[activation]}, where=path)
 
 

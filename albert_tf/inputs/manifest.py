@@ -14,6 +14,7 @@ from typing import Any
 from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.masking_rules import DYNAMIC, MASKINGS, STATIC, masking_from_json
+from albert_tf.json_text import to_json_bytes
 
 MANIFEST_SUFFIX = ".manifest.json"
 FORMAT = "albert_tf pre-training records"
@@ -57,7 +58,7 @@ class Manifest:
     def to_json(self) -> str:
         """The manifest as the text of its file."""
         fields = {"format": FORMAT, "format_version": FORMAT_VERSION, **dataclasses.asdict(self)}
-        return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
+        return to_json_bytes(fields, indent=2).decode() + "\n"
 
     @classmethod
     def from_json(cls, text: str, name: str) -> "Manifest":

@@ -9,6 +9,7 @@ from typing import Any
 from albert_tf.inputs.finetuning_cache import Converter, hash_files, load_features
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.json_text import to_json
 from albert_tf.tasks.task import Task, TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -72,4 +73,4 @@ def feature_key(task: Task, split: str, tokenizer: AlbertTokenizer, settings: Ta
         "vocabulary": {"vocabulary": tokenizer.sha256, **dataclasses.asdict(tokenizer.cleaning)},
         "data": hash_files(task.input_files(split)),
     }
-    return json.loads(json.dumps(key))
+    return json.loads(to_json(key))

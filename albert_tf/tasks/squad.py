@@ -1,12 +1,12 @@
 """SQuAD v1.1 and v2.0: one task, in which questions may or may not go without an answer."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 from albert_tf.tasks import reports
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad_answers import SquadPrediction, best_answers
@@ -158,8 +158,8 @@ class SquadTask(Task):
             ["answers", "questions"], [[kind, count] for kind, count in counts.items() if count]
         )
         for error in errors[:5]:
-            said = json.dumps(error["prediction"], ensure_ascii=False)
-            truth = json.dumps(error["gold"][0], ensure_ascii=False)
+            said = to_json(error["prediction"], ensure_ascii=False)
+            truth = to_json(error["gold"][0], ensure_ascii=False)
             lines.append(f"  {error['kind']}: {reports.shorten(error['question'])} {said} instead of {truth}")
         return Report("\n".join(lines), {"counts": counts, "errors": errors})
 

@@ -1,7 +1,6 @@
 """Files of SQuAD v1.1 and v2.0, every part of them checked."""
 
 import dataclasses
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +8,7 @@ from absl import logging
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _find(context: str, wanted: str, start: int, where: str) -> int:
         places.append(place)
         place = context.find(wanted, place + 1)
     if not places:
-        raise InputError(f"{where}: the answer {json.dumps(wanted, ensure_ascii=False)} is not in the paragraph")
+        raise InputError(f"{where}: the answer {to_json(wanted, ensure_ascii=False)} is not in the paragraph")
     return min(places, key=lambda place: abs(place - start))
 
 

@@ -1,7 +1,6 @@
 """One text or a pair of texts to a class, several classes, or a number: what GLUE and a user's own tasks share."""
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.json_text import to_json_bytes
 from albert_tf.tasks import reports, scores
 from albert_tf.tasks.task import Report, Task, TaskSettings
 from albert_tf.tokenization.packing import pack_pair
@@ -113,7 +113,7 @@ class TextClassification(Task):
                     line["label"] = self._json_value(example.label)
                 if prediction.probabilities:
                     line["probabilities"] = dict(zip(self.labels, prediction.probabilities))
-                file.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+                file.write(to_json_bytes(line) + b"\n")
         return [path]
 
     def _json_value(self, value: Any) -> Any:

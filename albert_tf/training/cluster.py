@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 
 _TASK_TYPES = ("chief", "worker")
 _EXAMPLE = (
@@ -63,7 +64,7 @@ def read_cluster(environment: Mapping[str, str]) -> Cluster | None:
 def _tasks(cluster) -> dict[tuple[str, int], str]:
     """{(type, index): address}, the chief first."""
     if not isinstance(cluster, dict):
-        raise _fault(f'has "cluster": {json.dumps(cluster)[:60]}, not an object')
+        raise _fault(f'has "cluster": {to_json(cluster)[:60]}, not an object')
     unknown = sorted(set(cluster) - set(_TASK_TYPES))
     if unknown:
         raise _fault(f"names tasks of type {', '.join(unknown)}; {' and '.join(_TASK_TYPES)} are known")
@@ -71,7 +72,7 @@ def _tasks(cluster) -> dict[tuple[str, int], str]:
     for kind in _TASK_TYPES:
         addresses = cluster.get(kind, [])
         if not isinstance(addresses, list) or not all(isinstance(address, str) for address in addresses):
-            raise _fault(f'has "{kind}": {json.dumps(addresses)[:60]}, not a list of "host:port"')
+            raise _fault(f'has "{kind}": {to_json(addresses)[:60]}, not a list of "host:port"')
         tasks |= {(kind, index): address for index, address in enumerate(addresses)}
     if len(cluster.get("chief", [])) > 1:
         raise _fault(f"names {len(cluster['chief'])} chiefs; there is one at most")

@@ -13,6 +13,7 @@ from absl import logging
 from tqdm import tqdm
 
 from albert_tf import files
+from albert_tf.json_text import to_json
 
 LOG_NAME = "train_log.jsonl"
 
@@ -155,7 +156,7 @@ class TrainingReporter:
             return
         # JSON has no word for what is not a number.
         known = {name: value for name, value in line.items() if not isinstance(value, float) or math.isfinite(value)}
-        _append(self._log_path, json.dumps(known) + "\n")
+        _append(self._log_path, to_json(known) + "\n")
         if line["kind"] not in self._writers:
             return
         with self._writers[line["kind"]].as_default(step=line["step"]):

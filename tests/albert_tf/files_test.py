@@ -55,6 +55,13 @@ def test_json_objects_come_back(path):
         files.read_json(path)
 
 
+def test_a_pipe_or_a_device_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place, kind in ((tmp_path / "pipe", "pipe"), ("/dev/zero", "device")):
+        with pytest.raises(InputError, match=f"{place} is a {kind}; give a file"):
+            files.open_binary(str(place))
+
+
 def test_a_folder_or_a_device_is_not_replaced(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path, f"{tmp_path}/new/", tmp_path / "pipe"):
