@@ -8,14 +8,18 @@ import contextlib
 import glob
 import json
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from albert_tf import temporaries
 from albert_tf.errors import InputError
+from albert_tf.folder_exchange import put_in_place
 from albert_tf.json_text import to_json_bytes
+
+# What read_small reads at most, in bytes.
+LARGEST_SMALL_FILE = 64 << 20
 
 
 def is_remote(path: str) -> bool:
@@ -108,6 +112,19 @@ def describe_special(path: str) -> str | None:
     return "a socket" if stat.S_ISSOCK(mode) else None
 
 
+def read_small(path: str) -> bytes:
+    """Reads a file that is meant to be small; no other one gets into memory.
+
+    Raises:
+        InputError: it is larger than LARGEST_SMALL_FILE.
+    """
+    with open_binary(path) as file:
+        contents = file.read(LARGEST_SMALL_FILE + 1)
+    if len(contents) > LARGEST_SMALL_FILE:
+        raise InputError(f"{path}: larger than {LARGEST_SMALL_FILE >> 20} MiB; this is not the file that belongs here")
+    return contents
+
+
 def read_json(path: str) -> dict[str, Any]:
     """Reads a JSON object.
 
@@ -115,8 +132,15 @@ def read_json(path: str) -> dict[str, Any]:
         InputError: not JSON, or not an object.
         OSError: no such file, or no right to read it.
     """
-    with open_binary(path) as file:
-        contents = file.read()
+    return parse_json(read_small(path), path)
+
+
+def parse_json(contents: bytes, path: str) -> dict[str, Any]:
+    """The JSON object that a file holds.
+
+    Raises:
+        InputError: not JSON, or not an object.
+    """
     try:
         values = json.loads(contents)
     except (ValueError, RecursionError) as error:
@@ -136,8 +160,10 @@ def write_json(path: str, values: Mapping[str, Any], sort_keys: bool = False) ->
 def replace_file(path: str) -> Iterator:
     """Writes a file as a whole or not at all: a temporary name beside it, fsync, rename.
 
+    What killed processes left in the folder goes first.
+
     Args:
-        path: where the file is to appear; its folder is made if missing.
+        path: where the file is to appear; its folder is made if missing. A link there is replaced, not followed.
 
     Yields:
         A binary file to write to. An exception inside the block removes it; an older file stays as it was.
@@ -150,76 +176,84 @@ def replace_file(path: str) -> Iterator:
         raise InputError(f"{path} is a folder or a device; name a file to write")
     if folder:
         make_folder(folder)
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     if is_remote(path):
-        gfile = _gfile()
-        try:
-            with gfile.GFile(temporary, "wb") as file:
-                yield file
-            gfile.rename(temporary, path, overwrite=True)
-        except BaseException:
-            if gfile.exists(temporary):
-                gfile.remove(temporary)
-            raise
+        with _replace_remote_file(path) as file:
+            yield file
         return
+    temporaries.remove_leftovers(folder)
+    file, temporary = temporaries.create_file(path)
     try:
-        with Path(temporary).open("wb") as file:
+        # The rename comes before the file is closed: until then nobody takes it for a leftover.
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except OSError as error:
+            os.replace(temporary, path)
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        if error.filename is None:
+        if isinstance(error, OSError) and error.filename is None:
             error.filename = path
         raise
+
+
+@contextlib.contextmanager
+def _replace_remote_file(path: str) -> Iterator:
+    gfile, temporary = _gfile(), temporaries.name_beside(path)
+    try:
+        with gfile.GFile(temporary, "wb") as file:
+            yield file
+        gfile.rename(temporary, path, overwrite=True)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        if gfile.exists(temporary):
+            gfile.remove(temporary)
         raise
 
 
 @contextlib.contextmanager
 def replace_folder(path: str) -> Iterator[str]:
-    """Makes a folder as a whole or not at all, like replace_file.
+    """Makes a folder as a whole or not at all, like replace_file; a folder that is there already is replaced.
 
     Args:
-        path: where it is to appear. A folder that is there already is replaced. On a remote file system the files
-            move one by one, since not every one can rename folders.
+        path: where it is to appear; a link to a folder stays a link. On a remote file system the files move one by
+            one, since not every one can rename folders.
 
     Yields:
         A temporary folder beside it. An exception inside the block removes it, and leaves `path` as it was.
     """
-    parent, name = os.path.split(path.rstrip("/"))
-    path = os.path.join(parent, name)
-    temporary = os.path.join(parent, f".{name}.{os.getpid()}.tmp")
+    path = path.rstrip("/")
+    if is_remote(path):
+        with _replace_remote_folder(path) as temporary:
+            yield temporary
+        return
+    path = os.path.realpath(path) if os.path.islink(path) else path
+    parent = os.path.dirname(path)
+    make_folder(parent)
+    temporaries.remove_leftovers(parent)
+    with temporaries.created_folder(path) as temporary:
+        yield temporary
+        _flush(temporary)
+        os.chmod(temporary, temporaries.usual_mode(temporary))
+        put_in_place(temporary, path)
+    flush_folder(parent)
+
+
+def recover(path: str) -> None:
+    """Brings back a local output that a process was killed over while it replaced it, if there is one."""
+    if not is_remote(path):
+        temporaries.remove_leftovers(os.path.dirname(path.rstrip("/")))
+
+
+@contextlib.contextmanager
+def _replace_remote_folder(path: str) -> Iterator[str]:
+    temporary = temporaries.name_beside(path)
     make_folder(temporary)
     try:
         yield temporary
-        if is_remote(path):
-            _move_remote_folder(temporary, path)
-        else:
-            _flush(temporary)
-            _swap_folders(temporary, path)
+        _move_remote_folder(temporary, path)
     except BaseException:
         if exists(temporary):
-            (_gfile().rmtree if is_remote(path) else shutil.rmtree)(temporary)
+            _gfile().rmtree(temporary)
         raise
-
-
-def _swap_folders(new: str, path: str) -> None:
-    """Gives the new folder its name; what was there before is back if that fails, and else gone."""
-    old = f"{new}.old"
-    had_old = exists(path)
-    if had_old:
-        os.rename(path, old)
-    try:
-        os.rename(new, path)
-    except BaseException:
-        if had_old:
-            os.rename(old, path)
-        raise
-    if had_old:
-        shutil.rmtree(old)
 
 
 def _move_remote_folder(source: str, target: str) -> None:
@@ -246,11 +280,8 @@ def flush_folder(path: str) -> None:
 
 
 def _flush(folder: str) -> None:
-    """Waits until all files of a local folder are on the disk."""
+    """Waits until all files of a local folder, and their names, are on the disk."""
     for root, _, names in os.walk(folder):
         for name in names:
-            descriptor = os.open(os.path.join(root, name), os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            flush_folder(os.path.join(root, name))
+        flush_folder(root)

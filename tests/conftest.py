@@ -1,10 +1,16 @@
 """Fixtures that every test file may use."""
 
+import os
 import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+_FILE_OPERATIONS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "open", "shutil.rmtree")
+_KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -28,3 +34,42 @@ def small_disk(tmp_path):
         pytest.skip("mounting a small tmpfs needs root")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def kill_before_each_operation():
+    """A function that calls another one again and again, in processes killed before their first operation on files,
+    their second, and so on. It yields how many came before the kill, until one process has come to its end.
+    """
+
+    def kill(function: Callable[[], None]) -> Iterator[int]:
+        count = 0
+        while _is_killed_after(count, function):
+            yield count
+            count += 1
+
+    return kill
+
+
+def _is_killed_after(allowed: int, function: Callable[[], None]) -> bool:
+    child = os.fork()
+    if child == 0:
+        done = 0
+
+        def count(event, _):
+            nonlocal done
+            if event in _FILE_OPERATIONS:
+                if done == allowed:
+                    os._exit(_KILLED)
+                done += 1
+
+        sys.addaudithook(count)
+        try:
+            function()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(_FAILED)
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, _KILLED)
+    return code == _KILLED

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[1]
 # are the benchmarks.
 LEVELS = [
     (
-        *("allocator", "command", "config", "errors", "files", "flag_help", "json_text"),
-        *("process_executor", "task_flags", "training_flags", "worker_pool"),
+        *("allocator", "command", "config", "errors", "files", "flag_help", "folder_exchange", "json_text"),
+        *("process_executor", "task_flags", "temporaries", "training_flags", "worker_pool"),
     ),
     ("heads", "inputs", "layers", "losses", "flops", "optimization", "tokenization"),
     ("models", "tasks"),

@@ -48,6 +48,7 @@ def to_tensor(texts: Sequence[str]) -> tf.Tensor:
 def _signature_names(saved_model: str) -> list[str]:
     """The names of a SavedModel's signatures, read without loading it: a foreign one may not load here."""
     path = os.path.join(saved_model, "saved_model.pb")
+    files.recover(saved_model)
     if not files.exists(saved_model):
         raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
     if not files.exists(path):

@@ -157,6 +157,7 @@ def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenize
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:
     if not output_dir:
         raise InputError("--output_dir must name a folder other than /")
+    files.recover(output_dir)
     if not tf.io.gfile.exists(output_dir):
         return
     if not tf.io.gfile.isdir(output_dir):

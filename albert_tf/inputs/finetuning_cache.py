@@ -9,8 +9,6 @@ import fcntl
 import hashlib
 import itertools
 import os
-import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -116,7 +114,6 @@ def write_features(
     folder: str, key: Mapping[str, Any], examples: Sequence[Any], converter: Converter, num_workers: int = 0
 ) -> None:
     """Makes the features of examples and leaves them in the folder; any number of workers writes the same bytes."""
-    _remove_leftovers(folder)
     workers = num_workers or count_cores()
     workers = workers if len(examples) >= _FEWEST_FOR_PROCESSES else 1
     starts = range(0, len(examples), _EXAMPLES_AT_ONCE)
@@ -180,24 +177,3 @@ def _describe_difference(old: Any, new: Mapping[str, Any]) -> str:
                 return f"{name} was {before!r} and is {now!r}"
             return f"{name} is not what it was"
     return "they were made of something else"
-
-
-def _remove_leftovers(folder: str) -> None:
-    """Removes what killed runs left beside the folder: their temporary folders, by the number of the process."""
-    parent, name = os.path.split(folder.rstrip("/"))
-    if files.is_remote(folder):
-        return
-    for entry in files.list_folder(parent):
-        found = re.fullmatch(rf"\.{re.escape(name)}\.(\d+)\.tmp(\.old)?", entry)
-        if found and not _is_running(int(found[1])):
-            shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

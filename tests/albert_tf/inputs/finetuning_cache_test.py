@@ -140,18 +140,6 @@ def test_the_manifest_says_what_the_cache_was_made_of(folder):
     assert manifest["bytes"] == Path(folder, RECORDS).stat().st_size
 
 
-def test_what_a_killed_process_left_is_removed(folder):
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    leftover = Path(folder).parent / f".train.{ended.pid}.tmp"
-    leftover.mkdir(parents=True)
-    mine = Path(folder).parent / f".train.{os.getppid()}.tmp"
-    mine.mkdir()
-    load(folder)
-    assert not leftover.exists()
-    assert mine.exists()
-
-
 _SCRIPT = """
 import sys
 sys.path.insert(0, {here!r})
