@@ -5,7 +5,7 @@ collect_glue_submission --output_dir=runs/cola,runs/sst-2,runs/mrpc --output_fil
 
 from absl import flags, logging
 
-from albert_tf import command
+from albert_tf import command, output_paths
 from albert_tf.tasks.glue import write_submission_zip
 
 FLAGS = flags.FLAGS
@@ -20,6 +20,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         flag_values=flag_values,
     )
     flags.DEFINE_string("output_file", None, "The zip file to write.", flag_values=flag_values)
+    output_paths.define_overwrite(flag_values)
 
 
 def main() -> None:
@@ -29,6 +30,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     missing = write_submission_zip(FLAGS.output_file, FLAGS.output_dir)
     logging.info("wrote %s", FLAGS.output_file)
     if missing:

@@ -5,7 +5,7 @@ plot_training --output_dir=runs/base,runs/large --output_file=curves.png --title
 
 from absl import flags, logging
 
-from albert_tf import command
+from albert_tf import command, output_paths
 from albert_tf.analysis import training_plot
 
 FLAGS = flags.FLAGS
@@ -20,6 +20,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         flag_values=flag_values,
     )
     flags.DEFINE_string("output_file", None, "The PNG to write.", flag_values=flag_values)
+    output_paths.define_overwrite(flag_values)
     flags.DEFINE_multi_string(
         "baseline",
         [],
@@ -36,6 +37,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     baselines = [training_plot.Baseline.parse(text) for text in FLAGS.baseline]
     runs = [training_plot.read_log(path) for path in FLAGS.output_dir]
     training_plot.draw(runs, FLAGS.output_file, baselines, FLAGS.title)

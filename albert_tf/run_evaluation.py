@@ -7,7 +7,7 @@ import dataclasses
 
 from absl import flags
 
-from albert_tf import command
+from albert_tf import command, output_paths
 from albert_tf.json_text import to_json
 
 
@@ -21,9 +21,11 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("eval_batch_size", 64, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_eval_steps", 0, "Most batches; 0 reads all records.", **fv)
     flags.DEFINE_string("output_file", None, "Where the figures also go, as JSON.", **fv)
+    output_paths.define_overwrite(flag_values)
 
 
 def _run() -> None:
+    output_paths.check_outputs([("output_file", flags.FLAGS.output_file)], flags.FLAGS.overwrite)
     command.import_tensorflow()
     from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
 

@@ -5,7 +5,7 @@ collect_docstrings --output_file=documents.jsonl --heldout_output_file=heldout.j
 
 from absl import flags, logging
 
-from albert_tf import command
+from albert_tf import command, output_paths
 from data_prep import docstrings
 
 FLAGS = flags.FLAGS
@@ -22,6 +22,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         "Where to write the documents of the source files that are held out for evaluation. Default: none are.",
         flag_values=flag_values,
     )
+    output_paths.define_overwrite(flag_values)
     flags.DEFINE_integer(
         "heldout_every", 20, "Hold out about one source file in this many.", lower_bound=2, flag_values=flag_values
     )
@@ -54,6 +55,8 @@ def main() -> None:
 
 
 def _run() -> None:
+    written = [(name, FLAGS[name].value) for name in ("output_file", "heldout_output_file")]
+    output_paths.check_outputs(written, FLAGS.overwrite)
     settings = docstrings.CollectionSettings(
         output_file=FLAGS.output_file,
         heldout_output_file=FLAGS.heldout_output_file or "",

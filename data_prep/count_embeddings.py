@@ -5,7 +5,7 @@ count_embeddings --input_file=sentences.txt --spm_model_file=vocabulary.model --
 
 from absl import flags, logging
 
-from albert_tf import command, flag_help
+from albert_tf import command, flag_help, output_paths
 from data_prep import text_flags
 
 FLAGS = flags.FLAGS
@@ -18,6 +18,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_string("input_file", None, "Comma list of sentence files and globs; or of raw text.", **fv)
     flags.DEFINE_string("output_file", None, "Where the embeddings go (.npz).", **fv)
     flags.DEFINE_string("spm_model_file", None, "The sentencepiece vocabulary (.model).", **fv)
+    output_paths.define_overwrite(flag_values)
     flag_help.begin_group("Counting", flag_values)
     flags.DEFINE_integer("embedding_size", 128, "Dimensions: embedding_size of the model's config.", **fv)
     flags.DEFINE_integer("window", 5, "How far apart two pieces may stand to be neighbours, in pieces.", **fv)
@@ -33,6 +34,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
     from data_prep.documents import TextReading
     from data_prep.neighbour_counts import EmbeddingCounting, count_embeddings

@@ -8,7 +8,7 @@ import sys
 
 from absl import flags
 
-from albert_tf import command
+from albert_tf import command, output_paths
 
 FLAGS = flags.FLAGS
 
@@ -21,6 +21,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_integer("num_examples", 5, "How many records to show.", lower_bound=0, **values)
     flags.DEFINE_string("json_file", None, "Where to write the figures as JSON.", **values)
     flags.DEFINE_string("plot_file", None, "Where to draw the figures, a PNG; needs the extra plot.", **values)
+    output_paths.define_overwrite(flag_values)
 
 
 def main() -> None:
@@ -30,6 +31,8 @@ def main() -> None:
 
 
 def _run() -> None:
+    written = [(name, FLAGS[name].value) for name in ("json_file", "plot_file")]
+    output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
     from albert_tf.files import list_files, write_json
     from albert_tf.inputs.manifest import MANIFEST_SUFFIX
     from albert_tf.tokenization.tokenizer import AlbertTokenizer

@@ -31,7 +31,7 @@ from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
 from data_prep.unit_files import write_note
 from data_prep.work_units import DrawUnit, UnitMaker
-from data_prep.workspace import describe_differences, enter_job, open_workspace, remove_finished
+from data_prep.workspace import describe_differences, enter_job, holds_job, open_workspace, remove_finished
 
 _TOKENS_NOTE = "tokens.json"
 
@@ -101,6 +101,9 @@ def create_records(job: RecordJob) -> Manifest | None:
                 logging.info("%s", line)
             if job.dry_run:
                 return None
+        # A run that was killed while it named its files goes on with them.
+        if not (job.overwrite or holds_job(output.manifest, identity)):
+            output.check_no_strangers()
         try:
             manifest = _make(job, output, paths, identity, tokenizer, check_for_end)
         except FileNotFoundError:

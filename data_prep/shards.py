@@ -80,6 +80,12 @@ class OutputFiles:
                     "or choose another --output_file"
                 )
 
+    def check_no_strangers(self) -> None:
+        """Raises InputError if a file of one of these names is there, and no manifest says that it is of this set."""
+        strangers = [path for path in self.paths if files.exists(path)] if self.read_manifest() is None else []
+        if strangers:
+            raise InputError(f"--output_file: {strangers[0]} is there already; --overwrite replaces it")
+
     def read_manifest(self) -> Manifest | None:
         """The manifest that stands there, if there is one."""
         if not files.exists(self.manifest):

@@ -7,7 +7,7 @@ import time
 
 from absl import flags, logging
 
-from albert_tf import command
+from albert_tf import command, output_paths
 from data_prep import sentences
 
 FLAGS = flags.FLAGS
@@ -28,6 +28,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         "Where to write the sentences; a name in .gz or .xz is compressed.",
         flag_values=flag_values,
     )
+    output_paths.define_overwrite(flag_values)
     flags.DEFINE_string("language", "en", "Language of the text: en, de, pt-br, zh, ...", flag_values=flag_values)
     flags.DEFINE_enum(
         "headings",
@@ -52,6 +53,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     settings = sentences.SentenceSplitting(
         input_file=FLAGS.input_file,
         output_file=FLAGS.output_file,

@@ -5,7 +5,7 @@ train_vocabulary --input_file=sentences.txt --model_prefix=vocabulary --vocab_si
 
 from absl import flags, logging
 
-from albert_tf import command, flag_help
+from albert_tf import command, flag_help, output_paths
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep import text_flags, vocabulary
 from data_prep.documents import TextReading
@@ -23,6 +23,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         flag_values=flag_values,
     )
     flags.DEFINE_string("model_prefix", None, "Where to write: PREFIX.model and PREFIX.vocab.", flag_values=flag_values)
+    output_paths.define_overwrite(flag_values)
     flag_help.begin_group("Training", flag_values)
     flags.DEFINE_integer("vocab_size", 30_000, "Number of pieces, special ones among them.", flag_values=flag_values)
     flags.DEFINE_float(
@@ -47,6 +48,8 @@ def main() -> None:
 
 
 def _run() -> None:
+    written = [("model_prefix", f"{FLAGS.model_prefix}{ending}") for ending in (".model", ".vocab")]
+    output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
     settings = vocabulary.VocabularyTraining(
         input_file=FLAGS.input_file,
         model_prefix=FLAGS.model_prefix,

@@ -119,7 +119,7 @@ def remove_finished(manifest: str, job: Mapping[str, Any]) -> None:
         return
     temporary = _workspace_of(manifest)
     _remove_leftovers(temporary)
-    if _read_job(os.path.join(temporary, _JOB_FILE)) != json.loads(to_json(job)):
+    if not holds_job(manifest, job):
         return
     with contextlib.suppress(FileNotFoundError, OtherJobError):
         lock = os.open(temporary, os.O_RDONLY)
@@ -149,6 +149,13 @@ def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) ->
         changed = [file["name"] for file in found.get("input", ()) if ours.get(file["name"]) != file]
         return f"other input ({', '.join(changed[:_MOST_DIFFERENCES]) or 'more files now'})"
     return "other output files"
+
+
+def holds_job(manifest: str, job: Mapping[str, Any]) -> bool:
+    """Whether the workspace of an output, if there is one, is that of this job."""
+    if files.is_remote(manifest):
+        return False
+    return _read_job(os.path.join(_workspace_of(manifest), _JOB_FILE)) == json.loads(to_json(job))
 
 
 def _workspace_of(manifest: str) -> str:

@@ -46,15 +46,16 @@ run() {
 
 if stage "A corpus: the docstrings and documentation of the installed packages" "$out/documents.jsonl"; then
   run collect_docstrings --output_file="$out/documents.jsonl" --heldout_output_file="$out/heldout.jsonl" \
-    --heldout_every=10 \
+    --heldout_every=10 --overwrite \
     ${corpus_flags[@]+"${corpus_flags[@]}"}
 fi
 if stage "Sentences, one a line, a blank line between documents" "$out/heldout.txt"; then
-  run split_sentences --input_file="$out/documents.jsonl" --output_file="$out/documents.txt"
-  run split_sentences --input_file="$out/heldout.jsonl" --output_file="$out/heldout.txt"
+  run split_sentences --input_file="$out/documents.jsonl" --output_file="$out/documents.txt" --overwrite
+  run split_sentences --input_file="$out/heldout.jsonl" --output_file="$out/heldout.txt" --overwrite
 fi
 if stage "A vocabulary of $vocab_size pieces" "$out/vocabulary.model"; then
-  run train_vocabulary --input_file="$out/documents.txt" --model_prefix="$out/vocabulary" --vocab_size="$vocab_size"
+  run train_vocabulary --input_file="$out/documents.txt" --model_prefix="$out/vocabulary" --vocab_size="$vocab_size" \
+    --overwrite
 fi
 record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=64 --max_predictions_per_seq=10)
 if stage "Training and held-out records: pairs of segments with masked words" "$out/heldout.tfrecord.manifest.json"; then
@@ -67,11 +68,12 @@ stage "Pre-training" ""
 run run_pretraining --flagfile=configs/pretraining/demo.flags --input_file="$out/train.tfrecord-*" \
   --eval_input_file="$out/heldout.tfrecord" --output_dir="$out/model" ${steps[@]+"${steps[@]}"}
 stage "Evaluation on documents that were not trained on" ""
-run run_evaluation --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json"
+run run_evaluation --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json" \
+  --overwrite
 stage "The curves" ""
 constant=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["most_frequent_piece_accuracy"])' "$out/evaluation.json")
 run plot_training --output_dir="$out/model" --output_file="$out/training.png" --title="albert_tiny on docstrings" \
-  --baseline="a coin, for the order=0.5" --baseline="always the most frequent piece=$constant"
+  --baseline="a coin, for the order=0.5" --baseline="always the most frequent piece=$constant" --overwrite
 if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
   run export_saved_model --init_checkpoint="$out/model" --albert_config_file=configs/models/albert_tiny.json \
     --spm_model_file="$out/vocabulary.model" --output_dir="$out/saved_model"

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LEVELS = [
     (
         *("allocator", "command", "config", "errors", "files", "flag_help", "folder_exchange", "json_text"),
-        *("process_executor", "task_flags", "temporaries", "training_flags", "worker_pool"),
+        *("output_paths", "process_executor", "task_flags", "temporaries", "training_flags", "worker_pool"),
     ),
     ("heads", "inputs", "layers", "losses", "flops", "optimization", "tokenization"),
     ("models", "tasks"),
@@ -32,7 +32,7 @@ FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
 # What data_prep may use of albert_tf.
 OPEN_TO_DATA_PREP = (
     *("allocator", "command", "config", "errors", "files", "flag_help", "json_text"),
-    *("tokenization", "worker_pool"),
+    *("output_paths", "tokenization", "worker_pool"),
     *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest", "inputs.masking_rules"),
     *("inputs.pretraining_records", "inputs.record_files"),
 )

@@ -300,3 +300,15 @@ def test_json_of_the_manifest_is_for_people(small_corpus, small_vocabulary, tmp_
             "sha256": hashlib.sha256(Path(small_corpus).read_bytes()).hexdigest(),
         }
     ]
+
+
+def test_files_that_no_manifest_lists_are_not_replaced(small_corpus, small_vocabulary, tmp_path):
+    other = tmp_path / "out" / "notes.txt"
+    other.parent.mkdir()
+    other.write_text("kept")
+    with pytest.raises(InputError, match=f"--output_file: {other} is there already; --overwrite replaces it"):
+        create_records(_job(small_corpus, small_vocabulary, other))
+    assert other.read_text() == "kept"
+    assert [path.name for path in other.parent.iterdir()] == ["notes.txt"]
+    create_records(_job(small_corpus, small_vocabulary, other, overwrite=True))
+    assert (tmp_path / "out" / "notes.txt.manifest.json").exists()
