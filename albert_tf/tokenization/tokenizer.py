@@ -198,10 +198,11 @@ class AlbertTokenizer:
 def starts_word(piece: str) -> bool:
     """Whether a piece starts a word, for whole-word masking (create_pretraining_data.py, is_start_piece).
 
-    It does if it starts with a space or "<", is one listed punctuation character, or holds any character
-    other than English letters and listed punctuation: digits and foreign letters are words of their own.
+    It does if it starts with a space, is one listed punctuation character, or holds any character other than English
+    letters and listed punctuation: digits and foreign letters are words of their own, and so is what the official
+    code asks for besides, a piece that starts with "<".
     """
-    if piece.startswith((SPACE, "<")) or piece in LISTED_PUNCTUATION:
+    if piece.startswith(SPACE) or piece in LISTED_PUNCTUATION:
         return True
     return not all(character.lower() in _ENGLISH_OR_PUNCTUATION for character in piece)
 

@@ -66,6 +66,19 @@ def test_multi_label_loss_by_hand():
     assert np.isfinite(float(losses.multi_label_loss(logits * 1e4, labels, ones)[0]))
 
 
+def test_an_example_is_right_if_every_one_of_its_labels_is():
+    labels = np.array([[1, 0, 1]] * 5, "float32")
+    logits = np.array([[2, -2, 2], [2, -2, -2], [-2, -2, -2], [2, 2, 2], [-2, 2, -2]], "float32")
+    for row, expected in enumerate([1, 0, 0, 0, 0]):
+        right = losses.multi_label_correct(logits[row : row + 1], labels[:1], np.ones(1, "float32"))
+        assert float(right) == expected
+    assert float(losses.multi_label_correct(logits, labels, np.ones(5, "float32"))) == 1
+    # What only fills the batch counts nowhere, and at a logit of 0 a label is not told.
+    assert float(losses.multi_label_correct(logits, labels, np.array([0, 1, 1, 1, 1], "float32"))) == 0
+    undecided = np.zeros((1, 3), "float32")
+    assert float(losses.multi_label_correct(undecided, undecided, np.ones(1, "float32"))) == 1
+
+
 def test_regression_loss_by_hand():
     total, count = losses.regression_loss(
         np.array([[1.0], [4.0], [9.0]], "float32"), np.array([3.0, 4.5, 0.0], "float32"), np.array([1.0, 1.0, 0.0])

@@ -181,6 +181,52 @@ def test_nsp_takes_random_segments_half_the_time_and_puts_unused_sentences_back(
     assert 0.5 < labels[1] / labels.total() < 0.56
 
 
+class _Lowest(Draws):
+    """Draws that always choose the lowest number, and remember between which."""
+
+    def __init__(self):
+        super().__init__(0)
+        self.asked = []
+
+    def integer(self, low, high):
+        self.asked.append((low, high))
+        return low
+
+
+def test_quirks_look_ten_times_for_another_document():
+    # Two documents of a sentence each: a chunk of one sentence asks for a document, and then for a sentence of it.
+    store = TokenStore.from_documents([_document([5], 0), _document([5], 1)], vocab_size=100_000)
+    draws, counts = _Lowest(), Counter()
+    pairs = _lists(store.ids, build_pairs(store, _rules(quirks=True), draws, counts))
+    # The first finds itself ten times over and is content with that; the second finds the first at once.
+    assert draws.asked == [*[(0, 1)] * 10, (0, 0), (0, 1), (0, 0)]
+    assert [pair.second[0] // 10_000 for pair in pairs] == [0, 0]
+    assert counts["random_segments_of_the_same_document"] == 1
+
+
+def test_a_random_segment_fills_what_the_first_leaves_of_the_target():
+    documents = [_document([1] * 60, source) for source in range(3)]
+    sizes, counts = Counter(), Counter()
+    for seed in range(100):
+        for pair in _pairs(documents, _rules("nsp"), seed=seed, counts=counts):
+            if pair.label:
+                to_the_end = 60 - pair.second[0] // 100 % 100
+                assert len(pair.second) == min(20 - len(pair.first), to_the_end)
+                sizes[len(pair.second)] += 1
+    # Sentences of one piece: nothing had to be cut to fit.
+    assert counts["pieces_cut_off"] == 0
+    assert set(range(1, 20)) <= set(sizes)
+
+
+def test_a_random_segment_has_a_sentence_even_where_none_is_wanted():
+    # The first sentence alone is longer than the target.
+    documents = [_document([30], 0), _document([4, 4, 4], 1)]
+    for seed in range(20):
+        pair = _pairs(documents, _rules("nsp"), seed=seed)[0]
+        assert {piece // 100 for piece in pair.second} <= {100, 101, 102}
+        assert len(pair.second) == 4
+
+
 def test_nsp_with_pieces_of_one_document_finds_the_other_document():
     documents = [_document([4] * 6, 0), _document([4] * 6, 0), _document([4] * 6, 1)]
     for seed in range(200):

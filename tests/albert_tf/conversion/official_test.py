@@ -182,6 +182,34 @@ def test_a_fine_tuned_checkpoint_has_its_head_and_goes_back_with_it(checkpoint, 
         np.testing.assert_array_equal(stored[name], value, err_msg=name)
 
 
+@pytest.mark.parametrize("head", HEADS)
+def test_the_head_of_a_fine_tuned_checkpoint_is_told_by_its_variables(checkpoint, head):
+    tensors = {name: np.zeros(shape, "f4") for name, shape in HEADS[head].items()}
+
+    def fine_tune(arrays):
+        return {name: value for name, value in arrays.items() if name.startswith("bert/")} | tensors
+
+    _rewrite(checkpoint, fine_tune)
+    task = OFFICIAL.open(str(checkpoint)).task
+    assert (task.head, task.num_labels) == (head, {"classification": 3, "regression": 1}.get(head, 2))
+
+
+def test_a_head_of_one_row_scores_as_the_official_matrix_product_does(checkpoint):
+    weights, bias = np.arange(24, dtype="f4")[None] / 24, np.array([0.5], "f4")
+    _rewrite(
+        checkpoint,
+        lambda arrays: (
+            {name: value for name, value in arrays.items() if name.startswith("bert/")}
+            | {"output_weights": weights, "output_bias": bias}
+        ),
+    )
+    model, inputs = load_official(str(checkpoint)), {"input_ids": np.arange(10, dtype="int32").reshape(2, 5)}
+    # logits = pooled @ weights^T + bias (create_model of classifier_utils.py).
+    expected = model.albert(inputs)["pooled_output"].numpy() @ weights.T + bias
+    assert expected.shape == (2, 1)
+    np.testing.assert_allclose(model(inputs)["logits"], expected, atol=1e-6)
+
+
 def test_a_pre_training_model_leaves_a_fine_tuning_head_out(checkpoint):
     head = {"output_weights": np.ones((3, 24), np.float32), "output_bias": np.ones(3, np.float32)}
     _rewrite(checkpoint, lambda arrays: {**arrays, **head})

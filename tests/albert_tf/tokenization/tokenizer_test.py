@@ -130,6 +130,11 @@ def test_a_pickled_tokenizer_needs_no_file(small_model, tmp_path):
         ("▁the", True),
         ("▁", True),
         ("<unk>", True),
+        ("<", True),
+        ("<a", True),
+        ("a<", True),  # "<" is not listed, so it is no part of a word of English letters
+        (">", True),
+        ("a=b", True),
         (".", True),
         ("'", True),  # not a listed punctuation, but no English letter either
         ("the", False),
@@ -145,6 +150,14 @@ def test_a_pickled_tokenizer_needs_no_file(small_model, tmp_path):
 )
 def test_words_start_by_the_official_rule(piece, starts):
     assert starts_word(piece) is starts
+
+
+def test_all_listed_punctuation_starts_a_word_alone_and_none_inside_one():
+    for character in '!"#$%&()*+,-./:;?@[\\]^_`{|}~':
+        assert starts_word(character)
+        assert not starts_word(f"a{character}")
+        assert not starts_word(f"{character}b")
+        assert starts_word(f"▁{character}")
 
 
 def test_word_starts_has_one_entry_a_piece(official_tokenizer):

@@ -192,3 +192,35 @@ def test_a_failed_save_leaves_nothing(trained, tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         _save(folder, trained, 1)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_removal_that_is_cut_off_leaves_no_gutted_checkpoint(trained, tmp_path, monkeypatch):
+    folder = CheckpointFolder(str(tmp_path), keep_max=1)
+    (first,) = _save(folder, trained, 1)
+    seen = []
+
+    def cut_off(path, **_):
+        if os.path.isdir(path):
+            seen.append((path, folder.all()))
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints.shutil, "rmtree", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        _save(folder, trained, 2)
+    # The first was incomplete before any other file of it went; the second was complete by then.
+    assert seen == [(first, [folder.path(2)])]
+
+
+def test_a_checkpoint_is_complete_with_the_last_thing_that_is_written(trained, tmp_path, monkeypatch):
+    folder = CheckpointFolder(str(tmp_path))
+    seen, save_tensors = [], checkpoints.save_tensors
+
+    def look(prefix, tensors):
+        save_tensors(prefix, tensors)
+        seen.append(folder.all())
+
+    monkeypatch.setattr(checkpoints, "save_tensors", look)
+    assert folder.all() == []
+    (only,) = _save(folder, trained, 1)
+    assert seen == [[], []]
+    assert folder.all() == [only]

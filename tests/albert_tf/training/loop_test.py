@@ -97,6 +97,21 @@ def test_a_signal_behind_a_checkpoint_saves_nothing_twice():
         _train(plan, stop_at=4)
 
 
+def test_a_signal_before_the_first_step_saves_nothing():
+    plan = loop.LoopPlan(8, log_steps=4, save_checkpoints_steps=4, iterations_per_loop=100)
+    for start, told in ((0, "no step was taken"), (3, "step 3 is saved")):
+        events, signals = _Events(), _Signals()
+        signals.arrive()
+
+        def take(count, progress):
+            raise AssertionError("a step was taken")
+
+        progress = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
+        with pytest.raises(RunStopped, match=f"stopped by SIGTERM; {told}"):
+            loop.train(plan, take, start, progress, events, signals, Agreement(None, Cluster()))
+        assert events.seen == []
+
+
 def test_a_call_is_short_enough_for_a_signal():
     pace = loop.Pace()
     pace.note(100.0, 1)  # tracing
