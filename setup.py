@@ -19,13 +19,19 @@ COMMANDS = {
     "albert_tf": [
         "collect_glue_submission",
         "convert_checkpoint",
+        "export_checkpoints",
         "export_saved_model",
+        "export_to_tfhub",
         "fill_mask",
         "plot_training",
         "predict",
+        "run_classifier",
         "run_evaluation",
         "run_finetuning",
         "run_pretraining",
+        "run_race",
+        "run_squad_v1",
+        "run_squad_v2",
     ],
 }
 

@@ -12,6 +12,7 @@ from absl import app, flags, logging
 
 from albert_tf import flag_help
 from albert_tf.errors import InputError, RunStopped
+from albert_tf.official.flag_table import advise
 
 EXIT_BAD_INPUT = 1
 EXIT_WRONG_FLAGS = 2
@@ -200,14 +201,21 @@ def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[st
     except SystemExit:
         # Only the forms of --help end the parsing; absl's own do it with code 1.
         sys.exit(0)
+    except flags.UnrecognizedFlagError as error:
+        official = advise(_command_name(), error.flagname)
+        _fail(f"there is no flag --{error.flagname}; {official}" if official else _one_line(error), EXIT_WRONG_FLAGS)
     except flags.Error as error:
-        _fail(" ".join(str(error).split()), EXIT_WRONG_FLAGS)
+        _fail(_one_line(error), EXIT_WRONG_FLAGS)
 
 
 def _fail(message: str, code: int) -> None:
     logging.flush()
     sys.stderr.write(f"{_command_name()}: {message}\n")
     sys.exit(code)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _command_name() -> str:

@@ -30,11 +30,11 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     )
 
 
-def _run() -> None:
+def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
+    """Does what the flags say."""
     command.import_tensorflow()
     from albert_tf.conversion.converter import ConversionSettings, convert
 
-    given = flags.FLAGS
     convert(
         ConversionSettings(
             input=given.input,
@@ -52,7 +52,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run, required=("input", "output", "to"))
+    command.run(run_with, required=("input", "output", "to"))
 
 
 if __name__ == "__main__":

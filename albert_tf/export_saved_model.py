@@ -34,13 +34,13 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("normalization", "NFKD", ["NFKD", "NFKC"], "Unicode form, as when the records were made.", **fv)
 
 
-def _run() -> None:
+def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
+    """Does what the flags say."""
     command.import_tensorflow()
     with command.quiet_stderr():
         from albert_tf.export.saved_model import ExportSettings, export_saved_model
     from albert_tf.tokenization.text_cleaning import TextCleaning
 
-    given = flags.FLAGS
     cleaning = TextCleaning(given.do_lower_case, given.keep_accents, given.normalization, given.replace_quotes)
     export_saved_model(
         ExportSettings(
@@ -59,7 +59,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run, required=("init_checkpoint", "output_dir"))
+    command.run(run_with, required=("init_checkpoint", "output_dir"))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_float("layerwise_learning_rate_decay", 1.0, "Factor for each depth below the head.", **fv)
     flags.DEFINE_integer("num_train_steps", None, "Steps of training; left out: --num_train_epochs.", **fv)
     flags.DEFINE_float("num_train_epochs", 3.0, "Passes over the training split, without --num_train_steps.", **fv)
-    flags.DEFINE_integer("num_warmup_steps", None, "Steps of linear warm-up; left out: a tenth of all.", **fv)
+    flags.DEFINE_integer("num_warmup_steps", None, "Steps of linear warm-up; left out: --warmup_proportion.", **fv)
+    flags.DEFINE_float("warmup_proportion", 0.1, "Share of warm-up in all steps, without --num_warmup_steps.", **fv)
     flag_help.begin_group("Dropout", flag_values)
     flags.DEFINE_float("hidden_dropout_prob", None, "Dropout in the encoder; left out: as in the config.", **fv)
     flags.DEFINE_float("attention_probs_dropout_prob", None, "Dropout of attention; left out: as in the config.", **fv)
@@ -59,8 +60,9 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("random_seed", 12345, "Seed of the head, order of examples and dropout.", **fv)
 
 
-def _run() -> None:
-    allocator.set_up_memory(release=flags.FLAGS.release_memory)
+def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
+    """Does what the flags say."""
+    allocator.set_up_memory(release=given.release_memory)
     command.import_tensorflow()
     from albert_tf.tasks.registry import TaskOptions
     from albert_tf.tasks.task import TaskSettings
@@ -68,8 +70,6 @@ def _run() -> None:
     from albert_tf.training.finetuning import format_results, run
     from albert_tf.training.finetuning_settings import FinetuningSettings
     from albert_tf.training.strategy import TpuAddress
-
-    given = flags.FLAGS
 
     def values_of(kind) -> dict:
         return {field.name: given[field.name].value for field in dataclasses.fields(kind) if field.name in given}
@@ -91,7 +91,7 @@ def _run() -> None:
 def main() -> None:
     """Entry point of the console script."""
     define_flags()
-    command.run(_run, required=("task_name", "output_dir"))
+    command.run(run_with, required=("task_name", "output_dir"))
 
 
 if __name__ == "__main__":

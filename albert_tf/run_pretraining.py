@@ -10,6 +10,7 @@ import dataclasses
 from absl import flags
 
 from albert_tf import allocator, command, flag_help
+from albert_tf.official import unmatched_flags
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
@@ -59,9 +60,12 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
         "What the sentence labels mean; left out: what the records' manifest says. none leaves their loss out.",
         **fv,
     )
+    flag_help.begin_group("Official command lines", flag_values)
+    unmatched_flags.define_unmatched("run_pretraining", flag_values)
 
 
 def _run() -> None:
+    unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.training.pretraining import run

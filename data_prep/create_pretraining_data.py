@@ -5,27 +5,23 @@ create_pretraining_data --input_file=sentences.txt --output_file=records/train@1
 
 import dataclasses
 
-from absl import flags, logging
+from absl import flags
 
 from albert_tf import command, flag_help
 from albert_tf.errors import InputError
+from albert_tf.official import unmatched_flags
 from data_prep import record_flags
 
 FLAGS = flags.FLAGS
-
-_OFFICIAL = {
-    "random_next_sentence": (flags.DEFINE_bool, "The official way to say --sentence_task=nsp."),
-    "vocab_file": (flags.DEFINE_string, "Accepted for official command lines; not used."),
-    "do_permutation": (flags.DEFINE_bool, "Accepted for official command lines; only false is supported."),
-}
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
     record_flags.define_record_flags(flag_values)
     flag_help.begin_group("Official command lines", flag_values)
-    for name, (define, help_text) in _OFFICIAL.items():
-        define(name, None, help_text, flag_values=flag_values)
+    text = "The official way to say --sentence_task=nsp."
+    flags.DEFINE_bool("random_next_sentence", None, text, flag_values=flag_values)
+    unmatched_flags.define_unmatched("create_pretraining_data", flag_values)
 
 
 def main() -> None:
@@ -52,13 +48,7 @@ def _run() -> None:
     from data_prep.record_job import RecordJob
     from data_prep.record_writer import create_records
 
-    if FLAGS.do_permutation:
-        raise InputError(
-            "--do_permutation=true is not supported: no released trainer reads records of twice the predictions; "
-            "leave it out"
-        )
-    if FLAGS.vocab_file:
-        logging.info("--vocab_file is not used: --spm_model_file holds the vocabulary")
+    unmatched_flags.check_unmatched("create_pretraining_data", FLAGS)
     given = _values_of(InstanceSettings, but=("sentence_task",))
     if FLAGS.masking == "dynamic" and not FLAGS["dupe_factor"].present:
         given["dupe_factor"] = 1

@@ -1,7 +1,7 @@
 """RACE: which of four options answers a question about an article.
 
 A file holds one article: {"article", "questions", "options", "answers", "id"}, an answer being a letter. The files lie
-in DATA_DIR/SPLIT/LEVEL/, levels "middle" and "high"; the official code's all.txt is not needed.
+in DATA_DIR/SPLIT/LEVEL/, levels "middle" and "high"; or all of a folder in the official code's all.txt, one a line.
 """
 
 import dataclasses
@@ -24,6 +24,8 @@ _LETTERS = "ABCDEFGHIJ"
 NUM_OPTIONS = 4
 # What stands in a question where an option is to be put in.
 _BLANK = "_"
+# One file in place of many, an article a line, as the official code wants them to be put together.
+_ALL_ARTICLES = "all.txt"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,16 +90,18 @@ class RaceTask(Task):
         inner = os.path.join(self.data_dir, "RACE")
         for level in self.levels:
             folder = os.path.join(inner if files.exists(inner) else self.data_dir, split, level)
-            names = [
-                name for name in files.list_folder(folder) if name.endswith((".txt", ".json")) and name != "all.txt"
-            ]
-            for name in sorted(names, key=_by_number):
+            names = [name for name in files.list_folder(folder) if name.endswith((".txt", ".json"))]
+            articles = [name for name in names if name != _ALL_ARTICLES]
+            for name in sorted(articles or names, key=_by_number):
                 yield level, os.path.join(folder, name)
 
     def examples(self, split: str) -> list[RaceExample]:
         self.input_files(split)
         found = [
-            example for level, path in self._files(split) for example in _read_article(path, level, split == "test")
+            example
+            for level, path in self._files(split)
+            for values, where in _read_articles(path)
+            for example in _read_article(values, where, level, split == "test")
         ]
         if not found:
             raise InputError(f"{os.path.join(self.data_dir, split)}: the articles have no questions")
@@ -152,6 +156,10 @@ class RaceTask(Task):
                 measured[f"accuracy_{level}"] = scores.accuracy([gold[i] for i in chosen], [found[i] for i in chosen])
         return measured
 
+    def scores_test(self, examples) -> bool:
+        """As run_race.py, which evaluates the test split too."""
+        return all(example.label is not None for example in examples)
+
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
         """Writes SPLIT_predictions.json: for each question its id, the letter chosen, and the probability of each."""
         path = os.path.join(folder, f"{split}_predictions.json")
@@ -179,8 +187,19 @@ def join_question(question: str, option: str) -> str:
     return question.replace(_BLANK, option) if _BLANK in question else f"{question} {option}"
 
 
-def _read_article(path: str, level: str, is_test: bool) -> list[RaceExample]:
-    values = files.read_json(path)
+def _read_articles(path: str) -> Iterator[tuple[Any, str]]:
+    """Yields the article of a file, or those of _ALL_ARTICLES, one a line; each with where it stands."""
+    if os.path.basename(path) != _ALL_ARTICLES:
+        yield files.read_json(path), path
+        return
+    with files.open_binary(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                where = f"{path}, line {number}"
+                yield files.parse_json(line, where), where
+
+
+def _read_article(values: Any, path: str, level: str, is_test: bool) -> list[RaceExample]:
     article, questions, options = (_field(values, name, path) for name in ("article", "questions", "options"))
     answers = _field(values, "answers", path) if "answers" in values or not is_test else [None] * len(questions)
     if not len(questions) == len(options) == len(answers):

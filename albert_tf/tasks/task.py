@@ -149,6 +149,10 @@ class Task(abc.ABC):
             InputError: the examples have no labels.
         """
 
+    def scores_test(self, examples: Sequence[Any]) -> bool:
+        """Whether the scores of these examples of a test split are wanted: its labels are published."""
+        return False
+
     @abc.abstractmethod
     def write_predictions(
         self, folder: str, split: str, examples: Sequence[Any], predictions: Sequence[Any]

@@ -128,11 +128,11 @@ def summarise(results: list[dict[str, Any]], metric: str) -> dict[str, Any]:
 
 
 def format_results(results: dict[str, Any]) -> str:
-    """The scores as a table for a person; one line without --do_eval."""
-    if "scores" not in results:
+    """The scores as a table for a person; one line where nothing was scored."""
+    if "scores" not in results and "test_scores" not in results:
         return f"{results['task_name']}: no evaluation"
-    rows = []
-    for split, scores in results["scores"].items():
+    rows = list(results.get("test_scores", {}).items())
+    for split, scores in results.get("scores", {}).items():
         if "seeds" in results:
             rows += [(f"{split}, seed {one['random_seed']}", one["scores"][split]) for one in results["seeds"]]
             rows += [(f"{split}, {what}", results[key][split]) for what, key in _SUMMARY]

@@ -74,6 +74,8 @@ class FinetuningRun(TrainingRun):
         # The chief has written its last checkpoint before another worker looks for it, or leaves.
         self.agreement.mean(0.0)
         results: dict[str, Any] = {"task_name": self.task.name, "random_seed": settings.random_seed}
+        if settings.do_eval and not settings.do_train:
+            self._score_those_left_out()
         results |= self._load_best()
         if settings.do_eval:
             results |= {"metric": self.task.metric, "scores": {}}
@@ -83,11 +85,27 @@ class FinetuningRun(TrainingRun):
         if settings.do_predict:
             results["predictions"] = []
             for name in self.data.names("test"):
-                results["predictions"] += self._write_predictions(self.data.split(name))
+                self._predict_test(self.data.split(name), results)
         if self.cluster.is_chief:
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
         self.agreement.mean(0.0)
         return results
+
+    def _score_those_left_out(self) -> None:
+        """Scores the checkpoints of a training without --do_eval, so that the best is the best of all."""
+        folders = self.checkpoints.all()
+        left_out = [folder for folder in folders if checkpoints.read_evaluation(folder) is None]
+        # No worker has begun to write a score before all have looked.
+        self.agreement.mean(0.0)
+        if len(folders) == 1:
+            return
+        for folder in left_out:
+            checkpoints.load_model_weights(folder, self.model)
+            found = self.evaluate()
+            if self.cluster.is_chief:
+                checkpoints.write_evaluation(folder, found)
+                logging.info("%s: %s %.4f", folder, self.task.metric, found[self.task.metric])
+        self.agreement.mean(0.0)
 
     def _note_scores(self, results: dict[str, Any]) -> None:
         """Leaves the scores with a checkpoint of this run that has none yet."""
@@ -127,12 +145,15 @@ class FinetuningRun(TrainingRun):
             logging.info("%s, %s:\n%s", self.task.name, split.name, report.text)
         return scores
 
-    def _write_predictions(self, split: Split) -> list[str]:
+    def _predict_test(self, split: Split, results: dict[str, Any]) -> None:
+        """Writes the predictions of a test split; where its labels are published, its scores are results too."""
         predictions = self._predict(split)
         if not self.cluster.is_chief:
-            return []
+            return
         folder = self.settings.output_dir
-        return self.task.write_predictions(folder, split.name, split.examples, predictions)
+        results["predictions"] += self.task.write_predictions(folder, split.name, split.examples, predictions)
+        if self.task.scores_test(split.examples):
+            results.setdefault("test_scores", {})[split.name] = self.task.scores(split.examples, predictions)
 
     def _predict(self, split: Split) -> list[Any]:
         shape = self.data.batch_shape(self.settings.eval_batch_size)

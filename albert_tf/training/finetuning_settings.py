@@ -9,8 +9,6 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.training_settings import TrainingSettings
 
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob")
-# Steps of warm-up, as a share of all steps, where their number is left open (warmup_proportion of run_squad_v2.py).
-_WARMUP_SHARE = 0.1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,6 +36,7 @@ class FinetuningSettings(TrainingSettings):
     num_train_steps: int | None = None
     num_train_epochs: float = 3.0
     num_warmup_steps: int | None = None
+    warmup_proportion: float = 0.1
     save_checkpoints_steps: int = 1000
     keep_checkpoint_max: int = 1
     hidden_dropout_prob: float | None = None
@@ -70,6 +69,8 @@ class FinetuningSettings(TrainingSettings):
             raise InputError(f"--num_train_steps must be at least 1. Received {self.num_train_steps}.")
         if not self.num_train_epochs > 0:
             raise InputError(f"--num_train_epochs must be above 0. Received {self.num_train_epochs}.")
+        if not 0 <= self.warmup_proportion < 1:
+            raise InputError(f"--warmup_proportion must lie in [0, 1). Received {self.warmup_proportion}.")
         for name in _RATES:
             rate = getattr(self, name)
             if rate is not None and not 0 <= rate < 1:
@@ -88,4 +89,5 @@ class FinetuningSettings(TrainingSettings):
 
     def warmup_for(self, num_train_steps: int) -> int:
         """Steps of warm-up, for so many steps in all."""
-        return round(_WARMUP_SHARE * num_train_steps) if self.num_warmup_steps is None else self.num_warmup_steps
+        # Rounded down, as run_squad_v2.py does.
+        return int(num_train_steps * self.warmup_proportion) if self.num_warmup_steps is None else self.num_warmup_steps

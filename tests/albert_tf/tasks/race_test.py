@@ -64,6 +64,25 @@ def test_an_official_list_of_all_articles_is_left_alone(race, write):
     assert len(race.examples("train")) == 8
 
 
+def test_an_official_list_of_all_articles_will_do_alone(race, write):
+    before = race.examples("train")
+    for level in ("middle", "high"):
+        folder = Path(race.data_dir, "train", level)
+        articles = [json.loads((folder / f"{number}.txt").read_text()) for number in (9, 10)]
+        for number in (9, 10):
+            (folder / f"{number}.txt").unlink()
+        write(f"race/train/{level}/all.txt", "".join(f"{json.dumps(article)}\n\n" for article in articles))
+    assert race.examples("train") == before
+    write("race/train/high/all.txt", f"{json.dumps(ARTICLE)}\n{{}}\n")
+    with pytest.raises(InputError, match=r"all\.txt, line 2: article must be text"):
+        race.examples("train")
+
+
+def test_a_test_split_is_scored_only_with_its_answers(race):
+    assert race.scores_test(race.examples("dev"))
+    assert not race.scores_test(race.examples("test"))
+
+
 def test_a_test_split_needs_no_answers(race):
     examples = race.examples("test")
     assert {example.label for example in examples} == {None}

@@ -79,6 +79,26 @@ def test_the_best_checkpoint_is_kept_and_scored(finetuning_settings, read_log):
     assert left == sorted({f"checkpoint-{best:08d}", f"checkpoint-{STEPS:08d}"})
 
 
+def test_checkpoints_of_a_training_without_evaluation_are_all_scored_later(finetuning_settings):
+    settings = dataclasses.replace(
+        finetuning_settings, do_eval=False, keep_checkpoint_max=0, save_checkpoints_steps=6, learning_rate=0.01
+    )
+    run(settings)
+    later = dataclasses.replace(settings, do_train=False, do_eval=True)
+    alone = {}
+    for step in (6, 12):
+        folder = os.path.join(settings.output_dir, f"checkpoint-{step:08d}")
+        elsewhere = dataclasses.replace(later, init_checkpoint=folder, output_dir=f"{settings.output_dir}-{step}")
+        alone[step] = run(elsewhere)["scores"]["dev"]["accuracy"]
+    results = run(later)
+    best = max(alone, key=lambda step: (alone[step], -step))
+    assert (results["step"], results["scores"]["dev"]["accuracy"]) == (best, alone[best])
+    evaluations = [
+        checkpoints.read_evaluation(folder) for folder in checkpoints.CheckpointFolder(later.output_dir).all()
+    ]
+    assert [evaluation["accuracy"] for evaluation in evaluations] == list(alone.values())
+
+
 @pytest.mark.slow
 def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(finetuning_settings, read_log):
     settings = dataclasses.replace(
@@ -214,4 +234,7 @@ def test_epochs_and_warm_up_become_steps(finetuning_settings):
     )
     assert settings.steps_for(60) == 20
     assert settings.warmup_for(20) == 2
+    assert dataclasses.replace(settings, warmup_proportion=0.3).warmup_for(33) == 9
+    with pytest.raises(InputError, match="--warmup_proportion must lie in"):
+        dataclasses.replace(settings, warmup_proportion=1.0)
     assert finetuning_settings.steps_for(60) == STEPS

@@ -1,0 +1,95 @@
+"""Commands by the official names: their flags, and running what they are here."""
+
+import shlex
+import types
+from collections.abc import Mapping
+
+from absl import flags, logging
+
+from albert_tf import flag_help
+from albert_tf.errors import InputError
+from albert_tf.official.flag_table import SCRIPTS, OfficialFlag, describe
+from albert_tf.official.translation import to_words, translate
+from albert_tf.official.unmatched_flags import check_unmatched, define_flag
+
+# Flags of run_finetuning that its official forms take too.
+ALSO_TAKEN = (
+    *("allow_missing_heads", "hidden_dropout_prob", "attention_probs_dropout_prob"),
+    *("num_workers", "log_steps", "gradient_accumulation_steps", "precision", "remat", "release_memory"),
+    *("constant_graph", "jit_compile", "distribution_strategy", "random_seed"),
+    *("keep_accents", "replace_quotes", "normalization"),
+)
+_GROUPS = {
+    "Input and output": (
+        *("task_name", "data_dir", "train_file", "eval_file", "predict_file", "output_dir", "export_dir"),
+        *("cached_dir", "train_feature_file", "predict_feature_file", "predict_feature_left_file"),
+        *("albert_directory", "checkpoint_name", "export_path"),
+    ),
+    "Weights and vocabulary": (
+        *("init_checkpoint", "albert_hub_module_handle", "albert_config_file", "spm_model_file", "vocab_file"),
+        *("do_lower_case", "use_einsum"),
+    ),
+    "What to do": ("do_train", "do_eval", "do_predict"),
+    "TPU": ("use_tpu", "tpu_name", "tpu_zone", "gcp_project", "master", "num_tpu_cores"),
+}
+_OTHERS = "Lengths, batches, steps"
+
+
+def define_flags(script: str, flag_values: flags.FlagValues, ours: types.ModuleType) -> None:
+    """Declares all flags of an official script, with its defaults, and those of ALSO_TAKEN that our command has.
+
+    Args:
+        script: of SCRIPTS.
+        flag_values: where.
+        ours: the module of our command.
+    """
+    own = flags.FlagValues()
+    ours.define_flags(own)
+    known = SCRIPTS[script].flags
+    grouped = {name for names in _GROUPS.values() for name in names}
+    for title, names in (*_GROUPS.items(), (_OTHERS, [name for name in known if name not in grouped])):
+        flag_help.begin_group(title, flag_values)
+        for name in filter(known.__contains__, names):
+            define_flag(name, known[name], _help(name, known[name], own), flag_values)
+    flag_help.begin_group(f"Of {SCRIPTS[script].command}, not in the official script", flag_values)
+    for name in ALSO_TAKEN:
+        if name in own:
+            flags.DEFINE_flag(own[name], flag_values)
+
+
+def _help(name: str, flag: OfficialFlag, own: flags.FlagValues) -> str:
+    """The help of our flag, and what it is called here if that is different."""
+    if flag.ours is None:
+        return f"Here {describe(flag)}."
+    text = own[flag.ours].help
+    return f"{text} Here {describe(flag)}." if flag.ours != name or flag.note else text
+
+
+def run(script: str, commands: Mapping[str, types.ModuleType]) -> None:
+    """Does what an official command line asks for, by our commands.
+
+    Args:
+        script: of SCRIPTS; its flags are declared in flags.FLAGS, and parsed.
+        commands: the modules of those commands of ours that it may become.
+    """
+    given = flags.FLAGS
+    values = {name: given[name].value for name in SCRIPTS[script].flags}
+    also = {name: given[name].value for name in ALSO_TAKEN if name in given and given[name].present}
+    present = frozenset(name for name in values if given[name].present)
+    check_unmatched(script, given)
+    parsed = []
+    for name, arguments in translate(script, values, present):
+        if name == "run_finetuning":
+            arguments |= also
+        own = flags.FlagValues()
+        commands[name].define_flags(own)
+        try:
+            own([name, *to_words(arguments)])
+        except flags.Error as error:
+            raise InputError(" ".join(str(error).split())) from None
+        parsed.append((name, own))
+    for name, own in parsed:
+        words = [own[flag].serialize() for flag in own if own[flag].value != own[flag].default]
+        logging.info("google-research/ALBERT's %s is, here: %s %s", script, name, shlex.join(words))
+    for name, own in parsed:
+        commands[name].run_with(own)

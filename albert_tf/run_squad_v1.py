@@ -1,0 +1,33 @@
+r"""Fine-tunes on SQuAD v1.1 by the flags of google-research/ALBERT's run_squad_v1.py; run_finetuning does the work.
+
+docs/official.md lists what each flag is here.
+
+run_squad_v1 --train_file=train-v1.1.json --predict_file=dev-v1.1.json --init_checkpoint=albert_base/model.ckpt-best \
+  --output_dir=runs/squad --do_train --do_predict
+"""
+
+from absl import flags
+
+from albert_tf import command, export_saved_model, run_finetuning
+from albert_tf.official import command_line
+from albert_tf.official.flag_table import SCRIPTS
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    command_line.define_flags("run_squad_v1", flag_values, run_finetuning)
+
+
+def _run() -> None:
+    commands = {"run_finetuning": run_finetuning, "export_saved_model": export_saved_model}
+    command_line.run("run_squad_v1", commands)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run, required=SCRIPTS["run_squad_v1"].required)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+r"""Fine-tunes on SQuAD v2.0 by the flags of google-research/ALBERT's run_squad_v2.py; run_finetuning does the work.
+
+docs/official.md lists what each flag is here.
+
+run_squad_v2 --train_file=train-v2.0.json --predict_file=dev-v2.0.json --init_checkpoint=albert_base/model.ckpt-best \
+  --output_dir=runs/squad --do_train --do_predict
+"""
+
+from absl import flags
+
+from albert_tf import command, run_finetuning
+from albert_tf.official import command_line
+from albert_tf.official.flag_table import SCRIPTS
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    command_line.define_flags("run_squad_v2", flag_values, run_finetuning)
+
+
+def _run() -> None:
+    command_line.run("run_squad_v2", {"run_finetuning": run_finetuning})
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    define_flags()
+    command.run(_run, required=SCRIPTS["run_squad_v2"].required)
+
+
+if __name__ == "__main__":
+    main()
