@@ -60,7 +60,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     )
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
-    if pretrained.sentence_task != "sop":
+    if pretrained.task is None and pretrained.sentence_task != "sop":
         logging.warning(
             "the model was trained with --sentence_task=%s; no other format says so", pretrained.sentence_task
         )

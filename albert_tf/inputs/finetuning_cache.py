@@ -24,7 +24,7 @@ from albert_tf.worker_pool import WorkerPool, count_cores, end_on_terminate
 
 FORMAT = "albert_tf fine-tuning features"
 # Raised when the same key would give other features, or other records.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 RECORDS, MANIFEST = "features.tfrecord", "manifest.json"
 
 # Examples a process takes at once; below so many, starting processes costs more than it saves.

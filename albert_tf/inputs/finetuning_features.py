@@ -7,9 +7,11 @@ import numpy as np
 
 from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import (
+    EXAMPLE_INDEX,
     INPUT_IDS,
     OPTION_LENGTHS,
     P_MASK,
+    PIECES_CUT,
     SEGMENT_IDS,
     Feature,
     from_columns,
@@ -117,6 +119,26 @@ class FeatureSet(Sequence[Feature]):
             raise IndexError(f"feature {index} of {len(self)}")
         index %= len(self)
         return from_columns({name: column[index] for name, column in self.columns.items()}, self.head)
+
+    @property
+    def examples(self) -> np.ndarray:
+        """int [features]: the index of the example that each belongs to."""
+        return self.columns[EXAMPLE_INDEX].values if self.columns else np.zeros(0, np.int32)
+
+    def _cut_by_example(self) -> np.ndarray:
+        """Pieces left out of each example, every one counted once."""
+        _, first = np.unique(self.examples, return_index=True)
+        return self.columns[PIECES_CUT].values[first] if self.columns else np.zeros(0, np.int32)
+
+    @property
+    def num_cut(self) -> int:
+        """How many examples were cut because they are too long."""
+        return int((self._cut_by_example() > 0).sum())
+
+    @property
+    def pieces_cut(self) -> int:
+        """How many pieces were left out of those."""
+        return int(self._cut_by_example().sum())
 
     @property
     def num_options(self) -> int:

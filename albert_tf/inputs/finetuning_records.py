@@ -29,7 +29,7 @@ INPUT_IDS, SEGMENT_IDS, P_MASK = "input_ids", "segment_ids", "p_mask"
 LABEL_IDS = "label_ids"
 # Classes of pieces plus one, since records hold no negative numbers: 0 is a piece that is not scored.
 PIECE_LABELS = "piece_label_ids_plus_one"
-EXAMPLE_INDEX, OPTION_LENGTHS = "example_index", "option_lengths"
+EXAMPLE_INDEX, OPTION_LENGTHS, PIECES_CUT = "example_index", "option_lengths", "pieces_cut"
 NOTE_PREFIX = "note/"
 
 
@@ -46,6 +46,8 @@ class Feature:
             token_classification a class for each id, -1 where none is scored. None without labels.
         p_mask: span heads only: 1 where no answer can start or end, else 0.
         notes: integers >= 0 that the task needs again to make predictions, by name; the model never sees them.
+        pieces_cut: how many pieces of the example were left out because it is too long, the same in each of its
+            features.
     """
 
     example: int
@@ -54,6 +56,7 @@ class Feature:
     label: Any = None
     p_mask: Sequence[int] | None = None
     notes: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    pieces_cut: int = 0
 
     @property
     def length(self) -> int:
@@ -68,6 +71,7 @@ def to_columns(feature: Feature, head: str) -> dict[str, np.ndarray]:
     several = head == "multiple_choice"
     columns: dict[str, Any] = {
         EXAMPLE_INDEX: [feature.example],
+        PIECES_CUT: [feature.pieces_cut],
         INPUT_IDS: np.concatenate(feature.input_ids) if several else feature.input_ids,
         SEGMENT_IDS: np.concatenate(feature.segment_ids) if several else feature.segment_ids,
     }
@@ -89,7 +93,8 @@ def from_columns(columns: Mapping[str, np.ndarray], head: str) -> Feature:
         input_ids, segment_ids = tuple(np.split(input_ids, ends)), tuple(np.split(segment_ids, ends))
     notes = {name.removeprefix(NOTE_PREFIX): values for name, values in columns.items() if name.startswith(NOTE_PREFIX)}
     example = int(columns[EXAMPLE_INDEX][0])
-    return Feature(example, input_ids, segment_ids, _label_of(columns, head), columns.get(P_MASK), notes)
+    pieces_cut = int(columns[PIECES_CUT][0])
+    return Feature(example, input_ids, segment_ids, _label_of(columns, head), columns.get(P_MASK), notes, pieces_cut)
 
 
 def to_example(feature: Feature, head: str) -> bytes:

@@ -62,6 +62,7 @@ class RaceTask(Task):
     name = "race"
     head = "multiple_choice"
     metric = "accuracy"
+    cut_by = ("max_seq_length", "max_qa_length")
 
     def __init__(self, data_dir: str, levels: Sequence[str] = LEVELS):
         """Looks at no file yet.
@@ -127,10 +128,10 @@ class RaceTask(Task):
         start.
         """
         article = tokenizer.encode(example.article)
-        input_ids, segment_ids = [], []
+        input_ids, segment_ids, cut = [], [], 0
         for option in example.options:
-            text = join_question(example.question, option)
-            asked = tokenizer.encode(text)[-settings.max_qa_length :] if settings.max_qa_length > 0 else []
+            whole = tokenizer.encode(join_question(example.question, option))
+            asked = whole[-settings.max_qa_length :] if settings.max_qa_length > 0 else []
             room = settings.max_seq_length - len(asked) - 3
             if room < 0:
                 raise InputError(
@@ -138,9 +139,10 @@ class RaceTask(Task):
                     "pieces; it must be at least max_qa_length + 3"
                 )
             context = article[:room]
+            cut += len(whole) - len(asked) + len(article) - len(context)
             input_ids.append([tokenizer.cls_id, *context, tokenizer.sep_id, *asked, tokenizer.sep_id])
             segment_ids.append([0] * (len(context) + 2) + [1] * (len(asked) + 1))
-        return [Feature(index, tuple(input_ids), tuple(segment_ids), example.label)]
+        return [Feature(index, tuple(input_ids), tuple(segment_ids), example.label, pieces_cut=cut)]
 
     def predictions(self, examples, features, outputs, settings) -> list[RacePrediction]:
         rows = (np.asarray(logits, np.float64) for logits in outputs["logits"])

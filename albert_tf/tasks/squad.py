@@ -1,5 +1,6 @@
 """SQuAD v1.1 and v2.0: one task, in which questions may or may not go without an answer."""
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +18,10 @@ from albert_tf.tasks.task import Report, Task, with_all_labels_or_none
 from albert_tf.tasks.text_classification import text_fields
 
 VERSIONS = {"squad_v1": "v1.1", "squad_v2": "v2.0"}
-# What is said of no answer where nothing tells a better threshold: the model finds both equally likely.
+# Where no other threshold is known: the model finds an answer and none equally likely.
 _DEFAULT_THRESHOLD = 0.0
+# Of the scores, the threshold that test splits and exported models go by.
+_THRESHOLD_SCORE = "best_f1_thresh"
 
 
 class SquadTask(Task):
@@ -37,8 +40,8 @@ class SquadTask(Task):
             name: squad_v1 or squad_v2.
             split_files: where the files are.
             beam: whether to use the head that chooses the end given the start; None: on v2.0, as the official code.
-            null_score_diff_threshold: null odds above which the answer is "no answer"; None takes the best one where
-                the truth is known, and else 0.
+            null_score_diff_threshold: null odds above which the answer is "no answer"; None: `scores` finds the best
+                one for a dev split, with_threshold carries it to other splits, and without it is 0.
         """
         self.name, self.split_files = name, split_files
         self.with_impossible = name == "squad_v2"
@@ -46,6 +49,17 @@ class SquadTask(Task):
         self.head = "span_beam" if self.is_beam else "span"
         self.metric = "best_f1" if self.with_impossible else "f1"
         self.null_score_diff_threshold = null_score_diff_threshold
+        if self.with_impossible and null_score_diff_threshold is None:
+            self.threshold_score = _THRESHOLD_SCORE
+
+    cut_by = ("max_query_length",)
+    threshold_title = "a question has no answer where its null_odds exceed"
+
+    def with_threshold(self, threshold: float) -> "SquadTask":
+        """The task with these null odds in place of those that are best for the split at hand."""
+        task = copy.copy(self)
+        task.null_score_diff_threshold, task.threshold_score = threshold, None
+        return task
 
     def splits(self) -> tuple[str, ...]:
         return self.split_files.splits()
@@ -73,30 +87,29 @@ class SquadTask(Task):
         return best_answers(examples, features, outputs, settings, self.is_beam, self.with_impossible)
 
     def scores(self, examples, predictions) -> dict[str, float]:
-        """Exact match and F1, of the answers as `answers` gives them; on v2.0 also the best there could be."""
+        """Exact match and F1; on v2.0 also the best there could be, with the threshold that gives it.
+
+        Those of v2.0 go by the threshold of the task, else by the one with the best F1 on these very questions: that
+        is what a dev split is for.
+        """
         _require_truth(self.name, examples)
         has_answer = [not example.is_impossible for example in examples]
-        found = means_by_kind(self._raw_scores(examples, self.answers(examples, predictions)), has_answer)
-        if not self.with_impossible:
-            return found
-        for name, (best, threshold) in self._best_thresholds(examples, predictions).items():
-            found |= {f"best_{name}": best, f"best_{name}_thresh": threshold}
-        return found
+        best: dict[str, float] = {}
+        task = self
+        if self.with_impossible:
+            for name, (score, threshold) in self._best_thresholds(examples, predictions).items():
+                best |= {f"best_{name}": score, f"best_{name}_thresh": threshold}
+            if self.null_score_diff_threshold is None:
+                task = self.with_threshold(best[_THRESHOLD_SCORE])
+        return means_by_kind(self._raw_scores(examples, task.answers(predictions)), has_answer) | best
 
-    def answers(self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]) -> list[str]:
-        """The answer to each question; "" where none is more likely."""
+    def answers(self, predictions: Sequence[SquadPrediction]) -> list[str]:
+        """The answer to each question; "" where none is more likely, by the threshold of the task, else by 0."""
         if not self.with_impossible:
             return [prediction.best.text for prediction in predictions]
-        threshold = self.threshold(examples, predictions)
+        given = self.null_score_diff_threshold
+        threshold = _DEFAULT_THRESHOLD if given is None else given
         return ["" if p.null_odds > threshold else p.best.text for p in predictions]
-
-    def threshold(self, examples: Sequence[SquadExample], predictions: Sequence[SquadPrediction]) -> float:
-        """The null odds above which the answer is "no answer"."""
-        if self.null_score_diff_threshold is not None:
-            return self.null_score_diff_threshold
-        if not examples or any(example.is_impossible is None for example in examples):
-            return _DEFAULT_THRESHOLD
-        return self._best_thresholds(examples, predictions)["f1"][1]
 
     def _best_thresholds(self, examples, predictions) -> dict[str, tuple[float, float]]:
         texts, odds = [p.best.text for p in predictions], [p.null_odds for p in predictions]
@@ -112,7 +125,7 @@ class SquadTask(Task):
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
         """Writes predictions.json, nbest_predictions.json and, on v2.0, null_odds.json, behind SPLIT_ but for dev."""
         contents: dict[str, Any] = {
-            "predictions.json": dict(zip(_ids(examples), self.answers(examples, predictions))),
+            "predictions.json": dict(zip(_ids(examples), self.answers(predictions))),
             "nbest_predictions.json": {
                 example.qas_id: [
                     {
@@ -137,7 +150,7 @@ class SquadTask(Task):
     def report(self, examples, predictions) -> Report:
         """How many answers are right, partly right, wrong, missed or made up; and the surest wrong ones."""
         _require_truth(self.name, examples)
-        answers = self.answers(examples, predictions)
+        answers = self.answers(predictions)
         values = self._raw_scores(examples, answers)
         kinds = [_kind(*row) for row in zip(examples, answers, values["exact"], values["f1"])]
         counts = {kind: kinds.count(kind) for kind in _KINDS}

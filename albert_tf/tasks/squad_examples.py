@@ -48,27 +48,35 @@ def read_squad(path: str, with_impossible: bool, need_answers: bool) -> list[Squ
     Args:
         path: the JSON file.
         with_impossible: whether questions may have no answer (v2.0).
-        need_answers: refuse questions without labels; else they may be there (a test file).
+        need_answers: refuse questions without labels; else they may be there (a test file). In a test file an empty
+            list of answers is no label, unless is_impossible says that there is none.
 
     Raises:
         InputError: no such file, not JSON, not SQuAD, or an answer that is not in its paragraph.
     """
-    moved = 0
+    moved = unsaid = 0
     examples = []
     ids: dict[str, str] = {}
     for where, context, question in _questions(path):
-        example, was_moved = _example(where, context, question, with_impossible)
+        example, was_moved = _example(where, context, question, with_impossible, need_answers)
         if need_answers and example.is_impossible is None:
             raise InputError(f"{where}: no answers; training and evaluation need them")
         if example.qas_id in ids:
             raise InputError(f"{where}: the id {example.qas_id!r} is also that of {ids[example.qas_id]}")
         ids[example.qas_id] = where.removeprefix(f"{path}, ")
         moved += was_moved
+        unsaid += example.is_impossible is True and question.get("is_impossible") is False
         examples.append(example)
     if not examples:
         raise InputError(f"{path} holds no questions")
     if moved:
         logging.warning("%s: %d answers do not stand where answer_start says; taken where they stand", path, moved)
+    if unsaid:
+        logging.warning(
+            "%s: %d questions have no answers though is_impossible is false; taken for impossible", path, unsaid
+        )
+    if all(example.is_impossible for example in examples):
+        logging.warning("%s: no question has an answer; the best model of it never answers", path)
     return examples
 
 
@@ -86,14 +94,17 @@ def _questions(path: str) -> Iterator[tuple[str, str, dict]]:
                 yield f"{inner}.qas[{number}]", context, question
 
 
-def _example(where: str, context: str, question: dict, with_impossible: bool) -> tuple[SquadExample, int]:
+def _example(
+    where: str, context: str, question: dict, with_impossible: bool, need_answers: bool
+) -> tuple[SquadExample, int]:
     qas_id, text = _field(question, "id", str, where), _field(question, "question", str, where)
     impossible = question.get("is_impossible", False)
     if not isinstance(impossible, bool):
         raise InputError(f"{where}: is_impossible must be true or false; received {impossible!r}")
     if impossible and not with_impossible:
         raise InputError(f"{where}: a question without an answer (is_impossible); use --task_name=squad_v2")
-    if "answers" not in question:
+    says_nothing = not need_answers and not impossible and question.get("answers") == []
+    if "answers" not in question or says_nothing:
         return SquadExample(qas_id, text, context), 0
     answers, moved = [], 0
     for number, answer in enumerate(_field(question, "answers", list, where)):

@@ -4,6 +4,7 @@
 several windows, the one with the most context around it is the one whose answers count.
 """
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -34,7 +35,8 @@ def squad_features(
     The label of a window is the first answer, if the window holds all of it; else (0, 0, 1), the position of [CLS] and
     "impossible". Where an answer starts or ends within a piece, the label is the fewest whole pieces that hold it.
     """
-    question = tokenizer.encode(example.question)[: settings.max_query_length]
+    whole_question = tokenizer.encode(example.question)
+    question = whole_question[: settings.max_query_length]
     context = _align(tokenizer, example.context)
     room = settings.max_seq_length - len(question) - 3
     if room < 1 or settings.doc_stride < 1:
@@ -48,7 +50,8 @@ def squad_features(
     features = []
     for (start, length), best in zip(windows, is_best):
         label = None if example.is_impossible is None else _label(span, start, length, len(question) + 2)
-        features.append(_feature(index, question, context, start, length, best, label, tokenizer))
+        feature = _feature(index, question, context, start, length, best, label, tokenizer)
+        features.append(dataclasses.replace(feature, pieces_cut=len(whole_question) - len(question)))
     return features
 
 

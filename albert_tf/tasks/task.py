@@ -62,12 +62,19 @@ class Task(abc.ABC):
         head: one of albert_tf.inputs.finetuning_records.HEADS.
         labels: the names of the classes by index; () where there are none.
         metric: the score by which checkpoints are compared; higher is better.
+        threshold_score: the score that is a threshold chosen on a dev split, to be used on other splits; None where
+            there is none to choose.
+        threshold_title: what the threshold decides, for a person.
+        cut_by: the fields of TaskSettings that texts are cut to.
     """
 
     name: str
     head: str
     labels: tuple[str, ...] = ()
     metric: str
+    threshold_score: str | None = None
+    threshold_title: str = ""
+    cut_by: tuple[str, ...] = ("max_seq_length",)
 
     @abc.abstractmethod
     def splits(self) -> tuple[str, ...]:
@@ -152,6 +159,10 @@ class Task(abc.ABC):
     def scores_test(self, examples: Sequence[Any]) -> bool:
         """Whether the scores of these examples of a test split are wanted: its labels are published."""
         return False
+
+    def with_threshold(self, threshold: float) -> "Task":
+        """The task with a threshold that was chosen elsewhere; only of one with a `threshold_score`."""
+        raise NotImplementedError(f"{self.name} has a threshold_score, but no with_threshold")
 
     @abc.abstractmethod
     def write_predictions(

@@ -61,11 +61,13 @@ class TextClassification(Task):
 
     def features(self, index: int, example: TextExample, tokenizer: AlbertTokenizer, settings: TaskSettings):
         """One feature: [CLS] first [SEP], or [CLS] first [SEP] second [SEP], cut to max_seq_length."""
+        first_ids = tokenizer.encode(example.first)
         second_ids = None if example.second is None else tokenizer.encode(example.second)
         input_ids, segment_ids = pack_pair(
-            tokenizer.encode(example.first), second_ids, settings.max_seq_length, tokenizer.cls_id, tokenizer.sep_id
+            first_ids, second_ids, settings.max_seq_length, tokenizer.cls_id, tokenizer.sep_id
         )
-        return [Feature(index, input_ids, segment_ids, example.label)]
+        whole = len(first_ids) + 2 if second_ids is None else len(first_ids) + len(second_ids) + 3
+        return [Feature(index, input_ids, segment_ids, example.label, pieces_cut=whole - len(input_ids))]
 
     def predictions(self, examples, features, outputs, settings) -> list[TextPrediction]:
         """The likeliest class; each class of probability 0.5 or more (multi-label); the number itself (regression)."""

@@ -112,7 +112,9 @@ class TokenClassification(Task):
         if room < 1 or settings.doc_stride < 1:
             raise InputError(f"max_seq_length must be at least 3; received {settings.max_seq_length}")
         # A word of which nothing is left after cleaning is an unknown one; a very long one loses its end.
-        pieces = [(tokenizer.encode(word) or [tokenizer.unk_id])[:room] for word in example.words]
+        whole = [tokenizer.encode(word) or [tokenizer.unk_id] for word in example.words]
+        pieces = [ids[:room] for ids in whole]
+        cut = sum(map(len, whole)) - sum(map(len, pieces))
         starts = np.cumsum([0, *map(len, pieces)])
         windows = _cut_at_words(starts, room, settings.doc_stride)
         spans = [(int(starts[first]), int(starts[end] - starts[first])) for first, end in windows]
@@ -128,7 +130,7 @@ class TokenClassification(Task):
             label = None
             if example.tags is not None:
                 label = [example.tags[word - 1] if word else _NOT_SCORED for word in words]
-            features.append(Feature(index, ids, [0] * len(ids), label, notes={WORDS: words}))
+            features.append(Feature(index, ids, [0] * len(ids), label, notes={WORDS: words}, pieces_cut=cut))
         return features
 
     def predictions(self, examples, features, outputs, settings) -> list[tuple[int, ...]]:

@@ -8,6 +8,9 @@ from albert_tf.errors import InputError
 
 # First parts of the names of a fine-tuning head's weights.
 FINETUNING_HEADS = ("classifier/", "span/", "span_beam/")
+# Tasks without training data, and the task whose head predicts them: GLUE's diagnostic set is predicted by MNLI's.
+_PREDICTED_BY = {"ax": "mnli"}
+_CLASSES_SHOWN = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +38,25 @@ class FinetunedTask:
     cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     classifier_dropout_prob: float | None = None
+
+    def __str__(self) -> str:
+        """The name and the head, as in "cola (classification: 0, 1)"."""
+        named = ", ".join(self.labels[:_CLASSES_SHOWN]) + (", …" if len(self.labels) > _CLASSES_SHOWN else "")
+        return f"{self.name or 'a task without a name'} ({self.head}{': ' + named if named else ''})"
+
+    def has_head_like(self, other: "FinetunedTask") -> bool:
+        """Whether the head of one fits the other: the same kind, and the same number of outputs."""
+        return (self.head, self.num_labels) == (other.head, other.num_labels)
+
+    def shares_head_with(self, other: "FinetunedTask") -> bool:
+        """Whether the head of one means the same for the other: it fits, and classes and task are the same.
+
+        Names of classes are not enough: CoLA, SST-2, MRPC, QQP and WNLI all call theirs 0 and 1. Names that are not
+        known, as in a checkpoint of other code, count as the same.
+        """
+        names = [_PREDICTED_BY.get(name, name) for name in (self.name, other.name) if name]
+        labels = [task.labels for task in (self, other) if task.labels]
+        return self.has_head_like(other) and len(set(names)) < 2 and len(set(labels)) < 2
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -21,7 +21,7 @@ from albert_tf.training.finetuning_data import FinetuningData
 from albert_tf.training.finetuning_run import RESULTS_NAME, FinetuningRun
 from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.memory import explain_memory_errors
-from albert_tf.training.pretrained import open_checkpoint
+from albert_tf.training.pretrained import open_checkpoint, stored_tasks
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import (
     check_batch_size,
@@ -62,6 +62,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         describe_strategy(strategy)
         with explain_memory_errors(settings), StopSignals() as signals:
             if settings.num_seeds == 1:
+                data.read()
                 return FinetuningRun(settings, config, data, strategy, cluster, signals).run()
             return _run_seeds(settings, config, data, strategy, cluster, signals)
 
@@ -171,12 +172,8 @@ def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:
     options = settings.task_options
     if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
         return options
-    for path in filter(None, (settings.output_dir, settings.init_checkpoint)):
-        folder = checkpoints.find_checkpoint(path)
-        task = checkpoints.read_state(folder).finetuned_task(folder) if folder is not None else None
-        if task is not None and task.labels:
-            return dataclasses.replace(options, labels=task.labels)
-    return options
+    known = next((task for task in stored_tasks(settings.output_dir, settings.init_checkpoint) if task.labels), None)
+    return options if known is None else dataclasses.replace(options, labels=known.labels)
 
 
 def _check_sizes(settings: FinetuningSettings, config: AlbertConfig, tokenizer: AlbertTokenizer) -> None:

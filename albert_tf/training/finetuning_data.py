@@ -81,9 +81,58 @@ class FinetuningData:
                 "%s: %s features of %d to %d pieces, on average %.1f",
                 *(name, f"{len(made):,}", made.lengths.min(), made.lengths.max(), made.lengths.mean()),
             )
+            if name.split("_")[0] != "test" and made[0].label is None:
+                paths = self.task.input_files(name)
+                raise InputError(f"{paths[0]}: the examples have no labels; the {name} split needs them")
+            if made.num_cut:
+                logging.info("%s: %s", name, self._describe_cut(made))
             split.features = made
             self._splits[name] = split
         return self._splits[name]
+
+    def _describe_cut(self, features: FeatureSet) -> str:
+        """How many texts lost a part, since they are longer than the settings allow."""
+        flags = " and ".join(f"--{name}={getattr(self.settings.task_settings, name)}" for name in self.task.cut_by)
+        examples, cut, left_out = len(np.unique(features.examples)), features.num_cut, features.pieces_cut
+        share = left_out / (left_out + features.sequences.lengths.sum())
+        return (
+            f"{cut:,} of {examples:,} examples ({cut / examples:.1%}) are longer than {flags} allows and are cut; "
+            f"{share:.1%} of all pieces are left out"
+        )
+
+    def read(self) -> None:
+        """Reads every split that the run needs, so that what is missing or at fault is noticed before the first step.
+
+        Raises:
+            InputError: see `split`; or there is no such split.
+        """
+        for name in self._needed:
+            self.split(name)
+
+    @functools.cached_property
+    def _needed(self) -> list[str]:
+        """The splits that the settings ask for."""
+        settings = self.settings
+        needed = self._names_or_error("train", "do_train")[:1] if settings.do_train else []
+        if settings.do_eval:
+            needed += self._names_or_error("dev", "do_eval")
+        elif settings.do_predict and self.task.threshold_score is not None:
+            # A threshold for the test split is found on the first one.
+            needed += self.names("dev")[:1]
+        if settings.do_predict:
+            needed += self._names_or_error("test", "do_predict")
+        return needed
+
+    def _names_or_error(self, kind: str, flag: str) -> list[str]:
+        names = self.names(kind)
+        if names:
+            return names
+        try:
+            self.task.input_files(kind)
+            reason = ""
+        except InputError as error:
+            reason = f" ({error})"
+        raise InputError(f"--task_name={self.task.name} has no {kind} split; leave --{flag} out{reason}")
 
     def training_split(self) -> Split:
         """The split to train on.
@@ -91,10 +140,7 @@ class FinetuningData:
         Raises:
             InputError: there is none.
         """
-        names = self.names("train")
-        if not names:
-            raise InputError(f"--task_name={self.task.name} has no training split; leave --do_train out")
-        return self.split(names[0])
+        return self.split(self._names_or_error("train", "do_train")[0])
 
     def dev_splits(self) -> list[Split]:
         """Those to evaluate on; checkpoints are compared by the first.
@@ -102,22 +148,14 @@ class FinetuningData:
         Raises:
             InputError: there is none.
         """
-        names = self.names("dev")
-        if not names:
-            raise InputError(f"--task_name={self.task.name} has no dev split; leave --do_eval out")
-        return [self.split(name) for name in names]
+        return [self.split(name) for name in self._names_or_error("dev", "do_eval")]
 
     @functools.cached_property
     def _buckets(self) -> tuple[int, ...]:
         settings = self.settings
         if settings.pad_to_max_length:
             return (settings.max_seq_length,)
-        names = [
-            *(self.names("train")[:1] if settings.do_train else []),
-            *(self.names("dev") if settings.do_eval else []),
-            *(self.names("test") if settings.do_predict else []),
-        ]
-        lengths = np.concatenate([self.split(name).features.lengths for name in names])
+        lengths = np.concatenate([self.split(name).features.lengths for name in self._needed])
         buckets = tuple(choose_buckets(lengths, settings.max_seq_length))
         positions = np.asarray(buckets)[np.searchsorted(buckets, lengths)].mean()
         logging.info(

@@ -1,5 +1,6 @@
-"""One fine-tuning run, of one seed: training, the best checkpoint, its scores and predictions."""
+"""One fine-tuning run, of one seed: training, then the results of the best checkpoint."""
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,6 @@ from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import copy_file
 from albert_tf.errors import InputError
-from albert_tf.evaluation.finetuning_evaluation import predict_split
 from albert_tf.inputs.finetuning_dataset import make_training_dataset
 from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.models.finetuning import make_finetuning_model
@@ -20,17 +20,21 @@ from albert_tf.optimization.layerwise import layerwise_factors
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.training import checkpoints
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.finetuning_data import FinetuningData, Split
+from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.training.finetuning_data import FinetuningData
+from albert_tf.training.finetuning_results import Chosen, FinetuningResults
 from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.finetuning_steps import FinetuningSteps
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
-from albert_tf.training.pretrained import initialise_finetuning
+from albert_tf.training.pretrained import initialise_finetuning, stored_tasks
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.training_run import TrainingRun
 
 RESULTS_NAME = "results.json"
+# Dropout of the head where neither a flag nor a checkpoint says otherwise (the official run_*.py).
+_HEAD_DROPOUT = 0.1
 
 
 class FinetuningRun(TrainingRun):
@@ -56,11 +60,17 @@ class FinetuningRun(TrainingRun):
         cluster: Cluster,
         signals: StopSignals,
     ):
+        rate = head_dropout(settings, data.finetuned_task())
+        settings = dataclasses.replace(settings, classifier_dropout_prob=rate)
+        if settings.do_train:
+            number = len(data.training_split().features)
+            settings = dataclasses.replace(settings, save_checkpoints_steps=settings.saving_for(number))
         self.config = config
         self.data = data
         self.task = data.task
-        self.finetuned_task = data.finetuned_task()
+        self.finetuned_task = dataclasses.replace(data.finetuned_task(), classifier_dropout_prob=rate)
         super().__init__(settings, strategy, cluster, signals)
+        self.results = FinetuningResults(self)
 
     def run(self) -> dict[str, Any]:
         """Trains, evaluates and predicts, as the settings say.
@@ -69,23 +79,17 @@ class FinetuningRun(TrainingRun):
             what RESULTS_NAME in output_dir holds.
         """
         settings = self.settings
+        self._check_own_checkpoints()
         if settings.do_train:
             self._train()
         # The chief has written its last checkpoint before another worker looks for it, or leaves.
         self.agreement.mean(0.0)
-        results: dict[str, Any] = {"task_name": self.task.name, "random_seed": settings.random_seed}
         if settings.do_eval and not settings.do_train:
             self._score_those_left_out()
-        results |= self._load_best()
-        if settings.do_eval:
-            results |= {"metric": self.task.metric, "scores": {}}
-            for split in self.data.dev_splits():
-                results["scores"][split.name] = self._score(split)
-            self._note_scores(results)
-        if settings.do_predict:
-            results["predictions"] = []
-            for name in self.data.names("test"):
-                self._predict_test(self.data.split(name), results)
+        chosen = self._load_best()
+        results: dict[str, Any] = {"task_name": self.task.name, "random_seed": settings.random_seed}
+        results |= {"checkpoint": chosen.path} | ({} if chosen.step is None else {"step": chosen.step})
+        results |= self.results.write(chosen)
         if self.cluster.is_chief:
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
         self.agreement.mean(0.0)
@@ -101,69 +105,44 @@ class FinetuningRun(TrainingRun):
             return
         for folder in left_out:
             checkpoints.load_model_weights(folder, self.model)
-            found = self.evaluate()
+            found = self.results.evaluate(checkpoints.step_of(folder))
             if self.cluster.is_chief:
                 checkpoints.write_evaluation(folder, found)
                 logging.info("%s: %s %.4f", folder, self.task.metric, found[self.task.metric])
         self.agreement.mean(0.0)
 
-    def _note_scores(self, results: dict[str, Any]) -> None:
-        """Leaves the scores with a checkpoint of this run that has none yet."""
-        folder, split = results["checkpoint"], self.data.dev_splits()[0]
-        is_own = folder in self.checkpoints.all()
-        if self.cluster.is_chief and is_own and checkpoints.read_evaluation(folder) is None:
-            checkpoints.write_evaluation(folder, self._as_evaluation(results["scores"][split.name], split))
+    def _check_own_checkpoints(self) -> None:
+        """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
+        for folder in reversed(self.checkpoints.all()):
+            try:
+                known = checkpoints.read_state(folder).finetuned_task(folder)
+            except InputError:
+                # A damaged one is passed over when the run is restored.
+                continue
+            if known is None or not known.shares_head_with(self.finetuned_task):
+                what = "a pre-training run" if known is None else f"a run of {known}"
+                raise InputError(
+                    f"--output_dir={self.settings.output_dir} holds {what}, not of {self.finetuned_task}; name another "
+                    "folder, and give this one as --init_checkpoint to start from it"
+                )
+            return
 
-    def _as_evaluation(self, scores: Mapping[str, float], split: Split) -> dict[str, Any]:
-        facts = {"num_examples": len(split.examples), checkpoints.BEST_METRIC: self.task.metric}
-        return {**{name: float(value) for name, value in scores.items()}, **facts}
-
-    def _load_best(self) -> dict[str, Any]:
+    def _load_best(self) -> Chosen:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""
         found = self.checkpoints.best() or next(reversed(self.checkpoints.all()), None)
         if found is not None:
             checkpoints.load_model_weights(found, self.model)
-            return {"checkpoint": found, "step": checkpoints.step_of(found)}
-        path = self.settings.init_checkpoint
+            task = checkpoints.read_state(found).finetuned_task(found)
+            return Chosen(found, task, checkpoints.read_evaluation(found), checkpoints.step_of(found))
+        path, keep_head = self.settings.init_checkpoint, self.settings.keep_head
         if path is None:
             raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint, and no --init_checkpoint")
-        known = initialise_finetuning(self.model, self.finetuned_task, path)
-        if any(name.startswith(("classifier/", "span")) for name in self.model.load_report.missing):
-            what = "was only pre-trained" if known.task is None else "was fine-tuned for another task"
-            raise InputError(f"--init_checkpoint={path} {what}; give --do_train, or a checkpoint of {self.task.name}")
-        return {"checkpoint": path}
-
-    def _score(self, split: Split) -> dict[str, float]:
-        """Evaluates a split, writes its predictions and what a person looks at."""
-        predictions = self._predict(split)
-        scores = self.task.scores(split.examples, predictions)
-        if self.cluster.is_chief:
-            folder = self.settings.output_dir
-            self.task.write_predictions(folder, split.name, split.examples, predictions)
-            report = self.task.report(split.examples, predictions)
-            files.write_json(os.path.join(folder, f"{split.name}_report.json"), dict(report.values))
-            logging.info("%s, %s:\n%s", self.task.name, split.name, report.text)
-        return scores
-
-    def _predict_test(self, split: Split, results: dict[str, Any]) -> None:
-        """Writes the predictions of a test split; where its labels are published, its scores are results too."""
-        predictions = self._predict(split)
-        if not self.cluster.is_chief:
-            return
-        folder = self.settings.output_dir
-        results["predictions"] += self.task.write_predictions(folder, split.name, split.examples, predictions)
-        if self.task.scores_test(split.examples):
-            results.setdefault("test_scores", {})[split.name] = self.task.scores(split.examples, predictions)
-
-    def _predict(self, split: Split) -> list[Any]:
-        shape = self.data.batch_shape(self.settings.eval_batch_size)
-        return predict_split(self.steps, self.task, split, shape, self.settings.task_settings, self._stop_if_asked)
+        known = initialise_finetuning(self.model, self.finetuned_task, path, keep_head=keep_head, need_head=True)
+        return Chosen(path, known.task, checkpoints.read_evaluation(known.source))
 
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is on the first dev split; a signal ends that at once."""
-        split = self.data.dev_splits()[0]
-        scores = self.task.scores(split.examples, self._predict(split))
-        return self._as_evaluation(scores, split)
+        return self.results.evaluate(int(self.optimizer.iterations.numpy()))
 
     def ends_early(self, step):
         """Whether --early_stopping_patience evaluations in a row were no better than the best."""
@@ -242,18 +221,22 @@ class FinetuningRun(TrainingRun):
         }
 
     def _initialise(self, path) -> Mapping[str, Any] | None:
+        settings = self.settings
         return initialise_finetuning(
-            self.model, self.finetuned_task, path, self.settings.allow_missing_heads
+            self.model, self.finetuned_task, path, settings.allow_missing_heads, settings.keep_head
         ).vocabulary
 
     def _facts(self):
         """Measures the matrix-product peak too, for about half a second."""
         settings = self.settings
+        examples = len(self.data.training_split().features)
+        rows = settings.steps_per_epoch(examples) * settings.train_batch_size
         return RunFacts(
             num_train_steps=self._num_train_steps(),
             examples_per_step=settings.train_batch_size,
             tokens_per_step=0,
-            examples_per_epoch=len(self.data.training_split().features),
+            examples_per_epoch=examples,
+            rows_per_epoch=rows if rows > examples else 0,
             matmul_peak=measure_matmul_peak(self.strategy, settings.precision),
             shown={name: name for name in self.steps.metrics if name == "accuracy"},
         )
@@ -280,3 +263,13 @@ class FinetuningRun(TrainingRun):
         plan = plan_training(features.lengths, shape.buckets, shape.batch_size, settings.random_seed, step + 1, step)
         rows = [int(row) for row in plan.rows[0]]
         return [{"feature": row, "example": int(features[row].example)} for row in rows]
+
+
+def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
+    """Dropout of the head: the flag's, else that of the checkpoint the run goes on from or starts from."""
+    if settings.classifier_dropout_prob is not None:
+        return settings.classifier_dropout_prob
+    for known in stored_tasks(settings.output_dir, settings.init_checkpoint):
+        if known.classifier_dropout_prob is not None and known.shares_head_with(task):
+            return known.classifier_dropout_prob
+    return _HEAD_DROPOUT

@@ -1,6 +1,7 @@
-"""What a fine-tuning run is told."""
+"""The settings of a fine-tuning run."""
 
 import dataclasses
+import typing
 
 from albert_tf.errors import InputError
 from albert_tf.tasks.registry import TaskOptions
@@ -9,6 +10,8 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.training_settings import TrainingSettings
 
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob")
+# Where --save_checkpoints_steps is left out: the most steps between two checkpoints, and the most checkpoints.
+_MOST_STEPS_BETWEEN, _MOST_CHECKPOINTS = 1000, 50
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,10 @@ class FinetuningSettings(TrainingSettings):
         task_settings: its lengths.
         cleaning: of texts; the switches that the pre-training records were made with.
     """
+
+    COUNTS: typing.ClassVar[tuple[str, ...]] = tuple(
+        name for name in TrainingSettings.COUNTS if name != "save_checkpoints_steps"
+    )
 
     task_name: str
     data_dir: str | None = None
@@ -37,11 +44,12 @@ class FinetuningSettings(TrainingSettings):
     num_train_epochs: float = 3.0
     num_warmup_steps: int | None = None
     warmup_proportion: float = 0.1
-    save_checkpoints_steps: int = 1000
+    save_checkpoints_steps: int | None = None
     keep_checkpoint_max: int = 1
     hidden_dropout_prob: float | None = None
     attention_probs_dropout_prob: float | None = None
-    classifier_dropout_prob: float = 0.1
+    classifier_dropout_prob: float | None = None
+    keep_head: bool = False
     layerwise_learning_rate_decay: float = 1.0
     early_stopping_patience: int = 0
     pad_to_max_length: bool = False
@@ -65,8 +73,9 @@ class FinetuningSettings(TrainingSettings):
             raise InputError(
                 f"--layerwise_learning_rate_decay must lie in (0, 1]. Received {self.layerwise_learning_rate_decay}."
             )
-        if self.num_train_steps is not None and self.num_train_steps < 1:
-            raise InputError(f"--num_train_steps must be at least 1. Received {self.num_train_steps}.")
+        for name in ("num_train_steps", "save_checkpoints_steps"):
+            if getattr(self, name) is not None and getattr(self, name) < 1:
+                raise InputError(f"--{name} must be at least 1. Received {getattr(self, name)}.")
         if not self.num_train_epochs > 0:
             raise InputError(f"--num_train_epochs must be above 0. Received {self.num_train_epochs}.")
         if not 0 <= self.warmup_proportion < 1:
@@ -85,7 +94,23 @@ class FinetuningSettings(TrainingSettings):
         """Steps of training, for so many features in an epoch."""
         if self.num_train_steps is not None:
             return self.num_train_steps
-        return max(1, round(-(-num_features // self.train_batch_size) * self.num_train_epochs))
+        return max(1, round(self.steps_per_epoch(num_features) * self.num_train_epochs))
+
+    def steps_per_epoch(self, num_features: int) -> int:
+        """Steps in which every one of so many features comes once; the last batch may not be full."""
+        return -(-num_features // self.train_batch_size)
+
+    def saving_for(self, num_features: int) -> int:
+        """Steps between two checkpoints, for so many features in an epoch.
+
+        Left open, it is an epoch: a long one is cut into several parts, short ones are put together.
+        """
+        if self.save_checkpoints_steps is not None:
+            return self.save_checkpoints_steps
+        epoch = self.steps_per_epoch(num_features)
+        if epoch > _MOST_STEPS_BETWEEN:
+            return _MOST_STEPS_BETWEEN
+        return epoch * max(1, -(-self.steps_for(num_features) // (epoch * _MOST_CHECKPOINTS)))
 
     def warmup_for(self, num_train_steps: int) -> int:
         """Steps of warm-up, for so many steps in all."""

@@ -54,6 +54,9 @@ class LoopEvents(Protocol):
     def report(self, step: int, progress: Progress) -> None:
         """The steps since the last report are done."""
 
+    def traced(self, seconds: float, steps: int, progress: Progress) -> None:
+        """The first call is done, which traced the graph: so many seconds for so many steps."""
+
     def save(self, step: int, progress: Progress, evaluate: bool) -> bool:
         """A checkpoint is to be written, and evaluated if such is the owner's habit. True ends the run here."""
 
@@ -117,6 +120,8 @@ def train(
         progress, taken, last, usable = take(min(plan.steps_until_pause(step), most_steps(seconds)), progress)
         taken = int(taken)
         pace.note(time.monotonic() - began, taken)
+        if step == start_step:
+            events.traced(time.monotonic() - began, taken, progress)
         step += taken
         if not usable:
             events.nonfinite(step - 1, last.numpy().tolist(), progress)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from absl import logging
@@ -13,6 +14,7 @@ from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.training import checkpoints
 from albert_tf.training.finetuned_task import FINETUNING_HEADS, FinetunedTask, is_finetuning_weight
 
 _BLOCK = re.compile(r"/block_\d+_(\d+)/")
@@ -90,7 +92,14 @@ def initialise(
     return stored.vocabulary
 
 
-def initialise_finetuning(model, task: FinetunedTask, path: str, allow_missing_heads: bool = False) -> Pretrained:
+def initialise_finetuning(
+    model,
+    task: FinetunedTask,
+    path: str,
+    allow_missing_heads: bool = False,
+    keep_head: bool = False,
+    need_head: bool = False,
+) -> Pretrained:
     """Gives a model that is to be fine-tuned the weights at a path; its head too, where it is of the same task.
 
     Args:
@@ -98,21 +107,67 @@ def initialise_finetuning(model, task: FinetunedTask, path: str, allow_missing_h
         task: what it is to be trained for.
         path: see load_pretrained.
         allow_missing_heads: whether a pooler that is missing keeps its first values; a head of the task always may.
+        keep_head: take the head of a different task too.
+        need_head: refuse a checkpoint whose head is not taken, since the model is not going to be trained.
 
     Returns:
         the same model, and what is known about the weights.
 
     Raises:
-        InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
+        InputError: no checkpoint there, a damaged one, weights that do not fit the model, or a head that does not.
     """
     format, stored = open_checkpoint(path)
     _compare_configs(model.config, stored)
     known = stored.task
-    same = known is not None and (known.head, known.num_labels) == (task.head, task.num_labels)
-    if known is not None and not (same and (not known.labels or not task.labels or known.labels == task.labels)):
+    takes_head = _takes_head(stored, task, keep_head)
+    if need_head and not takes_head:
+        what = "was only pre-trained" if known is None else f"was fine-tuned for {known}, not for {task}"
+        keeping = ", or --keep_head" if known is not None and known.has_head_like(task) else ""
+        raise InputError(f"--init_checkpoint={path} {what}; give --do_train, a checkpoint of {task.name}{keeping}")
+    if known is not None and not takes_head:
         stored = _without_head(model, format, stored)
     _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=FINETUNING_HEADS))
     return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, known, stored.source)
+
+
+def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[FinetunedTask]:
+    """What the checkpoints of a run and the one that it starts from were fine-tuned for, where they were."""
+    for path in (output_dir, init_checkpoint):
+        folder = checkpoints.find_checkpoint(path) if path else None
+        try:
+            if folder is not None:
+                task = checkpoints.read_state(folder).finetuned_task(folder)
+            else:
+                task = open_checkpoint(path)[1].task if path == init_checkpoint and path else None
+        except InputError:
+            # Whoever loads the weights says what is wrong with them.
+            continue
+        if task is not None:
+            yield task
+
+
+def _takes_head(stored: StoredCheckpoint, task: FinetunedTask, keep_head: bool) -> bool:
+    """Whether the head of a checkpoint is taken over; says so where it has one."""
+    known = stored.task
+    if known is None:
+        return False
+    if known.shares_head_with(task):
+        logging.info("the head of %s is taken over: it was fine-tuned for %s", stored.source, known)
+        return True
+    if keep_head and not known.has_head_like(task):
+        raise InputError(
+            f"--keep_head: {stored.source} has a head of {known}, {known.num_labels} outputs, which does not fit "
+            f"{task}, {task.num_labels} outputs; leave the flag out, and the head starts afresh"
+        )
+    if keep_head:
+        logging.warning("the head of %s is kept for %s, though it was fine-tuned for %s", stored.source, task, known)
+        return True
+    keeping = "; --keep_head takes it over" if known.has_head_like(task) else ""
+    logging.info(
+        "the head starts afresh: %s was fine-tuned for %s, this run is for %s%s",
+        *(stored.source, known, task, keeping),
+    )
+    return False
 
 
 def _without_head(model, format: CheckpointFormat, stored: StoredCheckpoint) -> StoredCheckpoint:

@@ -181,7 +181,7 @@ class PretrainingRun(TrainingRun):
         """Evaluates the model as it is; a signal ends that at once."""
         settings = self.settings
         return evaluate(
-            self.steps, self.evaluation_records, settings.eval_batch_size, settings.max_eval_steps, self._stop_if_asked
+            self.steps, self.evaluation_records, settings.eval_batch_size, settings.max_eval_steps, self.stop_if_asked
         )
 
     def _evaluate_the_rest(self) -> None:

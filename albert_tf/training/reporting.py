@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 from absl import logging
@@ -27,6 +27,7 @@ class RunFacts:
         examples_per_step: over all replicas.
         tokens_per_step: examples times sequence length, padding included; 0 where it is a metric, "tokens".
         examples_per_epoch: records in the input.
+        rows_per_epoch: rows of the batches that hold them once, with those that only fill a batch up; 0: as many.
         flops_per_step: see albert_tf.flops.
         matmul_peak: operations a second of the devices, 0 if unknown.
         shown: metrics that the progress line holds besides the loss: name -> what it is called there.
@@ -36,9 +37,29 @@ class RunFacts:
     examples_per_step: int
     tokens_per_step: int
     examples_per_epoch: int
+    rows_per_epoch: int = 0
     flops_per_step: float = 0.0
     matmul_peak: float = 0.0
     shown: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def epochs(self, rows: int) -> float:
+        """Passes over the input, after so many rows."""
+        return rows / (self.rows_per_epoch or self.examples_per_epoch)
+
+    def examples(self, rows: int) -> int:
+        """How many of so many rows are examples, to the end of an epoch exactly, else within a batch."""
+        return round(self.epochs(rows) * self.examples_per_epoch) if self.rows_per_epoch else rows
+
+
+class _Call(NamedTuple):
+    """A call that took steps: how long, how many, and for how much of that time it waited for input."""
+
+    seconds: float
+    steps: int
+    waited: float
+
+
+_NO_CALL = _Call(0.0, 0, 0.0)
 
 
 class TrainingReporter:
@@ -48,14 +69,15 @@ class TrainingReporter:
         output_dir: of the run; None writes and shows nothing, as for a worker that is not the chief.
         facts: of the run.
         start_step: steps taken before; what an earlier process logged behind it is taken back.
-        start_examples: examples seen in those, of whatever batch sizes.
+        start_rows: rows of the batches of those, of whatever sizes.
     """
 
-    def __init__(self, output_dir: str | None, facts: RunFacts, start_step: int, start_examples: int):
+    def __init__(self, output_dir: str | None, facts: RunFacts, start_step: int, start_rows: int):
         self._facts = facts
-        self._examples_seen = start_examples
+        self._rows_seen = start_rows
         self._step, self._started = start_step, time.monotonic()
         self._seconds_per_step: float | None = None
+        self._traced = _NO_CALL
         self._writers, self._bar = {}, None
         self._log_path = None
         if output_dir is None:
@@ -73,6 +95,12 @@ class TrainingReporter:
     def start_clock(self) -> None:
         """Begins the time of the next report: what passed since the last one was no training."""
         self._started = time.monotonic()
+
+    def traced(self, seconds: float, steps: int, waited: float) -> None:
+        """Notes how long the first call took: it traced the graph, and says nothing of the others."""
+        self._traced = _Call(seconds, steps, waited)
+        if self._bar is not None:
+            self._bar.unpause()
 
     def start(self, values: dict[str, Any]) -> None:
         """Notes in the log file that a process took the run up, and how it was made up."""
@@ -97,13 +125,12 @@ class TrainingReporter:
             more: figures for the log and TensorBoard alone.
             trust_ratios: of the weights, for TensorBoard alone.
         """
-        seconds = max(time.monotonic() - self._started, 1e-9)
-        steps, facts = step - self._step, self._facts
-        self._examples_seen += steps * facts.examples_per_step
-        recent = seconds / steps
-        # The first report holds the graph's compilation, so the estimate follows later ones closely.
-        known = self._seconds_per_step
-        self._seconds_per_step = recent if known is None else 0.7 * recent + 0.3 * known
+        whole = max(time.monotonic() - self._started, 1e-9)
+        facts = self._facts
+        self._rows_seen += (step - self._step) * facts.examples_per_step
+        seconds, steps = self._after_tracing(whole, step - self._step)
+        waited -= self._traced.waited if steps < step - self._step else 0.0
+        self._traced = _NO_CALL
         flops = steps * facts.flops_per_step / seconds or math.nan
         tokens = steps * (facts.tokens_per_step or metrics["tokens"])
         line = {
@@ -116,15 +143,30 @@ class TrainingReporter:
             "model_flops_per_second": flops,
             "matmul_peak_share": flops / facts.matmul_peak if facts.matmul_peak else math.nan,
             "input_wait_share": min(waited / seconds, 1.0),
-            "examples_seen": self._examples_seen,
-            "epochs": self._examples_seen / facts.examples_per_epoch,
-            "seconds": seconds,
-            "seconds_left": (facts.num_train_steps - step) * self._seconds_per_step,
+            "examples_seen": facts.examples(self._rows_seen),
+            "epochs": facts.epochs(self._rows_seen),
+            "seconds": whole,
+            "seconds_left": self._seconds_left(facts.num_train_steps - step),
             **(more or {}),
         }
         self._write(line, {f"trust_ratio/{name}": ratio for name, ratio in (trust_ratios or {}).items()})
         self._show(line)
         self._step, self._started = step, time.monotonic()
+
+    def _seconds_left(self, steps: int) -> float:
+        if steps and self._seconds_per_step is None:
+            return math.nan
+        return steps * (self._seconds_per_step or 0.0)
+
+    def _after_tracing(self, seconds: float, steps: int) -> tuple[float, int]:
+        """Time and steps since the last report without the call that traced the graph, if there were others."""
+        traced = self._traced
+        if traced.steps == steps:
+            return seconds, steps
+        seconds, steps = max(seconds - traced.seconds, 1e-9), steps - traced.steps
+        known, recent = self._seconds_per_step, seconds / steps
+        self._seconds_per_step = recent if known is None else 0.7 * recent + 0.3 * known
+        return seconds, steps
 
     def evaluation(self, step: int, metrics: dict[str, Any]) -> None:
         """Reports an evaluation."""
@@ -201,6 +243,8 @@ def _with_prefix(value: float) -> str:
 
 
 def _clock(seconds: float) -> str:
+    if math.isnan(seconds):
+        return "not known yet"
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}"

@@ -43,10 +43,11 @@ def describe(
         "%s parameters in %s; %s on %s",
         *(f"{parameters:,}", settings.precision, settings.optimizer, settings.output_dir),
     )
-    total = facts.num_train_steps * facts.examples_per_step
+    rows = facts.num_train_steps * facts.examples_per_step
     logging.info(
-        "%d steps of %d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
-        *(facts.num_train_steps, facts.examples_per_step, f"{total:,}", total / facts.examples_per_epoch),
+        "%d steps of %s%d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
+        *(facts.num_train_steps, "up to " if facts.rows_per_epoch else "", facts.examples_per_step),
+        *(f"{facts.examples(rows):,}", facts.epochs(rows)),
         *(f"{facts.examples_per_epoch:,}", num_files, state.step),
     )
     logging.info(

@@ -64,6 +64,10 @@ class TrainingEvents:
             self._told_of_all_reduce = True
             self._reporter.message(run_description.describe_all_reduce(self._run.steps))
 
+    def traced(self, seconds: float, steps: int, progress: Progress) -> None:
+        """Leaves the time of tracing out of the next report's rates."""
+        self._reporter.traced(seconds, steps, float(progress.waited))
+
     def save(self, step: int, progress: Progress, evaluate: bool) -> bool:
         """Writes a checkpoint, and evaluates it with --do_eval; then says whether the run is over before its end."""
         run, settings = self._run, self._settings

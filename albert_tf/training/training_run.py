@@ -204,6 +204,7 @@ class TrainingRun(abc.ABC):
         with files.replace_file(os.path.join(self.settings.output_dir, self.FLAGS_NAME)) as file:
             file.write(self.settings.resolved_flags.encode())
 
-    def _stop_if_asked(self) -> None:
+    def stop_if_asked(self) -> None:
+        """Ends an evaluation when a signal came."""
         if self.signals.received:
             self.signals.stop("the last checkpoint is saved, its evaluation was left out")

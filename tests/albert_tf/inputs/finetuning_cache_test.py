@@ -86,7 +86,7 @@ def damage(name, edit):
         damage(RECORDS, lambda bytes_: b""),
         damage(MANIFEST, lambda bytes_: bytes_[:40]),
         damage(MANIFEST, lambda bytes_: b"[]"),
-        damage(MANIFEST, lambda bytes_: bytes_.replace(b'"format_version": 1', b'"format_version": 0')),
+        damage(MANIFEST, lambda bytes_: bytes_.replace(b'"format_version": 2', b'"format_version": 0')),
         lambda folder: Path(folder, RECORDS).unlink(),
         lambda folder: Path(folder, MANIFEST).unlink(),
     ],

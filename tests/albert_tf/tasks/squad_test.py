@@ -166,9 +166,11 @@ def test_scores_of_v2_have_the_best_threshold(make_squad, tokenizer):
     assert scores["best_exact"] == pytest.approx(2 / 3)
     assert scores["best_exact_thresh"] == -2.0
     assert scores["NoAns_f1"] == 1.0
-    assert task.answers(examples, predictions) == ["paris", "", "the film was good"]
+    assert scores[task.threshold_score] == -1.0
+    assert task.with_threshold(-1.0).answers(predictions) == ["paris", "", "the film was good"]
     strict = make_squad("squad_v2", *QUESTIONS, null_score_diff_threshold=-1.5)
-    assert strict.answers(examples, predictions) == ["paris", "", ""]
+    assert strict.threshold_score is None
+    assert strict.answers(predictions) == ["paris", "", ""]
     assert strict.scores(examples, predictions)["exact"] == pytest.approx(2 / 3)
 
 

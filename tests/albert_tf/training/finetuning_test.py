@@ -13,13 +13,20 @@ import numpy as np
 import pytest
 
 from albert_tf.errors import InputError
+from albert_tf.evaluation.finetuning_evaluation import predict_split
 from albert_tf.export.saved_model import ExportSettings, export_saved_model
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training import checkpoints
+from albert_tf.tasks.registry import make_task
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.training import checkpoints, finetuning_results
+from albert_tf.training.finetuned_task import FinetunedTask
 from albert_tf.training.finetuning import format_results, run, summarise
-from albert_tf.training.pretrained import load_pretrained
+from albert_tf.training.finetuning_data import FinetuningData
+from albert_tf.training.finetuning_run import head_dropout
+from albert_tf.training.pretrained import initialise_finetuning, load_pretrained
 
 STEPS = 12
 
@@ -238,3 +245,188 @@ def test_epochs_and_warm_up_become_steps(finetuning_settings):
     with pytest.raises(InputError, match="--warmup_proportion must lie in"):
         dataclasses.replace(settings, warmup_proportion=1.0)
     assert finetuning_settings.steps_for(60) == STEPS
+
+
+def test_a_checkpoint_comes_each_epoch_unless_epochs_are_long_or_many(finetuning_settings):
+    settings = dataclasses.replace(finetuning_settings, num_train_steps=None, save_checkpoints_steps=None)
+    assert settings.saving_for(60) == 8
+    assert settings.saving_for(100_000) == 1000
+    assert dataclasses.replace(settings, num_train_epochs=500).saving_for(60) == 10 * 8
+    assert finetuning_settings.saving_for(60) == 4
+
+
+def test_a_head_is_shared_by_checkpoints_of_one_task_alone():
+    cola = FinetunedTask("classification", 2, ("0", "1"), "cola")
+    assert cola.shares_head_with(dataclasses.replace(cola, input_fields=("text",)))
+    assert not cola.shares_head_with(dataclasses.replace(cola, name="sst-2"))
+    assert not cola.shares_head_with(dataclasses.replace(cola, labels=("no", "yes")))
+    assert not cola.shares_head_with(dataclasses.replace(cola, head="multi_label"))
+    # Checkpoints of other code know no name, and perhaps no classes.
+    assert cola.shares_head_with(FinetunedTask("classification", 2))
+    mnli = FinetunedTask("classification", 3, ("a", "b", "c"), "mnli")
+    assert mnli.shares_head_with(dataclasses.replace(mnli, name="ax"))
+    assert not mnli.shares_head_with(FinetunedTask("classification", 2))
+
+
+@pytest.fixture
+def head_of_another_task(finetuning_settings):
+    """Settings of wnli, which start from a run of sst-2; both call their classes 0 and 1."""
+    run(dataclasses.replace(finetuning_settings, num_train_steps=1, do_eval=False, classifier_dropout_prob=0.3))
+    folder = Path(finetuning_settings.data_dir).parent / "wnli"
+    folder.mkdir()
+    for split in ("train", "dev"):
+        (folder / f"{split}.tsv").write_text("index\tsentence1\tsentence2\tlabel\n0\tba\tbe\t0\n1\tki\tko\t1\n")
+    return dataclasses.replace(
+        finetuning_settings,
+        task_name="wnli",
+        data_dir=str(folder),
+        init_checkpoint=finetuning_settings.output_dir,
+        output_dir=str(folder / "run"),
+        num_train_steps=1,
+        learning_rate=1e-12,
+        random_seed=7,
+        do_eval=False,
+    )
+
+
+def test_the_head_of_another_task_starts_afresh_though_its_classes_have_the_same_names(
+    head_of_another_task, finetuning_settings, read_weights, caplog
+):
+    caplog.set_level(logging.INFO, logger="absl")
+    theirs = read_weights(finetuning_settings.output_dir, 1)
+    run(head_of_another_task)
+    ours = read_weights(head_of_another_task.output_dir, 1)
+    assert np.abs(ours["classifier/kernel"] - theirs["classifier/kernel"]).max() > 1e-2
+    np.testing.assert_allclose(ours["albert/pooler/kernel"], theirs["albert/pooler/kernel"], atol=1e-6)
+    told = [record.getMessage() for record in caplog.records if "head starts afresh" in record.getMessage()]
+    assert len(told) == 1
+    assert "was fine-tuned for sst-2 (classification: 0, 1), this run is for wnli (classification: 0, 1)" in told[0]
+    # Two examples in batches of eight: one step is one epoch.
+    assert "1 steps of up to 8 examples: 2 examples, 1.00 epochs of the 2 in 1 file(s)" in caplog.text
+    # Nor is its dropout that of the other task's head.
+    assert load_pretrained(head_of_another_task.output_dir).task.classifier_dropout_prob == 0.1
+    untrained = dataclasses.replace(
+        head_of_another_task, do_train=False, do_eval=True, output_dir=head_of_another_task.output_dir + "2"
+    )
+    with pytest.raises(InputError, match=r"for sst-2 .*, not for wnli .*; give --do_train, .* or --keep_head"):
+        run(untrained)
+    in_its_folder = dataclasses.replace(head_of_another_task, output_dir=finetuning_settings.output_dir)
+    for do_train in (True, False):
+        with pytest.raises(InputError, match="holds a run of sst-2 .*, not of wnli"):
+            run(dataclasses.replace(in_its_folder, do_train=do_train, do_eval=True))
+
+
+@pytest.mark.slow
+def test_a_flag_keeps_the_head_of_another_task(head_of_another_task, finetuning_settings, read_weights):
+    theirs = read_weights(finetuning_settings.output_dir, 1)
+    kept = dataclasses.replace(head_of_another_task, keep_head=True)
+    untrained = dataclasses.replace(kept, do_train=False, do_eval=True)
+    assert "accuracy" in run(untrained)["scores"]["dev"]
+    run(kept)
+    np.testing.assert_allclose(
+        read_weights(kept.output_dir, 1)["classifier/kernel"], theirs["classifier/kernel"], atol=1e-6
+    )
+
+
+def test_a_head_that_does_not_fit_cannot_be_kept(small_config, tmp_path):
+    model = AlbertForSequenceClassification(small_config, num_labels=2)
+    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    two = FinetunedTask("classification", 2, ("0", "1"), "rte", classifier_dropout_prob=0.3)
+    checkpoints.write_weights(str(tmp_path), small_config, weights, None, two)
+    three = FinetunedTask("classification", 3, ("a", "b", "c"), "mnli")
+    of_three = AlbertForSequenceClassification(small_config, num_labels=3)
+    with pytest.raises(InputError, match="--keep_head: .* has a head of rte .*, 2 outputs, which does not fit mnli"):
+        initialise_finetuning(of_three, three, str(tmp_path), keep_head=True)
+    with pytest.raises(InputError, match=r"was fine-tuned for rte .*, not for mnli .*; give --do_train.* of mnli$"):
+        initialise_finetuning(of_three, three, str(tmp_path), need_head=True)
+    initialise_finetuning(of_three, three, str(tmp_path))
+
+
+def test_the_dropout_of_the_head_is_that_of_the_checkpoint_unless_a_flag_says_otherwise(
+    finetuning_settings, small_config, tmp_path
+):
+    model = AlbertForSequenceClassification(small_config, num_labels=2)
+    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    task = FinetunedTask("classification", 2, ("0", "1"), "sst-2", classifier_dropout_prob=0.3)
+    folder = tmp_path / "tuned"
+    folder.mkdir()
+    checkpoints.write_weights(str(folder), small_config, weights, None, task)
+    settings = dataclasses.replace(finetuning_settings, init_checkpoint=str(folder))
+    assert head_dropout(settings, task) == 0.3
+    assert head_dropout(dataclasses.replace(settings, classifier_dropout_prob=0.2), task) == 0.2
+    assert head_dropout(settings, dataclasses.replace(task, name="cola")) == 0.1
+    assert head_dropout(dataclasses.replace(settings, init_checkpoint=None), task) == 0.1
+    # A run that goes on has it from its own checkpoint.
+    going_on = dataclasses.replace(settings, init_checkpoint=None, output_dir=str(folder))
+    assert head_dropout(going_on, task) == 0.3
+
+
+@pytest.mark.parametrize(
+    "split, flag, reason",
+    [
+        ("train", "do_train", "has neither train.tsv nor SST-2/train.tsv"),
+        ("dev", "do_eval", "has neither dev.tsv nor SST-2/dev.tsv"),
+        ("test", "do_predict", "has neither test.tsv nor SST-2/test.tsv"),
+    ],
+)
+def test_a_missing_split_is_noticed_before_the_first_step(finetuning_settings, split, flag, reason):
+    Path(finetuning_settings.data_dir, f"{split}.tsv").unlink()
+    settings = dataclasses.replace(finetuning_settings, do_predict=True, pad_to_max_length=True)
+    with pytest.raises(InputError, match=rf"has no {split} split; leave --{flag} out \(.*{reason}"):
+        run(settings)
+    assert not os.path.exists(os.path.join(settings.output_dir, "train_log.jsonl"))
+
+
+def test_a_dev_split_without_labels_is_noticed_before_the_first_step(finetuning_settings, tmp_path):
+    for split in ("train", "dev"):
+        for level in ("middle", "high"):
+            (tmp_path / "race" / split / level).mkdir(parents=True)
+            article = {"article": "ba", "questions": ["ba"], "options": [["ba", "be", "bi", "bo"]], "answers": ["A"]}
+            article["answers"] = [None] if split == "dev" else ["A"]
+            (tmp_path / "race" / split / level / "1.txt").write_text(json.dumps(article))
+    settings = dataclasses.replace(finetuning_settings, task_name="race", data_dir=str(tmp_path / "race"))
+    with pytest.raises(InputError, match="the examples have no labels; the dev split needs them"):
+        run(settings)
+
+
+def test_a_short_run_is_scored_each_epoch_and_its_best_checkpoint_predicted_once(
+    finetuning_settings, monkeypatch, read_log
+):
+    predicted = []
+
+    def predict(steps, task, split, *args):
+        predicted.append(split.name)
+        return predict_split(steps, task, split, *args)
+
+    monkeypatch.setattr(finetuning_results, "predict_split", predict)
+    settings = dataclasses.replace(
+        finetuning_settings, num_train_steps=None, num_train_epochs=2, save_checkpoints_steps=None, do_predict=True
+    )
+    results = run(settings)
+    scored = {line["step"]: line["accuracy"] for line in read_log(settings.output_dir) if line["kind"] == "eval"}
+    assert list(scored) == [8, 16]
+    assert results["scores"]["dev"]["accuracy"] == scored[results["step"]] == max(scored.values())
+    assert predicted == ["dev", "dev", "test"]
+    with open(os.path.join(settings.output_dir, "dev_predictions.jsonl")) as file:
+        lines = [json.loads(line) for line in file]
+    right = [line["prediction"] == line["label"] for line in lines]
+    assert sum(right) / len(right) == scored[results["step"]]
+    ends = [line["epochs"] for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    assert ends == [0.5, 1.0, 1.5, 2.0]
+
+
+def test_texts_that_are_cut_are_counted(finetuning_settings, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    settings = dataclasses.replace(finetuning_settings, task_settings=TaskSettings(max_seq_length=8))
+    tokenizer = AlbertTokenizer(settings.spm_model_file)
+    data = FinetuningData(settings, make_task(settings.task_name, settings.data_dir), tokenizer)
+    data.read()
+    told = [record.getMessage() for record in caplog.records if "longer than --max_seq_length=8" in record.getMessage()]
+    assert [line.split(":")[0] for line in told] == ["train", "dev"]
+    texts = [line.split("\t")[0] for line in Path(settings.data_dir, "train.tsv").read_text().splitlines()[1:]]
+    lengths = [len(tokenizer.encode(text)) + 2 for text in texts]
+    cut = sum(length > 8 for length in lengths)
+    left_out = sum(max(0, length - 8) for length in lengths) / sum(lengths)
+    assert 0 < cut < 60
+    assert f"train: {cut} of 60 examples ({cut / 60:.1%}) are longer" in told[0]
+    assert f"; {left_out:.1%} of all pieces are left out" in told[0]

@@ -17,9 +17,13 @@ from albert_tf.training.strategy import Agreement
 class _Events:
     def __init__(self, over_at=None):
         self.seen, self.over_at = [], over_at
+        self.first_calls = []
 
     def report(self, step, progress):
         self.seen.append(("report", step, float(progress.counted)))
+
+    def traced(self, seconds, steps, progress):
+        self.first_calls.append(steps)
 
     def save(self, step, progress, evaluate):
         self.seen.append(("save", step, evaluate))
@@ -61,6 +65,19 @@ def test_reports_and_checkpoints_come_at_their_steps_whatever_a_call_takes():
     for plan in plans:
         assert _train(plan) == expected
     assert _train(plans[0], start=8) == expected[4:]
+
+
+def test_the_first_call_alone_is_told_since_it_traced_the_graph():
+    plan = loop.LoopPlan(10, log_steps=4, save_checkpoints_steps=5, iterations_per_loop=3)
+    events, signals, agreement = _Events(), _Signals(), Agreement(None, Cluster())
+    last = tf.constant([1.0] * len(TRAIN_METRICS))
+
+    def take(count, progress):
+        return progress, tf.constant(count), last, tf.constant(True)
+
+    start = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
+    loop.train(plan, take, 2, start, events, signals, agreement)
+    assert events.first_calls == [1]
 
 
 def test_a_save_that_says_so_ends_the_run():

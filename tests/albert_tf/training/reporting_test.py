@@ -38,7 +38,7 @@ def _lines(folder):
 def test_a_report_by_hand(tmp_path, clock, caplog):
     caplog.set_level(logging.INFO, logger="absl")
     # The steps before took 4 examples each, those of now 8.
-    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=10, start_examples=40)
+    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=10, start_rows=40)
     clock[0] += 20
     reporter.train(20, METRICS, 1e-3, waited=5.0, trust_ratios={"a/kernel": 2.5})
     reporter.close()
@@ -59,8 +59,48 @@ def test_a_report_by_hand(tmp_path, clock, caplog):
     assert {"trust_ratio/a/kernel", "loss", "input_wait_share"} < tags
 
 
+def test_the_first_estimate_leaves_the_tracing_of_the_graph_out(tmp_path, clock, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=0, start_rows=0)
+    clock[0] += 60
+    reporter.traced(60.0, 1, waited=3.0)
+    clock[0] += 9
+    reporter.train(10, METRICS, 1e-3, waited=3.9)
+    reporter.close()
+    (line,) = _lines(tmp_path)
+    assert (line["seconds"], line["seconds_left"], line["tokens_per_second"]) == (69, 90, 128)
+    assert line["input_wait_share"] == pytest.approx(0.1)
+    assert "ETA 0:01:30" in caplog.records[-1].getMessage()
+
+
+def test_a_report_of_the_first_call_alone_estimates_nothing(tmp_path, clock, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=0, start_rows=0)
+    clock[0] += 60
+    reporter.traced(60.0, 1, waited=0.0)
+    reporter.train(1, METRICS, 1e-3)
+    clock[0] += 2
+    reporter.train(2, METRICS, 1e-3)
+    reporter.close()
+    first, second = _lines(tmp_path)
+    assert "seconds_left" not in first
+    assert second["seconds_left"] == 196
+    assert "ETA not known yet" in caplog.records[0].getMessage()
+
+
+def test_rows_that_only_fill_a_batch_up_are_no_examples_of_an_epoch(tmp_path, clock):
+    # Two examples in batches of 32: an epoch is one step.
+    facts = RunFacts(3, examples_per_step=32, tokens_per_step=128, examples_per_epoch=2, rows_per_epoch=32)
+    reporter = TrainingReporter(str(tmp_path), facts, start_step=0, start_rows=0)
+    clock[0] += 1
+    reporter.train(3, METRICS, 1e-3)
+    reporter.close()
+    (line,) = _lines(tmp_path)
+    assert (line["epochs"], line["examples_seen"]) == (3.0, 6)
+
+
 def test_what_is_not_a_number_is_left_out_of_the_log(tmp_path):
-    reporter = TrainingReporter(str(tmp_path), RunFacts(100, 8, 128, 50), start_step=0, start_examples=0)
+    reporter = TrainingReporter(str(tmp_path), RunFacts(100, 8, 128, 50), start_step=0, start_rows=0)
     reporter.start({"replicas": 2})
     reporter.train(1, {**METRICS, "loss": math.nan}, 1e-3)
     reporter.close()
@@ -73,7 +113,7 @@ def test_what_is_not_a_number_is_left_out_of_the_log(tmp_path):
 
 def test_a_worker_that_is_not_the_chief_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    reporter = TrainingReporter(None, FACTS, start_step=0, start_examples=0)
+    reporter = TrainingReporter(None, FACTS, start_step=0, start_rows=0)
     reporter.start({})
     reporter.train(1, METRICS, 1e-3)
     reporter.evaluation(1, {**METRICS, "num_examples": 1})
