@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from absl import app, flags, logging
 
 from albert_tf import flag_help
-from albert_tf.errors import InputError, RunStopped
+from albert_tf.errors import InputError, RunStopped, reason_of
 from albert_tf.official.flag_table import advise
 
 EXIT_BAD_INPUT = 1
@@ -236,4 +236,4 @@ def _describe_tensorflow_error(error: Exception) -> str | None:
     kind = type(error).__name__
     if not type(error).__module__.startswith("tensorflow") or kind not in _FILE_ERRORS:
         return None
-    return f"{_FILE_ERRORS[kind]}: {str(error).splitlines()[0]}"
+    return f"{_FILE_ERRORS[kind]}: {reason_of(error)}"

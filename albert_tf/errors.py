@@ -1,5 +1,10 @@
 """The exceptions that a command shows as a single line instead of a traceback."""
 
+import re
+
+# What TensorFlow writes around a message: {{function_node ...}}, {{node ...}}, [Op:...], "Graph execution error:".
+_AROUND = re.compile(r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$", re.MULTILINE)
+
 
 class InputError(ValueError):
     """A mistake in what the user gave: a flag, a file, a config, a record.
@@ -20,3 +25,9 @@ class RunStopped(Exception):
     def __init__(self, message: str, exit_code: int):
         super().__init__(message)
         self.exit_code = exit_code
+
+
+def reason_of(error: Exception) -> str:
+    """The first line of an exception's message, without the names of functions and operations that TensorFlow adds."""
+    lines = [line.strip() for line in _AROUND.sub("", str(error)).splitlines()]
+    return next(filter(None, lines), type(error).__name__)

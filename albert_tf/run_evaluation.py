@@ -1,9 +1,10 @@
-"""Measures a trained model on records: accuracy and loss of masked LM and sentence order, as lines and as JSON.
+"""Measures a trained model on records: accuracy and loss of masked LM and of the sentence task it was trained on.
 
 run_evaluation --output_dir=runs/base --input_file='records/heldout-*' --output_file=evaluation.json
 """
 
 import dataclasses
+import sys
 
 from absl import flags
 
@@ -21,18 +22,22 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("eval_batch_size", 64, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_eval_steps", 0, "Most batches; 0 reads all records.", **fv)
     flags.DEFINE_string("output_file", None, "Where the figures also go, as JSON.", **fv)
+    flags.DEFINE_enum(
+        "format", "auto", ["auto", "json", "table"], "What is printed; auto: JSON, on a terminal a table.", **fv
+    )
     output_paths.define_overwrite(flag_values)
 
 
 def _run() -> None:
-    output_paths.check_outputs([("output_file", flags.FLAGS.output_file)], flags.FLAGS.overwrite)
+    given = flags.FLAGS
+    output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
     command.import_tensorflow()
     from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
 
     names = [field.name for field in dataclasses.fields(EvaluationSettings)]
-    result = evaluate_checkpoint(EvaluationSettings(**{name: flags.FLAGS[name].value for name in names}))
-    print(format_evaluation(result))  # noqa: T201
-    print(to_json(result))  # noqa: T201
+    result = evaluate_checkpoint(EvaluationSettings(**{name: given[name].value for name in names}))
+    as_table = given.format == "table" or (given.format == "auto" and sys.stdout.isatty())
+    print(format_evaluation(result) if as_table else to_json(result))  # noqa: T201
 
 
 def main() -> None:

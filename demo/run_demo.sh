@@ -68,7 +68,7 @@ stage "Pre-training" ""
 run run_pretraining --flagfile=configs/pretraining/demo.flags --input_file="$out/train.tfrecord-*" \
   --eval_input_file="$out/heldout.tfrecord" --output_dir="$out/model" ${steps[@]+"${steps[@]}"}
 stage "Evaluation on documents that were not trained on" ""
-run run_evaluation --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json" \
+run run_evaluation --format=table --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json" \
   --overwrite
 stage "The curves" ""
 constant=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["most_frequent_piece_accuracy"])' "$out/evaluation.json")

@@ -9,9 +9,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.errors import InputError, reason_of
 from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
-from albert_tf.inputs.feature_names import LABEL, WEIGHTS_FEATURE
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX
 from albert_tf.inputs.pretraining_records import (
     Manifest,
@@ -69,10 +68,7 @@ def open_records(
     Raises:
         InputError: no such file, other lengths, another vocabulary size, a damaged or empty file.
     """
-    # "train.tfrecord*" matches the manifest too.
-    paths = [path for path in files.list_files(patterns, flag) if not path.endswith(MANIFEST_SUFFIX)]
-    if not paths:
-        raise InputError(f"--{flag}: {patterns!r} names only a manifest; name the record files beside it")
+    paths = find_record_files(patterns, flag)
     manifest = read_manifest(paths)
     if manifest is not None and manifest.vocabulary["size"] != vocab_size:
         raise InputError(
@@ -83,6 +79,19 @@ def open_records(
     check_records(paths, max_seq_length, max_predictions_per_seq, vocab_size)
     count = manifest.examples_in(paths) if manifest is not None else count_examples(paths)
     return RecordSet(tuple(paths), count, max_seq_length, max_predictions_per_seq, manifest)
+
+
+def find_record_files(patterns: str, flag: str = "input_file") -> list[str]:
+    """The record files that comma-separated paths and globs name.
+
+    Raises:
+        InputError: no such file, or none but a manifest.
+    """
+    # "train.tfrecord*" matches the manifest too.
+    paths = [path for path in files.list_files(patterns, flag) if not path.endswith(MANIFEST_SUFFIX)]
+    if not paths:
+        raise InputError(f"--{flag}: {patterns!r} names only a manifest; name the record files beside it")
+    return paths
 
 
 def make_dataset(
@@ -238,28 +247,6 @@ def ready_ahead(batches):
     return batches.prefetch(_BATCHES_READY).with_options(options)
 
 
-def constant_accuracies(records: RecordSet, max_steps: int | None = None, batch_size: int = 256) -> tuple[float, float]:
-    """The baselines: always the piece that was masked most often, always the more frequent sentence label.
-
-    Args:
-        records, max_steps: what to read, as in make_evaluation_dataset.
-        batch_size: likewise.
-
-    Returns:
-        (masked-LM accuracy, sentence-order accuracy) of the two constant answers. Both are taken from the very
-        records, so they are the best that any constant answer can do on them.
-    """
-    import numpy as np
-
-    pieces, labels = np.zeros(1, np.int64), np.zeros(2, np.int64)
-    for batch in make_evaluation_dataset(records, batch_size, max_steps).as_numpy_iterator():
-        found = np.bincount(batch["masked_lm_ids"][batch[WEIGHTS_FEATURE] > 0])
-        pieces = np.pad(pieces, (0, max(0, len(found) - len(pieces))))
-        pieces[: len(found)] += found
-        labels += np.bincount(batch[LABEL][batch[EXAMPLE_WEIGHTS] > 0], minlength=2)
-    return tuple(float(counts.max() / max(1, counts.sum())) for counts in (pieces, labels))
-
-
 @contextlib.contextmanager
 def explain_record_errors(paths: Sequence[str]) -> Iterator[None]:
     """Turns what TensorFlow says of a bad record into one line that names the file and the place.
@@ -273,9 +260,9 @@ def explain_record_errors(paths: Sequence[str]) -> Iterator[None]:
         yield
     except tf.errors.DataLossError as error:
         place = locate_damage(paths)
-        raise InputError(place or f"a record file is damaged: {str(error).splitlines()[0]}") from None
+        raise InputError(place or f"a record file is damaged: {reason_of(error)}") from None
     except tf.errors.InvalidArgumentError as error:
-        text = " ".join(str(error).split())
+        text = " ".join(reason_of(error).split())
         if "parse" in text and "xample" in text:
             raise InputError(f"{', '.join(paths)}: a record has other features than the first one: {text}") from None
         if "is not in [0," in text:

@@ -30,6 +30,13 @@ from albert_tf.training.strategy import (
 )
 from albert_tf.training.training_run import TrainingRun
 
+# What the progress line shows of the sentence task.
+_SHOWN_OF_TASK = {
+    "sop": {"sentence_order_accuracy": "order"},
+    "nsp": {"sentence_order_accuracy": "next sentence"},
+    "none": {},
+}
+
 
 def run(settings: PretrainingSettings) -> None:
     """Trains, evaluates, or both, as the settings say; goes on from the newest checkpoint in output_dir.
@@ -154,7 +161,7 @@ class PretrainingRun(TrainingRun):
             examples_per_epoch=self.records.num_examples,
             flops_per_step=train_step_flops(self.config, *shape),
             matmul_peak=measure_matmul_peak(self.strategy, settings.precision),
-            shown={"masked_lm_accuracy": "masked LM", "sentence_order_accuracy": "order"},
+            shown={"masked_lm_accuracy": "masked LM", **_SHOWN_OF_TASK[self.sentence_task]},
         )
 
     def _estimate_memory(self):

@@ -34,6 +34,12 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
     evaluation = open_records(settings.eval_input_file, *lengths, flag="eval_input_file")
     if records.manifest is not None and evaluation.manifest is not None:
         check_vocabulary(records.manifest.vocabulary, evaluation.manifest.vocabulary, "--eval_input_file")
+        tasks = records.manifest.sentence_task, evaluation.manifest.sentence_task
+        if tasks[0] != tasks[1] and settings.sentence_task != "none":
+            raise InputError(
+                f"--eval_input_file: the records were made with --sentence_task={tasks[1]}, those of --input_file with "
+                f"{tasks[0]}; give records of one task, or --sentence_task=none"
+            )
     return records, evaluation
 
 

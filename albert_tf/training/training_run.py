@@ -137,7 +137,8 @@ class TrainingRun(abc.ABC):
         reporter = TrainingReporter(output_dir, facts, state.step, state.examples_seen)
         try:
             described = (settings, self.model, self.strategy, facts, state, len(self._input_files()))
-            reporter.start(run_description.describe(*described, self._estimate_memory()))
+            description = run_description.describe(*described, self._estimate_memory())
+            reporter.start({**description, "sentence_task": self._state_facts().get("sentence_task", "none")})
             events = TrainingEvents(self, state, reporter)
             events.evaluate_if_left_out()
             if state.step and settings.do_eval and self.is_over(state.step):

@@ -221,6 +221,16 @@ def test_records_of_another_sentence_task_are_refused(settings, write_manifest):
     assert checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000001")).sentence_task == "nsp"
 
 
+def test_records_to_evaluate_on_are_of_the_same_sentence_task(settings, write_records, write_manifest):
+    write_manifest(settings.input_file, "a" * 64)
+    other = write_records("other/train", 50)
+    write_manifest(other, "a" * 64, sentence_task="nsp")
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=other, num_train_steps=1)
+    with pytest.raises(InputError, match="--eval_input_file: the records were made with --sentence_task=nsp, those of"):
+        run(settings)
+    run(dataclasses.replace(settings, sentence_task="none"))
+
+
 def test_masks_of_the_other_kind_are_refused(settings, write_unmasked_records):
     with pytest.raises(InputError, match="--masking=dynamic, but the records have their masks in them"):
         run(dataclasses.replace(settings, masking="dynamic"))
