@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults parity bench lint format clean
+.PHONY: help demo test test-slow faults mutants parity bench lint format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 2 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
+	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
 	@echo "make lint       ruff; format: let ruff mend what it can"
@@ -43,6 +44,10 @@ test-slow: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults -n 2
+
+# MUTANTS="words" for those whose names or files have one of them; see docs/mutants.md.
+mutants: $(VENV)/.dev
+	$(BIN)/python tests/mutants/run_mutants.py $(MUTANTS)
 
 parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity

@@ -10,7 +10,7 @@ from albert_tf.heads.masked_lm import MaskedLMHead
 from albert_tf.layers.activations import get_activation
 from albert_tf.layers.feed_forward import FeedForward
 
-X = np.linspace(-4, 4, 81, dtype="float32")
+X = np.linspace(-9, 9, 181, dtype="float32")
 
 
 def _tanh_gelu(x):

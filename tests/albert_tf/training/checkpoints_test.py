@@ -224,3 +224,45 @@ def test_a_checkpoint_is_complete_with_the_last_thing_that_is_written(trained, t
     (only,) = _save(folder, trained, 1)
     assert seen == [[], []]
     assert folder.all() == [only]
+
+
+def test_all_are_kept_if_none_is_to_go(trained, tmp_path):
+    folder = CheckpointFolder(str(tmp_path), keep_max=0)
+    assert folder.all() == []
+    saved = _save(folder, trained, 1, 2, 3)
+    assert folder.all() == saved
+
+
+def test_the_newest_is_restored(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    # By the number, not by the name: there may be more digits than the name has room for.
+    *_, newest = _save(folder, trained, 2, 99_999_999, 100_000_000)
+    assert folder.restore_latest(*_model_and_optimizer(small_config)).step == 100_000_000
+    # Where nothing was evaluated it stands for the run.
+    assert checkpoints.find_checkpoint(str(tmp_path)) == newest
+
+
+def test_of_equal_scores_the_earlier_is_the_best(trained, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    first, second, _ = _save(folder, trained, 1, 2, 3)
+    for path in (first, second):
+        checkpoints.write_evaluation(path, {"masked_lm_accuracy": 0.5})
+    assert folder.best() == first
+
+
+def test_the_metric_that_an_evaluation_names_decides(trained, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    first, second = _save(folder, trained, 1, 2)
+    metrics = {checkpoints.BEST_METRIC: "f1", "masked_lm_accuracy": 0.5}
+    checkpoints.write_evaluation(first, {**metrics, "f1": 0.2, "accuracy": 0.9})
+    checkpoints.write_evaluation(second, {**metrics, "f1": 0.3, "accuracy": 0.1})
+    assert folder.best() == second
+
+
+def test_the_fault_of_the_newest_is_told(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    first, second = _save(folder, trained, 1, 2)
+    for path in (first, second):
+        _garble(os.path.join(path, "checkpoint.json"))
+    with pytest.raises(InputError, match=os.path.basename(second)):
+        folder.restore_latest(*_model_and_optimizer(small_config))
