@@ -14,11 +14,10 @@ from absl import logging
 
 from albert_tf import files
 from albert_tf.errors import InputError
-from albert_tf.tasks.tables import Row, columns_of, read_rows, require_columns
+from albert_tf.tasks.tables import Row, columns_of, describe_lines, read_rows, require_columns
 from albert_tf.tasks.text_classification import TextClassification, TextExample, TextPrediction, text_fields
 
 SUBMISSION_HEADER = "index\tprediction"
-_ROWS_NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +33,8 @@ class GlueTable:
         submissions: split -> name of its file in a submission.
         test_texts: the columns of the texts in the test file, if they are others.
         headless: columns of the files without a header.
-        skips_malformed: leave out rows with too few or too many fields, as the official code does for QQP.
+        skips_malformed: leave out rows with too few or too many fields in training and evaluation, as the official
+            code does for QQP.
     """
 
     folder: str
@@ -149,7 +149,8 @@ class GlueTask(TextClassification):
             require_columns(path, texts if label is None else (*texts, label), present)
         found, malformed = [], []
         for row in read_rows(path, ".tsv", has_header):
-            if self.table.skips_malformed and _is_malformed(row, texts, label):
+            # A submission needs a row for every row of the test file.
+            if self.table.skips_malformed and not is_test and _is_malformed(row, texts, label):
                 malformed.append(row.line)
                 continue
             found.append(self._example(row, len(found), texts, label))
@@ -248,5 +249,5 @@ def _is_malformed(row: Row, texts: Sequence[Any], label: Any) -> bool:
 
 
 def _log_malformed(path: str, lines: Sequence[int]) -> None:
-    named = ", ".join(map(str, lines[:_ROWS_NAMED])) + (", …" if len(lines) > _ROWS_NAMED else "")
-    logging.warning("%s: %d rows with too few or too many fields are left out (lines %s)", path, len(lines), named)
+    told = describe_lines(lines)
+    logging.warning("%s: %d rows with too few or too many fields are left out (%s)", path, len(lines), told)

@@ -98,12 +98,14 @@ class RaceTask(Task):
 
     def examples(self, split: str) -> list[RaceExample]:
         self.input_files(split)
-        found = [
-            example
-            for level, path in self._files(split)
-            for values, where in _read_articles(path)
-            for example in _read_article(values, where, level, split == "test")
-        ]
+        found, seen = [], {}
+        for level, path in self._files(split):
+            for values, where in _read_articles(path):
+                for example in _read_article(values, where, level, split == "test"):
+                    if example.guid in seen:
+                        raise InputError(f"{where}: the question {example.guid!r} is also in {seen[example.guid]}")
+                    seen[example.guid] = where
+                    found.append(example)
         if not found:
             raise InputError(f"{os.path.join(self.data_dir, split)}: the articles have no questions")
         return with_all_labels_or_none(found, os.path.join(self.data_dir, split), label=None)
@@ -206,7 +208,8 @@ def _read_article(values: Any, path: str, level: str, is_test: bool) -> list[Rac
     answers = _field(values, "answers", path) if "answers" in values or not is_test else [None] * len(questions)
     if not len(questions) == len(options) == len(answers):
         raise InputError(f"{path}: {len(questions)} questions, {len(options)} options, {len(answers)} answers")
-    name = values.get("id", os.path.basename(path))
+    # As the published articles call themselves: two levels have files of the same names.
+    name = values.get("id", f"{level}{os.path.basename(path)}")
     found = []
     for number, (question, several, answer) in enumerate(zip(questions, options, answers)):
         where = f"{path}, question {number + 1}"

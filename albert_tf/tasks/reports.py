@@ -1,6 +1,6 @@
-"""Reports that help a person: confusion matrices and listings of errors, as text and as JSON."""
+"""Reports that help a person: confusion matrices, measures by class and listings of errors, as text and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,9 @@ from albert_tf.tasks.task import Report
 ERRORS_LISTED = 20
 _ERRORS_ON_SCREEN = 5
 _TEXT_WIDTH = 100
+# Beyond these a table is not read on a screen; the whole one is in a file.
+_CLASSES_ON_SCREEN, _CONFUSIONS_ON_SCREEN, _NAME_WIDTH = 20, 10, 24
+CONFUSION_MATRIX = "confusion_matrix"
 
 
 def confusion_report(
@@ -17,39 +20,114 @@ def confusion_report(
     texts: Sequence[str],
     gold: Sequence[int],
     predicted: Sequence[int],
-    sureness: Sequence[float],
+    sureness: Sequence[float] | None,
 ) -> Report:
-    """How often each class was taken for each, and the errors with the highest probability.
+    """Precision and recall of each class, how often it was taken for each other, and the surest errors.
 
     Args:
         labels: names of the classes.
         texts: of the examples.
         gold, predicted: classes.
-        sureness: the probability of each predicted class.
+        sureness: the probability of each predicted class; None where it is not known: errors stand in their order.
     """
     counts = np.zeros((len(labels), len(labels)), np.int64)
     np.add.at(counts, (np.asarray(gold, np.int64), np.asarray(predicted, np.int64)), 1)
+    classes = [
+        class_measures(label, int(counts[i, i]), int(counts[:, i].sum()), int(counts[i].sum()))
+        for i, label in enumerate(labels)
+    ]
     wrong = [index for index, (right, found) in enumerate(zip(gold, predicted)) if right != found]
-    wrong.sort(key=lambda index: -sureness[index])
+    if sureness is not None:
+        wrong.sort(key=lambda index: -sureness[index])
     errors = [
         {
             "example": index,
             "label": labels[gold[index]],
             "prediction": labels[predicted[index]],
-            "probability": round(float(sureness[index]), 4),
+            **({} if sureness is None else {"probability": round(float(sureness[index]), 4)}),
             "text": texts[index],
         }
         for index in wrong[:ERRORS_LISTED]
     ]
-    lines = ["rows: the true class; columns: the predicted one", *matrix_lines(labels, counts)]
+    lines = [*class_lines(classes, _MEASURES), *_confusion_lines(labels, counts)]
     if errors:
-        lines.append(f"{len(wrong)} of {len(texts)} wrong; the surest ones:")
+        lines.append(f"{len(wrong)} of {len(texts)} wrong{'' if sureness is None else '; the surest ones'}:")
         lines += [
-            f"  {error['label']} taken for {error['prediction']} ({error['probability']:.2f}): {shorten(error['text'])}"
+            f"  {shorten(error['label'], _NAME_WIDTH)} taken for {shorten(error['prediction'], _NAME_WIDTH)}"
+            + (f" ({error['probability']:.2f})" if "probability" in error else "")
+            + f": {shorten(error['text'])}"
             for error in errors[:_ERRORS_ON_SCREEN]
         ]
-    values = {"labels": list(labels), "confusion_matrix": counts.tolist(), "wrong": len(wrong), "errors": errors}
-    return Report("\n".join(lines), values)
+    values = {
+        "labels": list(labels),
+        "classes": classes,
+        "confusion_matrix": counts.tolist(),
+        "wrong": len(wrong),
+        "errors": errors,
+    }
+    matrix = [["true class / predicted", *labels], *([label, *row] for label, row in zip(labels, counts.tolist()))]
+    return Report("\n".join(lines), values, {CONFUSION_MATRIX: matrix})
+
+
+_MEASURES = ("precision", "recall", "f1", "examples", "predicted")
+
+
+def class_measures(label: str, right: int, predicted: int, examples: int) -> dict[str, Any]:
+    """Precision, recall and F1 of a class; None where there is nothing to divide by.
+
+    Args:
+        label: its name.
+        right: examples of the class that were found.
+        predicted: examples that were taken for it.
+        examples: examples of the class.
+    """
+    return {
+        "label": label,
+        "precision": right / predicted if predicted else None,
+        "recall": right / examples if examples else None,
+        "f1": 2 * right / (predicted + examples) if predicted + examples else None,
+        "examples": examples,
+        "predicted": predicted,
+    }
+
+
+def class_lines(classes: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
+    """A row for each class, of many those with the most examples.
+
+    Args:
+        classes: {"label", "examples", and the columns' values}.
+        columns: names of the values that are shown.
+    """
+    shown = classes
+    lines = []
+    if len(classes) > _CLASSES_ON_SCREEN:
+        frequent = sorted(range(len(classes)), key=lambda i: -classes[i]["examples"])[:_CLASSES_ON_SCREEN]
+        shown = [classes[i] for i in sorted(frequent)]
+        lines.append(f"the {_CLASSES_ON_SCREEN} classes of {len(classes)} with the most examples:")
+    rows = [[shorten(row["label"], _NAME_WIDTH), *(_measure(row[name]) for name in columns)] for row in shown]
+    return lines + table_lines(["class", *(name.replace("_", " ") for name in columns)], rows)
+
+
+def _measure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}" if isinstance(value, float) else f"{value}"
+
+
+def _confusion_lines(labels: Sequence[str], counts: np.ndarray) -> list[str]:
+    """The matrix, or where it is too wide the classes that were confused most often."""
+    names = [shorten(label, _NAME_WIDTH) for label in labels]
+    lines = table_lines(["", *names], [[name, *row] for name, row in zip(names, counts.tolist())])
+    if len(lines) - 1 <= _CLASSES_ON_SCREEN and max(map(len, lines)) <= _TEXT_WIDTH:
+        return ["rows: the true class; columns: the predicted one", *lines]
+    apart = np.where(np.eye(len(labels), dtype=bool), 0, counts)
+    places = np.argsort(-apart, axis=None, kind="stable")[:_CONFUSIONS_ON_SCREEN]
+    pairs = [divmod(int(place), len(labels)) for place in places]
+    lines = [
+        f"  {names[true]} taken for {names[found]}: {apart[true, found]}" for true, found in pairs if apart[true, found]
+    ]
+    return [
+        f"the most frequent confusions of {len(labels)} classes; all of them are in {CONFUSION_MATRIX}.tsv:",
+        *lines,
+    ]
 
 
 def difference_report(texts: Sequence[str], gold: Sequence[float], predicted: Sequence[float]) -> Report:
@@ -68,25 +146,50 @@ def difference_report(texts: Sequence[str], gold: Sequence[float], predicted: Se
     return Report("\n".join(lines), {"mean_absolute_difference": mean, "errors": errors})
 
 
-def label_report(labels: Sequence[str], gold: np.ndarray, predicted: np.ndarray) -> Report:
-    """Of each class of a multi-label task how often it was found, missed, and seen where it is not.
+def label_report(
+    labels: Sequence[str], texts: Sequence[str], gold: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray
+) -> Report:
+    """Of each class of a multi-label task how often it was found, missed, and seen where it is not; the surest errors.
 
     Args:
         labels: names of the classes.
+        texts: of the examples.
         gold, predicted: 0 or 1, [examples, classes].
+        probabilities: of each class on its own, [examples, classes].
     """
-    rows = []
+    classes = []
     for index, label in enumerate(labels):
         right, found = gold[:, index].astype(bool), predicted[:, index].astype(bool)
-        rows.append([label, int((right & found).sum()), int((right & ~found).sum()), int((~right & found).sum())])
-    lines = table_lines(["class", "found", "missed", "seen where it is not"], rows)
-    values = [{"label": row[0], "found": row[1], "missed": row[2], "wrongly_seen": row[3]} for row in rows]
-    return Report("\n".join(lines), {"classes": values})
+        hits = int((right & found).sum())
+        counts = {"found": hits, "missed": int((right & ~found).sum()), "wrongly_seen": int((~right & found).sum())}
+        classes.append(counts | class_measures(label, hits, int(found.sum()), int(right.sum())))
+    is_wrong = gold != predicted
+    # How far the probability of the class that is most wrong lies from the truth.
+    error = np.where(is_wrong, np.abs(probabilities - gold), 0.0).max(axis=1, initial=0.0)
+    wrong = np.flatnonzero(is_wrong.any(axis=1))
+    wrong = wrong[np.argsort(-error[wrong], kind="stable")]
+    errors = [
+        {
+            "example": int(i),
+            "labels": [label for label, is_there in zip(labels, gold[i]) if is_there],
+            "predictions": [label for label, is_there in zip(labels, predicted[i]) if is_there],
+            "probabilities": {labels[c]: round(float(probabilities[i, c]), 4) for c in np.flatnonzero(is_wrong[i])},
+            "text": texts[i],
+        }
+        for i in wrong[:ERRORS_LISTED]
+    ]
+    lines = class_lines(classes, ("found", "missed", "wrongly_seen", "precision", "recall", "f1"))
+    if errors:
+        lines.append(f"{len(wrong)} of {len(texts)} not wholly right; the surest ones:")
+        lines += [
+            f"  {_names(one['predictions'])} instead of {_names(one['labels'])}: {shorten(one['text'])}"
+            for one in errors[:_ERRORS_ON_SCREEN]
+        ]
+    return Report("\n".join(lines), {"classes": classes, "wrong": len(wrong), "errors": errors})
 
 
-def matrix_lines(labels: Sequence[str], counts: np.ndarray) -> list[str]:
-    """A confusion matrix as a table."""
-    return table_lines(["", *labels], [[label, *row] for label, row in zip(labels, counts.tolist())])
+def _names(labels: Sequence[str]) -> str:
+    return shorten(" | ".join(labels), _TEXT_WIDTH) if labels else "none"
 
 
 def table_lines(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> list[str]:
@@ -102,7 +205,7 @@ def table_lines(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> list[st
     return lines
 
 
-def shorten(text: str) -> str:
-    """The start of a text, on one line."""
+def shorten(text: str, width: int = _TEXT_WIDTH) -> str:
+    """The start of a text, on one line of at most so many characters."""
     text = " ".join(text.split())
-    return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 1] + "…"
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -75,7 +75,7 @@ def read_squad(path: str, with_impossible: bool, need_answers: bool) -> list[Squ
         logging.warning(
             "%s: %d questions have no answers though is_impossible is false; taken for impossible", path, unsaid
         )
-    if all(example.is_impossible for example in examples):
+    if need_answers and all(example.is_impossible for example in examples):
         logging.warning("%s: no question has an answer; the best model of it never answers", path)
     return examples
 

@@ -12,12 +12,15 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from absl import logging
+
 from albert_tf import files
 from albert_tf.errors import InputError
 
 FORMATS = (".tsv", ".csv", ".jsonl")
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _LONGEST_FIELD = 1 << 24
+_LINES_NAMED = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +94,10 @@ def _open(path: str) -> Iterator[bytes]:
 
 
 def read_rows(path: str, file_format: str | None = None, has_header: bool = True) -> Iterator[Row]:
-    """Yields the rows of a table; lines without any text are left out.
+    """Yields the rows of a table, every one of them.
+
+    Blank lines are none: at the end of the file, where they do no harm, or before the last row, where there is a
+    warning. In a table with a single column a blank line before the last row is a row with an empty text.
 
     Args:
         path: the file.
@@ -106,17 +112,45 @@ def read_rows(path: str, file_format: str | None = None, has_header: bool = True
         yield from _read_jsonl(path)
         return
     rows = _split_csv(path) if file_format == ".csv" else _split_tsv(path)
-    header: Sequence[Any] | None = None
+    header = next((_header(path, *row) for row in rows if not _is_blank(row[1])), None) if has_header else None
+    without_text: list[tuple[int, list[str]]] = []
+    left_out = []
     for line, fields in rows:
-        if header is None and has_header:
-            header = [field.strip() for field in fields]
-            repeated = sorted({name for name in header if name and header.count(name) > 1})
-            if repeated:
-                raise InputError(f"{path}, line {line}: the header names {repeated[0]!r} twice")
+        if _is_blank(fields):
+            without_text.append((line, fields))
             continue
-        names = range(len(fields)) if header is None else header
-        extra = sum(bool(field.strip()) for field in fields[len(names) :])
-        yield Row(path, line, dict(zip(names, fields)), extra)
+        for blank_line, blanks in without_text:
+            if len(blanks) > 1 or (header is not None and len(header) == 1):
+                yield _row(path, blank_line, blanks or [""], header)
+            else:
+                left_out.append(blank_line)
+        without_text.clear()
+        yield _row(path, line, fields, header)
+    if left_out:
+        logging.warning("%s: %d blank lines are left out (%s)", path, len(left_out), describe_lines(left_out))
+
+
+def _header(path: str, line: int, fields: Sequence[str]) -> list[str]:
+    header = [field.strip() for field in fields]
+    repeated = sorted({name for name in header if name and header.count(name) > 1})
+    if repeated:
+        raise InputError(f"{path}, line {line}: the header names {repeated[0]!r} twice")
+    return header
+
+
+def _row(path: str, line: int, fields: Sequence[str], header: Sequence[str] | None) -> Row:
+    names = range(len(fields)) if header is None else header
+    extra = sum(bool(field.strip()) for field in fields[len(names) :])
+    return Row(path, line, dict(zip(names, fields)), extra)
+
+
+def _is_blank(fields: Sequence[str]) -> bool:
+    return not any(field.strip() for field in fields)
+
+
+def describe_lines(lines: Sequence[int]) -> str:
+    """The first of some lines, as in "lines 3, 8, …"."""
+    return "lines " + ", ".join(map(str, lines[:_LINES_NAMED])) + (", …" if len(lines) > _LINES_NAMED else "")
 
 
 def columns_of(path: str, file_format: str | None = None) -> list[str]:
@@ -131,7 +165,7 @@ def columns_of(path: str, file_format: str | None = None) -> list[str]:
         names = list(row.values) if row else None
     else:
         rows = _split_csv(path) if file_format == ".csv" else _split_tsv(path)
-        names = next(([field.strip() for field in fields] for _, fields in rows), None)
+        names = next(([field.strip() for field in fields] for _, fields in rows if not _is_blank(fields)), None)
     if names is None:
         raise InputError(f"{path} is empty; a table with at least one row was expected")
     return names
@@ -146,6 +180,13 @@ def require_columns(path: str, wanted: Sequence[str], present: Sequence[str]) ->
         )
 
 
+def write_table(path: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Writes rows as TSV; white space within a cell becomes a space. The file appears whole or not at all."""
+    with files.replace_file(path) as file:
+        for row in rows:
+            file.write(("\t".join(" ".join(str(cell).split()) for cell in row) + "\n").encode())
+
+
 def format_of(path: str) -> str:
     """One of FORMATS, by the file's name."""
     extension = os.path.splitext(path)[1].lower()
@@ -156,8 +197,7 @@ def format_of(path: str) -> str:
 
 def _split_tsv(path: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in read_lines(path):
-        if line.strip(" "):
-            yield number, line.split("\t")
+        yield number, line.split("\t")
 
 
 def _split_csv(path: str) -> Iterator[tuple[int, list[str]]]:
@@ -167,8 +207,7 @@ def _split_csv(path: str) -> Iterator[tuple[int, list[str]]]:
     line = 1
     try:
         for fields in reader:
-            if any(field.strip() for field in fields):
-                yield line, fields
+            yield line, fields
             line = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"{path}, line {line}: not CSV: {error}") from None

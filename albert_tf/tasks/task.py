@@ -48,10 +48,12 @@ class Report:
     Attributes:
         text: some lines for the screen.
         values: the same for a JSON file.
+        tables: rows of what is better looked at as a table, by its name; each for a TSV file.
     """
 
     text: str
     values: Mapping[str, Any]
+    tables: Mapping[str, Sequence[Sequence[Any]]] = dataclasses.field(default_factory=dict)
 
 
 class Task(abc.ABC):

@@ -126,14 +126,15 @@ class TextClassification(Task):
         return self.labels[value]
 
     def report(self, examples, predictions) -> Report:
-        """A confusion matrix and the errors the model was surest of; for a regression the largest differences."""
+        """Measures by class, a confusion matrix, the errors the model was surest of; or the largest differences."""
         gold = self._gold(examples)
         texts = [" / ".join(filter(None, (example.first, example.second))) for example in examples]
         values = [prediction.value for prediction in predictions]
         if self.head == "regression":
             return reports.difference_report(texts, gold, values)
         if self.head == "multi_label":
-            return reports.label_report(self.labels, np.asarray(gold), np.asarray(values))
+            probabilities = np.asarray([prediction.probabilities for prediction in predictions])
+            return reports.label_report(self.labels, texts, np.asarray(gold), np.asarray(values), probabilities)
         sureness = [max(prediction.probabilities) for prediction in predictions]
         return reports.confusion_report(self.labels, texts, gold, values, sureness)
 

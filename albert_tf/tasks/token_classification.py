@@ -175,8 +175,9 @@ class TokenClassification(Task):
         gold = _gold(examples)
         if not self.are_entities:
             flat = [tag for tags in gold for tag in tags], [tag for tags in predictions for tag in tags]
-            texts = [word for example in examples for word in example.words]
-            return reports.confusion_report(self.labels, texts, *flat, [1.0] * len(texts))
+            sentences = [" ".join(example.words) for example in examples]
+            texts = [f"{word!r} in {text}" for example, text in zip(examples, sentences) for word in example.words]
+            return reports.confusion_report(self.labels, texts, *flat, None)
         return entities.entity_report(
             [example.words for example in examples], self._names(gold), self._names(predictions)
         )

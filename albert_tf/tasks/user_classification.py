@@ -13,6 +13,8 @@ from albert_tf.tasks.text_classification import TextClassification, TextExample,
 FILE_NAMES = ("{split}.tsv", "{split}.csv", "{split}.jsonl")
 # Between the classes of an example in a TSV or CSV file; in JSONL they are a list.
 LABEL_SEPARATOR = "|"
+# Columns that tell one row from the others; the first that is there.
+_ID_COLUMNS = ("guid", "id", "index")
 _SCORES = {"classification": ("accuracy", "macro_f1"), "regression": ("pearson", "spearman", "mean_squared_error")}
 _METRICS = {"classification": "accuracy", "regression": "pearson", "multi_label": "micro_f1"}
 
@@ -92,10 +94,16 @@ class UserClassification(TextClassification):
             row.check_length()
             first, *rest = (row.text(column) for column in self.columns.texts)
             label = self._label(row, optional=split == "test") if has_label else None
-            found.append(TextExample(str(len(found)), first, rest[0] if rest else None, label))
+            found.append(TextExample(self._guid(row, len(found)), first, rest[0] if rest else None, label))
         if not found:
             raise InputError(f"{path} holds no examples")
         return with_all_labels_or_none(found, path, label=None)
+
+    def _guid(self, row: Row, number: int) -> str:
+        """What the row calls itself, else its number from 0."""
+        used = (*self.columns.texts, self.columns.label)
+        named = (row.values.get(name) for name in _ID_COLUMNS if name not in used)
+        return next((str(value) for value in named if value not in (None, "")), str(number))
 
     def _check_columns(self, path: str, split: str) -> bool:
         """Whether there is a label. What lines of JSONL lack is found line by line."""

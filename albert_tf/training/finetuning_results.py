@@ -9,6 +9,7 @@ from absl import logging
 
 from albert_tf import files
 from albert_tf.evaluation.finetuning_evaluation import predict_split
+from albert_tf.tasks.tables import write_table
 from albert_tf.tasks.task import Task
 from albert_tf.training import checkpoints
 from albert_tf.training.finetuned_task import FinetunedTask
@@ -111,6 +112,8 @@ class FinetuningResults:
             report = task.report(split.examples, predictions)
             path = os.path.join(folder, f"{split.name}_report.json")
             files.write_json(path, dict(report.values))
+            for name, rows in report.tables.items():
+                write_table(os.path.join(folder, f"{split.name}_{name}.tsv"), rows)
             logging.info("%s, %s (more in %s):\n%s", task.name, split.name, path, report.text)
         return scores
 

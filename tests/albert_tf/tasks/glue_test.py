@@ -164,6 +164,12 @@ def test_malformed_rows_of_qqp_are_left_out_and_counted(make, caplog):
     assert "2 rows with too few or too many fields are left out (lines 3, 5)" in caplog.text
 
 
+def test_no_row_of_a_test_file_is_left_out_of_a_submission(make):
+    task = make("qqp", "test", "id\tquestion1\tquestion2\n0\tA\tB\n1\tA\n")
+    with pytest.raises(InputError, match=r"test.tsv, line 3: the row has no value of 'question2'"):
+        task.examples("test")
+
+
 def test_no_folder_no_file_and_no_such_split_are_named(tmp_path):
     with pytest.raises(InputError, match="--data_dir=.*none does not exist"):
         GlueTask("rte", str(tmp_path / "none")).examples("train")

@@ -48,6 +48,17 @@ def test_every_article_is_read_in_order(race):
     assert len(race.input_files("train")) == 4
 
 
+def test_articles_without_an_id_have_one_of_level_and_file_and_no_id_comes_twice(race, write):
+    for level in ("middle", "high"):
+        write(f"race/dev/{level}/9.txt", json.dumps({name: value for name, value in ARTICLE.items() if name != "id"}))
+    guids = [example.guid for example in race.examples("dev")]
+    assert guids[:2] == ["middle9.txt-0", "middle9.txt-1"]
+    assert len(set(guids)) == 8
+    write("race/dev/high/9.txt", json.dumps(ARTICLE | {"id": "middle9.txt"}))
+    with pytest.raises(InputError, match="high/9.txt: the question 'middle9.txt-0' is also in .*middle/9.txt"):
+        race.examples("dev")
+
+
 def test_one_level_can_be_taken(race):
     only = RaceTask(race.data_dir, ["high"])
     assert {example.level for example in only.examples("dev")} == {"high"}

@@ -7,6 +7,7 @@ import pytest
 from albert_tf.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask
+from albert_tf.tasks.squad_examples import read_squad
 
 CONTEXT = "The river was in the city of paris and the film was good."
 NAMES = ("{split}-v*.json",)
@@ -29,6 +30,22 @@ def test_a_test_file_needs_no_answers(make_squad):
         task.examples("dev")
     with pytest.raises(InputError, match="have no answers, so there is nothing to score"):
         task.scores([example], [])
+
+
+@pytest.mark.parametrize("name", ["squad_v1", "squad_v2"])
+def test_an_empty_list_of_answers_in_a_test_file_says_nothing(make_squad, name, caplog):
+    task = make_squad(name, ("1", "where?", [], False), ("2", "who?", [], False))
+    assert [(example.is_impossible, example.answers) for example in task.examples("test")] == [(None, ())] * 2
+    assert not caplog.records
+
+
+def test_a_dev_file_without_any_answers_is_read_as_the_official_evaluation_reads_it_and_noticed(write, caplog):
+    question = {"id": "1", "question": "where?", "answers": [], "is_impossible": False}
+    contents = {"data": [{"paragraphs": [{"context": "paris", "qas": [question]}]}]}
+    [example] = read_squad(write("dev.json", json.dumps(contents)), with_impossible=True, need_answers=True)
+    assert example.is_impossible is True
+    assert "1 questions have no answers though is_impossible is false; taken for impossible" in caplog.text
+    assert "no question has an answer; the best model of it never answers" in caplog.text
 
 
 def test_a_test_file_with_some_answers_counts_as_one_without(make_squad, caplog):

@@ -33,9 +33,27 @@ def test_only_newlines_end_a_line(write):
     assert [text for _, text in read_lines(path)] == ["text", "one\u2028two\x85three\x0bfour"]
 
 
-def test_lines_without_text_are_left_out(write):
-    assert rows(write("a.tsv", "text\tlabel\n\na\t1\n\n")) == [(3, {"text": "a", "label": "1"})]
+def test_blank_lines_are_no_rows_and_are_counted_where_a_row_may_be_missing(write, caplog):
+    assert rows(write("a.tsv", "\ntext\tlabel\na\t1\n\n \n")) == [(3, {"text": "a", "label": "1"})]
+    assert not caplog.records
+    table = "text\tlabel\n\na\t1\n  \nb\t0\n\t\n"
+    assert rows(write("a.tsv", table)) == [(3, {"text": "a", "label": "1"}), (5, {"text": "b", "label": "0"})]
+    assert caplog.messages[0].endswith("a.tsv: 2 blank lines are left out (lines 2, 4)")
     assert rows(write("a.jsonl", '\n{"text": "a"}\n\n')) == [(2, {"text": "a"})]
+
+
+@pytest.mark.parametrize("name, empty", [("a.tsv", ""), ("a.csv", ""), ("a.csv", '""')])
+def test_an_empty_text_of_a_single_column_is_a_row(write, caplog, name, empty):
+    found = rows(write(name, f"text\na\n{empty}\nb\n\n"))
+    assert found == [(2, {"text": "a"}), (3, {"text": ""}), (4, {"text": "b"})]
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("name, mark", [("a.tsv", "\t"), ("a.csv", ",")])
+def test_a_row_of_empty_fields_is_a_row(write, name, mark):
+    found = rows(write(name, f"text{mark}pair\na{mark}b\n{mark}\nc{mark}d\n{mark}\n"))
+    empty = {"text": "", "pair": ""}
+    assert found == [(2, {"text": "a", "pair": "b"}), (3, empty), (4, {"text": "c", "pair": "d"})]
 
 
 def test_json_lines_keep_their_types(write):

@@ -8,7 +8,9 @@ import pytest
 
 from albert_tf.errors import InputError
 from albert_tf.tasks.registry import TaskOptions, make_task
+from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.task import TaskSettings
+from albert_tf.tasks.user_classification import FILE_NAMES, UserClassification
 
 FILES = {
     "tsv": "text\tlabel\nthe good film\tgood\nthe bad film\tbad\n",
@@ -85,7 +87,16 @@ def test_examples_can_have_several_classes_or_none(make, tmp_path):
         {"micro_f1": 2 / 3, "macro_f1": (1 + 0 + 1) / 3, "exact_match": 1 / 3}
     )
     report = task.report(examples, predictions)
-    assert report.values["classes"][1] == {"label": "y", "found": 0, "missed": 1, "wrongly_seen": 1}
+    y = report.values["classes"][1]
+    assert {name: y[name] for name in ("label", "found", "missed", "wrongly_seen", "precision", "recall")} == {
+        **{"label": "y", "found": 0, "missed": 1, "wrongly_seen": 1, "precision": 0.0, "recall": 0.0}
+    }
+    assert report.values["wrong"] == 2
+    surest, other = report.values["errors"]
+    assert (surest["example"], surest["labels"], surest["predictions"], surest["text"]) == (0, ["x", "y"], ["x"], "a")
+    assert surest["probabilities"] == {"y": pytest.approx(1 / (1 + np.exp(5)), abs=1e-4)}
+    assert (other["example"], other["labels"], other["predictions"]) == (2, ["z"], ["y", "z"])
+    assert "  y | z instead of z: c" in report.text
     [path] = task.write_predictions(str(tmp_path / "out"), "dev", examples, predictions)
     assert json.loads(Path(path).read_text().splitlines()[2])["prediction"] == ["y", "z"]
 
@@ -190,3 +201,13 @@ def test_tasks_are_made_by_name(tmp_path):
     assert make_task("squad_v2", str(tmp_path)).head == "span_beam"
     assert make_task("squad_v2", str(tmp_path), TaskOptions(beam=False)).head == "span"
     assert make_task("squad_v1", str(tmp_path)).head == "span"
+
+
+def test_every_row_of_a_test_file_has_a_prediction_with_its_id(write, tmp_path):
+    write("test.csv", 'id,text\n7,a\n8,""\n,\n9,b\n')
+    task = UserClassification(SplitFiles(str(tmp_path), FILE_NAMES), labels=("x", "y"))
+    examples = task.examples("test")
+    assert [(example.guid, example.first) for example in examples] == [("7", "a"), ("8", ""), ("2", ""), ("9", "b")]
+    [path] = task.write_predictions(str(tmp_path / "out"), "test", examples, predict(task, [[0, 1]] * 4))
+    lines = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    assert [line["guid"] for line in lines] == ["7", "8", "2", "9"]
