@@ -4,7 +4,7 @@ Draws: keras.random draws from a state that a recomputation (remat), a restart o
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
 
 Chains: compiled_chains.py and compiled_attention.py make each a compiled function for TensorFlow. JAX compiles the
-whole step, so there the chains are plain functions. Adam's update is such a chain too, and TensorFlow has a kernel.
+whole step, so there the chains are plain functions. An optimizer's update is such a chain too.
 """
 
 import keras
@@ -20,6 +20,7 @@ if _BACKEND == "tensorflow":
 
     from albert_tf.layers.compiled_attention import attend, compile_split
     from albert_tf.layers.compiled_chains import (
+        assign_update,
         compile_biased,
         compile_norm,
         compile_product,
@@ -80,32 +81,6 @@ if _BACKEND == "tensorflow":
         normalised = tf.reshape(normalised, tf.shape(flat)) * tf.cast(gamma, x.dtype) + tf.cast(beta, x.dtype)
         return tf.reshape(normalised, tf.shape(x))
 
-    def apply_adam(variable, mean, square, gradient, rate, beta_1, beta_2, epsilon):
-        """Adam without bias correction, in one pass over the memory; see optimization/adamw.py.
-
-        Args:
-            variable, mean, square: variables, of Keras or TensorFlow, of one shape; all three are assigned.
-            gradient: of that shape and dtype.
-            rate: scalar, the learning rate.
-            beta_1, beta_2, epsilon: Python floats.
-        """
-        var, m, v = ((one.value if isinstance(one, keras.Variable) else one).handle for one in (variable, mean, square))
-        lr, beta1, beta2, small = (tf.cast(value, gradient.dtype) for value in (rate, beta_1, beta_2, epsilon))
-        # Its bias correction is by powers of the betas; powers of zero correct nothing.
-        zero = tf.zeros([], gradient.dtype)
-        tf.raw_ops.ResourceApplyAdam(
-            var=var,
-            m=m,
-            v=v,
-            beta1_power=zero,
-            beta2_power=zero,
-            lr=lr,
-            beta1=beta1,
-            beta2=beta2,
-            epsilon=small,
-            grad=gradient,
-        )
-
     def runs_operation_by_operation():
         """Whether each operation is shared among threads, and ends before the next begins."""
         return not has_accelerator()
@@ -161,11 +136,10 @@ else:
             """Refuses: dropout is written for the TensorFlow and JAX backends of Keras."""
             raise NotImplementedError(f"Dropout needs Keras's tensorflow or jax backend; this is {_BACKEND!r}.")
 
-    def apply_adam(variable, mean, square, gradient, rate, beta_1, beta_2, epsilon):
-        """Adam without bias correction: assigns all three variables."""
-        mean.assign(beta_1 * mean + (1.0 - beta_1) * gradient)
-        square.assign(beta_2 * square + (1.0 - beta_2) * ops.square(gradient))
-        variable.assign(variable - rate * mean / (ops.sqrt(square) + epsilon))
+    def assign_update(function, variables, *arguments):
+        """Assigns to variables what function(*variables, *arguments) returns."""
+        for variable, value in zip(variables, function(*variables, *arguments), strict=True):
+            variable.assign(value)
 
     def runs_operation_by_operation():
         """Whether each operation is shared among threads, and ends before the next begins: not in a compiled step."""

@@ -8,9 +8,13 @@ the compiler is.
 
 import functools
 
+import keras
 import tensorflow as tf
 
 from albert_tf.layers.compiled_gradients import custom_gradient
+
+# Numbers of a variable whose update takes longer than a compiled function's start; compiling takes a tenth of a second.
+_WORTH_COMPILING = 2**16
 
 
 def compiled(function):
@@ -158,3 +162,33 @@ def lend_kernels(masters, copies):
     """
     both = _lend(*masters, *copies)
     return both[: len(masters)], both[len(masters) :]
+
+
+def assign_update(function, variables, *arguments):
+    """Assigns to variables what a function makes of their values; in one pass over the memory, where they are large.
+
+    Args:
+        function: of the variables' values and the arguments to their new values; the same object each time, as it is
+            compiled once for each shape.
+        variables: of Keras or TensorFlow, of one shape; in a replica its own copies are meant.
+        *arguments: the first a tensor of the variables' shape, the others scalar tensors or Python numbers.
+    """
+    values = (variable.value if isinstance(variable, keras.Variable) else variable for variable in variables)
+    is_large = arguments[0].shape.num_elements() >= _WORTH_COMPILING
+    update = _compile_update(function) if is_large else functools.partial(_update, function)
+    # By their handles: a variable of several replicas is no argument of a function.
+    update([value.handle for value in values], *arguments)
+
+
+def _update(function, handles, like, *arguments):
+    """Gives the variables at the handles, of the shape and dtype of `like`, their new values."""
+    values = [
+        tf.ensure_shape(tf.raw_ops.ReadVariableOp(resource=handle, dtype=like.dtype), like.shape) for handle in handles
+    ]
+    for handle, value in zip(handles, function(*values, like, *arguments), strict=True):
+        tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+
+
+@functools.cache
+def _compile_update(function):
+    return compiled(functools.partial(_update, function))
