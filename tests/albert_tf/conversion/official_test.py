@@ -182,16 +182,20 @@ def test_a_fine_tuned_checkpoint_has_its_head_and_goes_back_with_it(checkpoint, 
         np.testing.assert_array_equal(stored[name], value, err_msg=name)
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_the_head_of_a_fine_tuned_checkpoint_is_told_by_its_variables(checkpoint, head):
+@pytest.mark.parametrize(
+    ("head", "labels"), [*((head, 1 if head == "regression" else 2) for head in HEADS), ("classification", 3)]
+)
+def test_the_head_of_a_fine_tuned_checkpoint_is_told_by_its_variables(checkpoint, head, labels):
     tensors = {name: np.zeros(shape, "f4") for name, shape in HEADS[head].items()}
+    if "output_weights" in tensors:
+        tensors = {"output_weights": np.zeros((labels, 24), "f4"), "output_bias": np.zeros(labels, "f4")}
 
     def fine_tune(arrays):
         return {name: value for name, value in arrays.items() if name.startswith("bert/")} | tensors
 
     _rewrite(checkpoint, fine_tune)
     task = OFFICIAL.open(str(checkpoint)).task
-    assert (task.head, task.num_labels) == (head, {"classification": 3, "regression": 1}.get(head, 2))
+    assert (task.head, task.num_labels) == (head, labels)
 
 
 def test_a_head_of_one_row_scores_as_the_official_matrix_product_does(checkpoint):
