@@ -14,6 +14,10 @@ class InputError(ValueError):
     """
 
 
+class DamagedError(InputError):
+    """A file is not what was once written; what lies beside it, an earlier checkpoint for example, may still serve."""
+
+
 class RunStopped(Exception):
     """A run ended before its work was done through no fault of its input; the same command goes on with it.
 

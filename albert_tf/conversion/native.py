@@ -7,7 +7,7 @@ from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_file
 from albert_tf.conversion.rows import Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, describe_vocabulary, find_vocabulary
 from albert_tf.training import checkpoints
-from albert_tf.training.tensor_files import load_tensors
+from albert_tf.training.model_agreement import check_same_model
 
 
 class NativeFormat(CheckpointFormat):
@@ -23,11 +23,15 @@ class NativeFormat(CheckpointFormat):
     def open(self, path, config_file=None):
         """Reads the weights of the checkpoint, of a run's best or else its newest one."""
         folder = checkpoints.find_checkpoint(path)
-        state = checkpoints.read_state(folder)
+        state, config = checkpoints.read_state(folder), checkpoints.read_config(folder)
+        if config_file:
+            given = AlbertConfig.from_json_file(config_file)
+            check_same_model(given, config, folder, "leave --albert_config_file out: the checkpoint has its own")
+            config = given
         return StoredCheckpoint(
             source=folder,
-            config=AlbertConfig.from_json_file(config_file) if config_file else checkpoints.read_config(folder),
-            arrays=load_tensors(os.path.join(folder, "model")),
+            config=config,
+            arrays=checkpoints.read_weights(folder),
             # A fine-tuning run leaves it in its output_dir.
             vocabulary_file=find_vocabulary(folder) or find_vocabulary(os.path.dirname(folder)),
             vocabulary=state.vocabulary,

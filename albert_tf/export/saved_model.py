@@ -29,6 +29,7 @@ from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training import checkpoints
+from albert_tf.training.checkpoint_evaluation import read_evaluation
 from albert_tf.training.pretrained import Pretrained, load_pretrained
 
 # Odds of no answer above which none is given.
@@ -149,7 +150,7 @@ def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenize
     length = _checked_length(settings.max_seq_length or task.settings.get("max_seq_length"), pretrained.model.config)
     if task.options.get(_THRESHOLD) is None:
         # The one that was best on the dev split.
-        evaluation = checkpoints.read_evaluation(pretrained.source) or {}
+        evaluation = read_evaluation(pretrained.source) or {}
         task = dataclasses.replace(task, options={**task.options, _THRESHOLD: evaluation.get("best_f1_thresh", 0.0)})
     return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)
 

@@ -4,70 +4,42 @@
         model.index, model.data-…       the weights, by the names of models.named_weights
         optimizer.index, …              adam_m/NAME and adam_v/NAME
         albert_config.json              the model's shape
-        checkpoint.json                 step, position in the input, vocabulary; written last
+        checkpoint.json                 step, position in the input, vocabulary, digests; written last
         evaluation.json                 what an evaluation of it found, if there was one
 
-A folder without checkpoint.json was cut off while being written; it is never read, and removed by the next save.
+A folder without checkpoint.json was cut off while being written; it is never read, and removed by the next save. One in
+which a bit has changed is damaged: it is never used, and where there is another one, that is.
 """
 
-import dataclasses
-import math
+import errno
 import os
-import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from absl import logging
 
 from albert_tf import files
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
+from albert_tf.errors import DamagedError, InputError
 from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.training.checkpoint_evaluation import is_evaluation_damaged, read_evaluation, score_of
+from albert_tf.training.checkpoint_files import check_files
+from albert_tf.training.checkpoint_state import (
+    FOLDER_NAME,
+    NO_OPTIMIZER,
+    STATE_NAME,
+    TrainingState,
+    is_complete,
+    read_stored_state,
+    write_state,
+)
 from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.training.model_agreement import check_same_model, tell_of_other_dropout
 from albert_tf.training.tensor_files import load_tensors, save_tensors
 
 CONFIG_NAME = "albert_config.json"
-_STATE_NAME, _EVALUATION_NAME = "checkpoint.json", "evaluation.json"
-_FOLDER = re.compile(r"checkpoint-(\d{8,})")
-_FORMAT = "albert_tf checkpoint"
-# In place of an optimizer's name, where there is no optimizer state.
-_NO_OPTIMIZER = "none"
-# The best checkpoint is the one with the highest of the metric that its evaluation names; of pre-training's this.
-BEST_METRIC, _PRETRAINING_METRIC = "best_metric", "masked_lm_accuracy"
-
-
-@dataclasses.dataclass(frozen=True)
-class TrainingState:
-    """What a checkpoint holds beside weights and moments.
-
-    Attributes:
-        step: optimizer steps taken.
-        examples_seen: records read so far, the position in the input.
-        random_seed: of the input's order and of dropout.
-        input_files: {"name", "bytes"} of each record file, in order.
-        optimizer: name of the optimizer whose moments these are.
-        vocabulary: {"file", "sha256", "size"} from the records' manifest, or None for records without one.
-        sentence_task: "sop", "nsp" or "none".
-        nonfinite_steps: steps that were left out because their loss or gradient was not finite.
-        loss_scale: of float16, the fields of loss_scale.LossScale; None without.
-        task: what the model is fine-tuned for, the fields of FinetunedTask; None in pre-training.
-    """
-
-    step: int
-    examples_seen: int
-    random_seed: int
-    input_files: list[dict[str, Any]]
-    optimizer: str
-    vocabulary: dict[str, Any] | None = None
-    sentence_task: str = "sop"
-    nonfinite_steps: int = 0
-    loss_scale: dict[str, Any] | None = None
-    task: dict[str, Any] | None = None
-
-    def finetuned_task(self, where: str) -> FinetunedTask | None:
-        """What the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
-        return None if self.task is None else FinetunedTask.from_dict(self.task, where)
 
 
 class CheckpointFolder:
@@ -91,14 +63,27 @@ class CheckpointFolder:
         found = []
         for name in files.list_folder(self.output_dir):
             path = os.path.join(self.output_dir, name)
-            if _FOLDER.fullmatch(name) and files.exists(os.path.join(path, _STATE_NAME)):
+            if FOLDER_NAME.fullmatch(name) and is_complete(path):
                 found.append((step_of(name), path))
         return [path for _, path in sorted(found)]
 
     def best(self) -> str | None:
         """The folder of the evaluated checkpoint with the highest score; the earlier one of equals."""
+        return next(iter(self._by_score()), None)
+
+    def choose(self) -> str | None:
+        """The checkpoint that stands for the run: the best, else the newest; a damaged one is passed over.
+
+        Raises:
+            DamagedError: there are checkpoints, and all are damaged; the first one's fault is told.
+        """
+        by_score = self._by_score()
+        candidates = by_score + [path for path in reversed(self.all()) if path not in by_score]
+        return _first_sound(candidates, lambda folder: check_soundness(folder) or folder)
+
+    def _by_score(self) -> list[str]:
         evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
-        return max(evaluated, key=lambda pair: score_of(pair[1]))[0] if evaluated else None
+        return [path for path, _ in sorted(evaluated, key=lambda pair: -score_of(pair[1]))]
 
     def save(self, model, optimizer, state: TrainingState) -> str:
         """Writes a checkpoint, then removes those that are no longer to be kept.
@@ -118,40 +103,55 @@ class CheckpointFolder:
             moments |= {f"adam_v/{name}": value for name, value in zip(names, squares, strict=True)}
             save_tensors(os.path.join(folder, "optimizer"), moments)
             model.config.to_json_file(os.path.join(folder, CONFIG_NAME))
-            files.write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
+            write_state(folder, state)
         except BaseException:
             _remove_folder(folder)
             raise
         # Their names too, before an older checkpoint goes.
         files.flush_folder(folder)
         files.flush_folder(self.output_dir)
-        self._prune()
+        self._prune(state.step)
         return folder
 
     def restore_latest(self, model, optimizer) -> TrainingState | None:
         """Puts the newest sound checkpoint into the model and the optimizer; None if there is none at all.
 
         Raises:
-            InputError: there are checkpoints, but none fits or is sound; the newest one's fault is told.
+            DamagedError: there are checkpoints, and all are damaged; the newest one's fault is told.
+            InputError: the newest sound one belongs to another model or optimizer.
         """
-        first_fault = None
-        for folder in reversed(self.all()):
-            try:
-                return restore(folder, model, optimizer)
-            except InputError as error:
-                logging.warning("%s is passed over: %s", folder, error)
-                first_fault = first_fault or error
-        if first_fault is not None:
-            raise first_fault
-        return None
+        return _first_sound(list(reversed(self.all())), lambda folder: restore(folder, model, optimizer))
 
-    def _prune(self) -> None:
-        complete = self.all()
+    def _prune(self, step: int) -> None:
+        """Removes what is not to be kept, and all of later steps: the run went on from before them."""
+        complete = [path for path in self.all() if step_of(path) <= step]
         kept = set(complete[-self.keep_max :] if self.keep_max > 0 else complete) | {self.best()}
+        # Which one is the best nobody knows while one of the evaluations cannot be read.
+        kept |= {path for path in complete if is_evaluation_damaged(path)}
         for name in files.list_folder(self.output_dir):
             path = os.path.join(self.output_dir, name)
-            if _FOLDER.fullmatch(name) and path not in kept:
+            if FOLDER_NAME.fullmatch(name) and (path not in kept or step_of(path) > step):
                 _remove_folder(path)
+
+
+def _first_sound(candidates: list[str], use: Callable[[str], Any]) -> Any:
+    """What `use` returns for the first checkpoint that is not damaged, with a warning for each before it; None of none.
+
+    Raises:
+        DamagedError: all are damaged; the first one's fault is told.
+    """
+    first_fault = None
+    for folder in candidates:
+        try:
+            return use(folder)
+        except (DamagedError, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EIO:
+                raise
+            logging.warning("%s is passed over: %s", folder, error)
+            first_fault = first_fault or error
+    if first_fault is not None:
+        raise first_fault
+    return None
 
 
 def write_weights(
@@ -177,27 +177,36 @@ def write_weights(
         examples_seen=0,
         random_seed=0,
         input_files=[],
-        optimizer=_NO_OPTIMIZER,
+        optimizer=NO_OPTIMIZER,
         vocabulary=vocabulary,
         task=task.to_dict() if task is not None else None,
     )
-    files.write_json(os.path.join(folder, _STATE_NAME), {"format": _FORMAT, **dataclasses.asdict(state)})
+    write_state(folder, state)
 
 
 def restore(folder: str, model, optimizer) -> TrainingState:
     """Puts one checkpoint into the model and the optimizer.
 
     Raises:
-        InputError: it is damaged, or belongs to another model or optimizer.
+        DamagedError: it is damaged.
+        InputError: it belongs to another model or optimizer.
     """
-    state = read_state(folder)
-    if state.optimizer == _NO_OPTIMIZER:
+    stored = read_stored_state(folder)
+    state = stored.state
+    if state.optimizer == NO_OPTIMIZER:
         raise InputError(f"{folder} holds weights alone; start a new --output_dir with --init_checkpoint={folder}")
+    check_files(folder, stored.files)
+    if not stored.files:
+        logging.warning("%s is of an earlier version, without digests: only its tensors are checked", folder)
+    config = read_config(folder)
+    advice = "go on with the former, or start a new --output_dir, with --init_checkpoint if the weights are to be kept"
+    check_same_model(model.config, config, folder, advice)
     if state.optimizer != optimizer.name:
         raise InputError(
             f"{folder} was trained with --optimizer={state.optimizer}, this run has {optimizer.name}; go on with the "
             "former, or start a new --output_dir with --init_checkpoint"
         )
+    tell_of_other_dropout(model.config, config, folder)
     weights = load_tensors(os.path.join(folder, "model"))
     moments = load_tensors(os.path.join(folder, "optimizer"))
     assign_weights(model, weights, source=folder)
@@ -212,63 +221,57 @@ def restore(folder: str, model, optimizer) -> TrainingState:
 
 
 def find_checkpoint(path: str) -> str | None:
-    """The checkpoint that a path means: a checkpoint's folder, or a run's output_dir with its best, else newest.
-
-    Returns:
-        the checkpoint's folder; None if the path holds no checkpoint of ours.
-    """
-    if files.exists(os.path.join(path, _STATE_NAME)):
-        return path
-    run = CheckpointFolder(path)
-    return run.best() or next(reversed(run.all()), None)
+    """The checkpoint's folder that a path means: itself, or what CheckpointFolder.choose says of a run's output_dir."""
+    return path if is_complete(path) else CheckpointFolder(path).choose()
 
 
 def load_model_weights(folder: str, model) -> None:
     """Puts a checkpoint's weights into a model of the same config, and leaves its optimizer state where it is.
 
     Raises:
-        InputError: it is damaged, or belongs to another model.
+        DamagedError: it is damaged.
+        InputError: it belongs to another model.
     """
-    assign_weights(model, load_tensors(os.path.join(folder, "model")), source=folder)
+    advice = "give the config of the checkpoint, which lies in it"
+    check_same_model(model.config, read_config(folder), folder, advice)
+    assign_weights(model, read_weights(folder), source=folder)
+
+
+def check_soundness(folder: str) -> None:
+    """Looks for damage in all but the tensors themselves, which are checked when they are read.
+
+    Raises:
+        DamagedError: there is some.
+    """
+    check_files(folder, read_stored_state(folder).files)
 
 
 def read_state(folder: str) -> TrainingState:
     """What checkpoint.json says."""
-    values = files.read_json(os.path.join(folder, _STATE_NAME))
-    if values.pop("format", None) != _FORMAT:
-        raise InputError(f"{folder}: not a checkpoint of albert_tf")
-    try:
-        return TrainingState(**values)
-    except TypeError as error:
-        raise InputError(f"{folder}: {_STATE_NAME} is of another version of albert_tf: {error}") from None
+    return read_stored_state(folder).state
+
+
+def read_weights(folder: str) -> dict[str, np.ndarray]:
+    """The weights of a checkpoint by their names.
+
+    Raises:
+        DamagedError: they are not what was written.
+    """
+    check_files(folder, read_stored_state(folder).files, "model.")
+    return load_tensors(os.path.join(folder, "model"))
 
 
 def read_config(folder: str) -> AlbertConfig:
-    """The config of a checkpoint's model."""
-    return AlbertConfig.from_json_file(os.path.join(folder, CONFIG_NAME))
+    """The config of a checkpoint's model.
 
-
-def write_evaluation(folder: str, metrics: dict[str, Any]) -> None:
-    """Notes beside a checkpoint what an evaluation of it found; BEST_METRIC in it names what checkpoints go by."""
-    files.write_json(os.path.join(folder, _EVALUATION_NAME), metrics)
-
-
-def read_evaluation(folder: str) -> dict[str, Any] | None:
-    """What write_evaluation noted; None if it noted nothing, or the file is damaged."""
-    path = os.path.join(folder, _EVALUATION_NAME)
-    if not files.exists(path):
-        return None
+    Raises:
+        DamagedError: it is not what was written.
+    """
+    check_files(folder, read_stored_state(folder).files, CONFIG_NAME)
     try:
-        metrics = files.read_json(path)
-        return metrics if math.isfinite(score_of(metrics)) else None
-    except (InputError, KeyError, TypeError):
-        logging.warning("%s is damaged, and passed over", path)
-        return None
-
-
-def score_of(metrics: Mapping[str, Any]) -> float:
-    """The number by which checkpoints are compared, of an evaluation's metrics; higher is better."""
-    return metrics[metrics.get(BEST_METRIC, _PRETRAINING_METRIC)]
+        return AlbertConfig.from_json_file(os.path.join(folder, CONFIG_NAME))
+    except InputError as error:
+        raise DamagedError(str(error)) from None
 
 
 def step_of(folder: str) -> int:
@@ -277,14 +280,18 @@ def step_of(folder: str) -> int:
 
 
 def _remove_folder(path: str) -> None:
+    """checkpoint.json goes first: a removal that is cut off leaves an incomplete checkpoint, not a gutted one."""
+    state = os.path.join(path, STATE_NAME)
     if files.is_remote(path):
         import tensorflow as tf
 
+        if tf.io.gfile.exists(state):
+            tf.io.gfile.remove(state)
         if tf.io.gfile.exists(path):
             tf.io.gfile.rmtree(path)
     else:
-        # checkpoint.json first: a removal that is cut off leaves an incomplete checkpoint, not a gutted one.
-        state = os.path.join(path, _STATE_NAME)
         if os.path.exists(state):
             os.remove(state)
+            # Before the rest: a power cut may keep any part of what was done since the last flush.
+            files.flush_folder(path)
         shutil.rmtree(path, ignore_errors=True)

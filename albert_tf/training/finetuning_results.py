@@ -11,7 +11,7 @@ from albert_tf import files
 from albert_tf.evaluation.finetuning_evaluation import predict_split
 from albert_tf.tasks.tables import write_table
 from albert_tf.tasks.task import Task
-from albert_tf.training import checkpoints
+from albert_tf.training.checkpoint_evaluation import BEST_METRIC, write_evaluation
 from albert_tf.training.finetuned_task import FinetunedTask
 from albert_tf.training.finetuning_data import Split
 
@@ -166,8 +166,8 @@ class FinetuningResults:
         split = self._data.dev_splits()[0]
         is_own = chosen.path in self._run.checkpoints.all()
         if self._run.cluster.is_chief and is_own and chosen.evaluation is None:
-            checkpoints.write_evaluation(chosen.path, self._as_evaluation(scores[split.name], split))
+            write_evaluation(chosen.path, self._as_evaluation(scores[split.name], split))
 
     def _as_evaluation(self, scores: Mapping[str, float], split: Split) -> dict[str, Any]:
-        facts = {"num_examples": len(split.examples), checkpoints.BEST_METRIC: self._task.metric}
+        facts = {"num_examples": len(split.examples), BEST_METRIC: self._task.metric}
         return {**{name: float(value) for name, value in scores.items()}, **facts}

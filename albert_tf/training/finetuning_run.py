@@ -19,6 +19,7 @@ from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.layerwise import layerwise_factors
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.training import checkpoints
+from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.finetuned_task import FinetunedTask
 from albert_tf.training.finetuning_data import FinetuningData
@@ -98,7 +99,7 @@ class FinetuningRun(TrainingRun):
     def _score_those_left_out(self) -> None:
         """Scores the checkpoints of a training without --do_eval, so that the best is the best of all."""
         folders = self.checkpoints.all()
-        left_out = [folder for folder in folders if checkpoints.read_evaluation(folder) is None]
+        left_out = [folder for folder in folders if read_evaluation(folder) is None]
         # No worker has begun to write a score before all have looked.
         self.agreement.mean(0.0)
         if len(folders) == 1:
@@ -107,7 +108,7 @@ class FinetuningRun(TrainingRun):
             checkpoints.load_model_weights(folder, self.model)
             found = self.results.evaluate(checkpoints.step_of(folder))
             if self.cluster.is_chief:
-                checkpoints.write_evaluation(folder, found)
+                write_evaluation(folder, found)
                 logging.info("%s: %s %.4f", folder, self.task.metric, found[self.task.metric])
         self.agreement.mean(0.0)
 
@@ -129,16 +130,16 @@ class FinetuningRun(TrainingRun):
 
     def _load_best(self) -> Chosen:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""
-        found = self.checkpoints.best() or next(reversed(self.checkpoints.all()), None)
+        found = self.checkpoints.choose()
         if found is not None:
             checkpoints.load_model_weights(found, self.model)
             task = checkpoints.read_state(found).finetuned_task(found)
-            return Chosen(found, task, checkpoints.read_evaluation(found), checkpoints.step_of(found))
+            return Chosen(found, task, read_evaluation(found), checkpoints.step_of(found))
         path, keep_head = self.settings.init_checkpoint, self.settings.keep_head
         if path is None:
             raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint, and no --init_checkpoint")
         known = initialise_finetuning(self.model, self.finetuned_task, path, keep_head=keep_head, need_head=True)
-        return Chosen(path, known.task, checkpoints.read_evaluation(known.source))
+        return Chosen(path, known.task, read_evaluation(known.source))
 
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is on the first dev split; a signal ends that at once."""

@@ -16,10 +16,9 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
 from albert_tf.training.finetuned_task import FINETUNING_HEADS, FinetunedTask, is_finetuning_weight
+from albert_tf.training.model_agreement import different_keys
 
 _BLOCK = re.compile(r"/block_\d+_(\d+)/")
-# Names of one function: the tanh form of gelu.
-_SAME_ACTIVATION = {"gelu_new": "gelu"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,12 +198,11 @@ def _compare_configs(config: AlbertConfig, stored: StoredCheckpoint) -> None:
     theirs = stored.config
     if theirs is None:
         return
-    for key in ("num_attention_heads", "hidden_act"):
-        now, before = (_SAME_ACTIVATION.get(value, value) for value in (getattr(config, key), getattr(theirs, key)))
-        if now != before:
+    for key in different_keys(config, theirs):
+        if key in ("num_attention_heads", "hidden_act"):
             raise InputError(
-                f"{stored.source} was trained with {key}={before!r}, --albert_config_file has {now!r}: "
-                "its weights would mean something else"
+                f"{stored.source} was trained with {key}={getattr(theirs, key)!r}, --albert_config_file has "
+                f"{getattr(config, key)!r}: its weights would mean something else"
             )
     if config.num_hidden_layers != theirs.num_hidden_layers:
         logging.warning(

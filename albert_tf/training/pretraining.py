@@ -12,6 +12,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.training import checkpoints
+from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.counted_embeddings import initialise_embeddings
 from albert_tf.training.matmul_peak import measure_matmul_peak
@@ -196,12 +197,12 @@ class PretrainingRun(TrainingRun):
         found = self.checkpoints.all()
         if not found:
             raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint to evaluate")
-        for folder in [folder for folder in found if checkpoints.read_evaluation(folder) is None]:
+        for folder in [folder for folder in found if read_evaluation(folder) is None]:
             checkpoints.load_model_weights(folder, self.model)
             metrics = self.evaluate()
             if self.cluster.is_chief:
-                checkpoints.write_evaluation(folder, metrics)
+                write_evaluation(folder, metrics)
         self.agreement.mean(0.0)
         best = self.checkpoints.best()
-        metrics = ", ".join(f"{name} {value:.6g}" for name, value in checkpoints.read_evaluation(best).items())
+        metrics = ", ".join(f"{name} {value:.6g}" for name, value in read_evaluation(best).items())
         logging.info("best checkpoint %s: %s", best, metrics)

@@ -7,7 +7,10 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.errors import DamagedError
+
+# Of the file that the tensors themselves are in.
+DATA_SUFFIX = ".data-00000-of-00001"
 
 
 def save_tensors(prefix: str, tensors: Mapping[str, object]) -> None:
@@ -28,7 +31,7 @@ def save_tensors(prefix: str, tensors: Mapping[str, object]) -> None:
     except tf.errors.OpError as error:
         raise OSError(f"{prefix}: the checkpoint cannot be written: {str(error).splitlines()[0]}") from None
     if not files.is_remote(prefix):
-        for path in (f"{prefix}.data-00000-of-00001", f"{prefix}.index"):
+        for path in (f"{prefix}{DATA_SUFFIX}", f"{prefix}.index"):
             descriptor = os.open(path, os.O_RDONLY)
             try:
                 os.fsync(descriptor)
@@ -44,12 +47,12 @@ def load_tensors(prefix: str, wanted: Callable[[str], bool] = lambda name: True)
         wanted: tells by its name whether an array is to be read.
 
     Raises:
-        InputError: no such checkpoint, or a damaged one.
+        DamagedError: no such checkpoint, or a damaged one.
     """
     if not files.exists(f"{prefix}.index"):
-        raise InputError(f"{prefix}: no such checkpoint ({prefix}.index is missing)")
+        raise DamagedError(f"{prefix}: no such checkpoint ({prefix}.index is missing)")
     try:
         reader = tf.train.load_checkpoint(prefix)
         return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if wanted(name)}
     except (tf.errors.OpError, ValueError, IndexError) as error:  # IndexError: a data file cut short
-        raise InputError(f"{prefix}: the checkpoint is damaged: {str(error).splitlines()[0]}") from None
+        raise DamagedError(f"{prefix}: the checkpoint is damaged: {str(error).splitlines()[0]}") from None

@@ -6,8 +6,9 @@ from absl import logging
 
 from albert_tf.errors import InputError
 from albert_tf.optimization.lamb import LAMB
-from albert_tf.training import checkpoints, run_description
-from albert_tf.training.checkpoints import TrainingState
+from albert_tf.training import run_description
+from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.training.checkpoint_state import TrainingState
 from albert_tf.training.nonfinite import write_nonfinite_report
 from albert_tf.training.reporting import TrainingReporter
 from albert_tf.training.steps import Progress
@@ -42,7 +43,7 @@ class TrainingEvents:
         ):
             return
         folder = self._run.checkpoints.path(self._state.step)
-        left_out = checkpoints.read_evaluation(folder) is None
+        left_out = read_evaluation(folder) is None
         # No worker has begun to write it before all have looked.
         self._run.agreement.mean(0.0)
         if left_out:
@@ -130,7 +131,7 @@ class TrainingEvents:
     def _evaluate(self, folder: str) -> None:
         metrics = self._run.evaluate()
         if self._run.cluster.is_chief:
-            checkpoints.write_evaluation(folder, metrics)
+            write_evaluation(folder, metrics)
         self._reporter.evaluation(self._state.step, metrics)
 
     def _examples_seen(self, step: int) -> int:

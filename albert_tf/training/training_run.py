@@ -17,7 +17,8 @@ from albert_tf.inputs.manifest import check_vocabulary
 from albert_tf.inputs.record_files import file_size
 from albert_tf.models.named_weights import named_weights
 from albert_tf.training import checkpoints, loop, run_description
-from albert_tf.training.checkpoints import CheckpointFolder, TrainingState
+from albert_tf.training.checkpoint_state import TrainingState
+from albert_tf.training.checkpoints import CheckpointFolder
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.loss_scale import LossScale
 from albert_tf.training.memory import MemoryEstimate

@@ -10,7 +10,8 @@ import pytest
 from albert_tf.config import AlbertConfig
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.training.checkpoints import CheckpointFolder, TrainingState
+from albert_tf.training.checkpoint_state import TrainingState
+from albert_tf.training.checkpoints import CheckpointFolder
 from data_prep.vocabulary import VocabularyTraining, train
 
 VOCAB_SIZE, LONGEST, MAX_SEQ_LENGTH = 120, 24, 20

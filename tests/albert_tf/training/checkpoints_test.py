@@ -7,12 +7,14 @@ import os
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.errors import DamagedError, InputError
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.training import checkpoints
-from albert_tf.training.checkpoints import CheckpointFolder, TrainingState
+from albert_tf.training.checkpoint_evaluation import write_evaluation
+from albert_tf.training.checkpoint_state import TrainingState
+from albert_tf.training.checkpoints import CheckpointFolder
 
 STATE = TrainingState(step=0, examples_seen=0, random_seed=1, input_files=[{"name": "a", "bytes": 5}], optimizer="lamb")
 
@@ -116,29 +118,60 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(trained, small_config,
     assert ("is passed over" in caplog.text) == (damage is not os.remove or file != "checkpoint.json")
 
 
-def test_a_damaged_evaluation_is_passed_over(trained, tmp_path):
+def test_a_damaged_evaluation_is_passed_over_and_what_may_be_the_best_is_kept(trained, tmp_path):
     folder = CheckpointFolder(str(tmp_path), keep_max=1)
     (first,) = _save(folder, trained, 1)
-    checkpoints.write_evaluation(first, {"masked_lm_accuracy": 0.5})
+    write_evaluation(first, {"masked_lm_accuracy": 0.5})
     for damage in (_cut, _list, _garble):
         damage(os.path.join(first, "evaluation.json"))
         assert folder.best() is None
     (second,) = _save(folder, trained, 2)
-    assert folder.all() == [second]
+    assert folder.all() == [first, second]
+    # Evaluated again, it is the best or it goes.
+    write_evaluation(first, {"masked_lm_accuracy": 0.1})
+    write_evaluation(second, {"masked_lm_accuracy": 0.2})
+    (third,) = _save(folder, trained, 3)
+    assert folder.all() == [second, third]
 
 
-def test_a_checkpoint_of_an_earlier_version_is_read(trained, small_config, tmp_path):
+def test_checkpoints_of_later_steps_go_when_the_run_went_on_from_an_earlier_one(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path), keep_max=2)
+    _, second, third = _save(folder, trained, 4, 8, 12)
+    _flip(os.path.join(third, f"model.{DATA}"))
+    assert folder.restore_latest(*_model_and_optimizer(small_config)).step == 8
+    (new,) = _save(folder, trained, 10)
+    assert folder.all() == [second, new]
+
+
+def test_the_removal_of_a_checkpoint_begins_with_what_makes_it_one(trained, tmp_path, monkeypatch):
+    folder = CheckpointFolder(str(tmp_path), keep_max=1)
+    (first,) = _save(folder, trained, 1)
+
+    def cut_off(path, **_):
+        if os.path.exists(path):
+            os.remove(os.path.join(path, "model.index"))
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints.shutil, "rmtree", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        _save(folder, trained, 2)
+    assert os.path.exists(first)
+    assert folder.all() == [folder.path(2)]
+
+
+def test_a_checkpoint_of_an_earlier_version_is_read(trained, small_config, tmp_path, caplog):
     folder = CheckpointFolder(str(tmp_path))
     (only,) = _save(folder, trained, 3)
     path = os.path.join(only, "checkpoint.json")
     with open(path) as file:
         values = json.load(file)
-    for name in ("nonfinite_steps", "loss_scale"):
+    for name in ("nonfinite_steps", "loss_scale", "format_version", "files", "sha256"):
         del values[name]
     with open(path, "w") as file:
         json.dump(values, file)
     state = folder.restore_latest(*_model_and_optimizer(small_config))
     assert (state.step, state.nonfinite_steps, state.loss_scale) == (3, 0, None)
+    assert "is of an earlier version, without digests" in caplog.text
 
 
 def test_one_flipped_bit_is_noticed(trained, small_config, tmp_path):
@@ -156,9 +189,9 @@ def test_one_flipped_bit_is_noticed(trained, small_config, tmp_path):
 def test_the_newest_and_the_best_are_kept(trained, tmp_path):
     folder = CheckpointFolder(str(tmp_path), keep_max=2)
     (best,) = _save(folder, trained, 1)
-    checkpoints.write_evaluation(best, {"masked_lm_accuracy": 0.9})
+    write_evaluation(best, {"masked_lm_accuracy": 0.9})
     worse = _save(folder, trained, 2)[0]
-    checkpoints.write_evaluation(worse, {"masked_lm_accuracy": 0.1})
+    write_evaluation(worse, {"masked_lm_accuracy": 0.1})
     _save(folder, trained, 3, 4)
     assert [os.path.basename(path) for path in folder.all()] == [
         "checkpoint-00000001",
@@ -182,13 +215,68 @@ def test_another_optimizer_is_refused(trained, small_config, tmp_path):
         folder.restore_latest(*_model_and_optimizer(small_config, "adamw"))
 
 
+@pytest.mark.parametrize(
+    "changes", [{"num_hidden_layers": 2}, {"num_attention_heads": 4}, {"hidden_act": "relu", "num_hidden_layers": 6}]
+)
+def test_another_model_is_refused_though_the_shapes_fit(trained, small_config, tmp_path, changes, caplog):
+    folder = CheckpointFolder(str(tmp_path))
+    _save(folder, trained, 1, 2)
+    model, optimizer = _model_and_optimizer(dataclasses.replace(small_config, **changes))
+    before = _values(model, optimizer)
+    for refused in (
+        lambda: folder.restore_latest(model, optimizer),
+        lambda: checkpoints.load_model_weights(folder.path(2), model),
+    ):
+        with pytest.raises(InputError) as error:
+            refused()
+        for key, value in changes.items():
+            assert f"{key}={getattr(small_config, key)!r}" in str(error.value)
+            assert f"{key}={value!r}" in str(error.value)
+        assert "\n" not in str(error.value)
+    # It is no damage, so no earlier checkpoint is tried.
+    assert "passed over" not in caplog.text
+    for one, other in zip(before, _values(model, optimizer), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_other_dropout_and_another_name_of_gelu_are_the_same_model(trained, small_config, tmp_path, caplog):
+    folder = CheckpointFolder(str(tmp_path))
+    _save(folder, trained, 1)
+    changed = dataclasses.replace(small_config, hidden_dropout_prob=0.0, hidden_act="gelu_new", initializer_range=0.5)
+    assert folder.restore_latest(*_model_and_optimizer(changed)).step == 1
+    assert "was trained with hidden_dropout_prob=0.1, this run goes on with 0.0" in caplog.text
+
+
+def test_a_checkpoint_in_the_folder_of_another_step_is_damaged(trained, small_config, tmp_path):
+    folder = CheckpointFolder(str(tmp_path))
+    (first,) = _save(folder, trained, 1)
+    os.rename(first, folder.path(5))
+    with pytest.raises(DamagedError, match="is of step 1, its folder's name says 5"):
+        folder.restore_latest(*_model_and_optimizer(small_config))
+
+
+def test_a_damaged_checkpoint_does_not_stand_for_its_run(trained, tmp_path, caplog):
+    folder = CheckpointFolder(str(tmp_path))
+    first, second, third = _save(folder, trained, 1, 2, 3)
+    for path, accuracy in ((first, 0.2), (second, 0.9), (third, 0.1)):
+        write_evaluation(path, {"masked_lm_accuracy": accuracy})
+    assert checkpoints.find_checkpoint(str(tmp_path)) == second
+    _flip(os.path.join(second, "albert_config.json"))
+    assert checkpoints.find_checkpoint(str(tmp_path)) == first
+    assert f"{second} is passed over" in caplog.text
+    _flip(os.path.join(first, "checkpoint.json"))
+    _flip(os.path.join(third, "model.index"))
+    with pytest.raises(DamagedError, match="checkpoint-00000002"):
+        checkpoints.find_checkpoint(str(tmp_path))
+
+
 def test_a_failed_save_leaves_nothing(trained, tmp_path, monkeypatch):
     folder = CheckpointFolder(str(tmp_path))
 
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints.files, "write_json", fail)
+    monkeypatch.setattr(checkpoints, "write_state", fail)
     with pytest.raises(OSError, match="No space left"):
         _save(folder, trained, 1)
     assert os.listdir(tmp_path) == []

@@ -16,7 +16,6 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
 from albert_tf.training.pretrained import initialise, load_pretrained
 from albert_tf.training.pretraining import run
-from albert_tf.training.tensor_files import save_tensors
 
 STEPS = 12
 
@@ -150,8 +149,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
     os.makedirs(broken)
     weights = {name: value.numpy() for name, value in named_weights(model).items()}
     weights["albert/pooler/bias"][0] = np.nan
-    shutil.copytree(os.path.join(finished.output_dir, f"checkpoint-{STEPS:08d}"), broken, dirs_exist_ok=True)
-    save_tensors(os.path.join(broken, "model"), weights)
+    checkpoints.write_weights(broken, model.config, weights, None)
     with pytest.raises(InputError, match="the loss is nan in step 0 ") as error:
         run(dataclasses.replace(finished, output_dir=str(tmp_path / "next"), init_checkpoint=broken))
     assert "--learning_rate" in str(error.value)

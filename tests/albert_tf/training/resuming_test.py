@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from albert_tf.training import checkpoints
+from albert_tf.training.checkpoint_evaluation import read_evaluation
 from albert_tf.training.pretraining import run
 
 STEPS = 12
@@ -18,12 +19,12 @@ def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
     settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
     run(settings)
     folder = os.path.join(settings.output_dir, "checkpoint-00000004")
-    before = checkpoints.read_evaluation(folder)
+    before = read_evaluation(folder)
     os.remove(os.path.join(folder, "evaluation.json"))
     for later in ("checkpoint-00000008", "checkpoint-00000012"):
         shutil.rmtree(os.path.join(settings.output_dir, later))
     run(settings)
-    assert checkpoints.read_evaluation(folder) == before
+    assert read_evaluation(folder) == before
 
 
 @pytest.mark.slow
