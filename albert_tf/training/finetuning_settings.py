@@ -10,6 +10,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.training_settings import TrainingSettings
 
 _RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob")
+_MOST_EPOCHS = 1e9
 # Where --save_checkpoints_steps is left out: the most steps between two checkpoints, and the most checkpoints.
 _MOST_STEPS_BETWEEN, _MOST_CHECKPOINTS = 1000, 50
 
@@ -24,8 +25,10 @@ class FinetuningSettings(TrainingSettings):
         cleaning: of texts; the switches that the pre-training records were made with.
     """
 
-    COUNTS: typing.ClassVar[tuple[str, ...]] = tuple(
-        name for name in TrainingSettings.COUNTS if name != "save_checkpoints_steps"
+    COUNTS: typing.ClassVar[tuple[str, ...]] = (*TrainingSettings.COUNTS, "num_seeds")
+    COUNTS_OR_NONE: typing.ClassVar[tuple[str, ...]] = (
+        *TrainingSettings.COUNTS_OR_NONE,
+        *("early_stopping_patience", "num_workers"),
     )
 
     task_name: str
@@ -61,23 +64,15 @@ class FinetuningSettings(TrainingSettings):
         super().__post_init__()
         if not (self.do_train or self.do_eval or self.do_predict):
             raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")
-        if self.num_seeds < 1:
-            raise InputError(f"--num_seeds must be at least 1. Received {self.num_seeds}.")
-        if self.early_stopping_patience < 0:
-            raise InputError(
-                f"--early_stopping_patience must not be negative. Received {self.early_stopping_patience}."
-            )
+        self._check_seed(self.random_seed + self.num_seeds - 1)
         if self.early_stopping_patience and self.do_train and not self.do_eval:
             raise InputError("--early_stopping_patience goes by the scores of --do_eval; give both")
         if not 0 < self.layerwise_learning_rate_decay <= 1:
             raise InputError(
                 f"--layerwise_learning_rate_decay must lie in (0, 1]. Received {self.layerwise_learning_rate_decay}."
             )
-        for name in ("num_train_steps", "save_checkpoints_steps"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise InputError(f"--{name} must be at least 1. Received {getattr(self, name)}.")
-        if not self.num_train_epochs > 0:
-            raise InputError(f"--num_train_epochs must be above 0. Received {self.num_train_epochs}.")
+        if not 0 < self.num_train_epochs < _MOST_EPOCHS:
+            raise InputError(f"--num_train_epochs must be a number above 0. Received {self.num_train_epochs}.")
         if not 0 <= self.warmup_proportion < 1:
             raise InputError(f"--warmup_proportion must lie in [0, 1). Received {self.warmup_proportion}.")
         for name in _RATES:
@@ -114,5 +109,8 @@ class FinetuningSettings(TrainingSettings):
 
     def warmup_for(self, num_train_steps: int) -> int:
         """Steps of warm-up, for so many steps in all."""
-        # Rounded down, as run_squad_v2.py does.
-        return int(num_train_steps * self.warmup_proportion) if self.num_warmup_steps is None else self.num_warmup_steps
+        if self.num_warmup_steps is None:
+            # Rounded down, as run_squad_v2.py does.
+            return int(num_train_steps * self.warmup_proportion)
+        self.check_warmup(num_train_steps, self.num_warmup_steps)
+        return self.num_warmup_steps

@@ -11,7 +11,10 @@ from albert_tf.training.training_settings import TrainingSettings
 class PretrainingSettings(TrainingSettings):
     """The flags of run_pretraining; see there for what each means."""
 
-    COUNTS: typing.ClassVar[tuple[str, ...]] = (*TrainingSettings.COUNTS, "num_train_steps", "max_eval_steps")
+    COUNTS: typing.ClassVar[tuple[str, ...]] = (
+        *TrainingSettings.COUNTS,
+        *("max_eval_steps", "max_seq_length", "max_predictions_per_seq"),
+    )
 
     albert_config_file: str
     input_file: str

@@ -182,7 +182,7 @@ def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(
     with pytest.raises(InputError, match="was only pre-trained; give --do_train"):
         run(untrained)
     settings = dataclasses.replace(
-        finetuning_settings, num_train_steps=1, learning_rate=1e-12, init_checkpoint=str(folder)
+        finetuning_settings, num_train_steps=1, num_warmup_steps=0, learning_rate=1e-12, init_checkpoint=str(folder)
     )
     run(settings)
     told = [record.getMessage() for record in caplog.records if record.getMessage().endswith(": a pre-training head")]

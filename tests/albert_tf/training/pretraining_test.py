@@ -173,7 +173,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
         ({"optimizer": "lamp"}, "--optimizer must be one of"),
         ({"precision": "float8"}, "--precision must be one of float32, bfloat16, float16"),
         ({"nonfinite": "ignore"}, "--nonfinite must be one of stop, skip"),
-        ({"max_nonfinite_steps": -1}, "--max_nonfinite_steps must not be negative"),
+        ({"max_nonfinite_steps": -1}, "--max_nonfinite_steps must be at least 0"),
         ({"gradient_accumulation_steps": 0}, "--gradient_accumulation_steps must be at least 1"),
         ({"gradient_accumulation_steps": 3}, "--train_batch_size must be a multiple of 3"),
         ({"distribution_strategy": "multi_worker"}, "multi_worker needs TF_CONFIG"),
@@ -190,7 +190,7 @@ def test_bad_settings_end_in_one_line_and_write_nothing(settings, changes, messa
 
 def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_path, write_manifest):
     write_manifest(settings.input_file, "a" * 64)
-    run(dataclasses.replace(settings, num_train_steps=1))
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
     assert load_pretrained(settings.output_dir).vocabulary["sha256"] == "a" * 64
     other = write_records("other/train", 50)
     write_manifest(other, "b" * 64)
@@ -215,7 +215,7 @@ def test_records_of_another_sentence_task_are_refused(settings, write_manifest):
     write_manifest(settings.input_file, "a" * 64, sentence_task="nsp")
     with pytest.raises(InputError, match="--sentence_task=sop, but the records were made with --sentence_task=nsp"):
         run(dataclasses.replace(settings, sentence_task="sop"))
-    run(dataclasses.replace(settings, num_train_steps=1))
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
     assert checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000001")).sentence_task == "nsp"
 
 
@@ -240,7 +240,7 @@ def test_masks_of_the_other_kind_are_refused(settings, write_unmasked_records):
 
 def test_unmasked_records_are_evaluated_with_the_same_masks_each_time(settings, write_unmasked_records):
     (unmasked,) = write_unmasked_records("unmasked", 30)
-    run(dataclasses.replace(settings, num_train_steps=1))
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
     given = {"input_file": unmasked, "output_dir": settings.output_dir}
     first, second = (evaluate_checkpoint(EvaluationSettings(**given, eval_batch_size=size)) for size in (8, 30))
     assert first["num_predictions"] > 30
