@@ -10,16 +10,18 @@ Shapes: V pieces of the vocabulary, E dimensions.
 
 import dataclasses
 import io
+import os
 
 import numpy as np
 from absl import logging
 
 from albert_tf.errors import InputError
-from albert_tf.files import list_files, replace_file
+from albert_tf.files import replace_file
 from albert_tf.json_text import to_json
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.documents import TextReading, read_parts, sentences_of
 from data_prep.progress import ByteProgress
+from data_prep.standard_input import input_files
 from data_prep.text_files import size_of_files
 
 # Makes rare contexts count less.
@@ -72,9 +74,14 @@ def count_embeddings(settings: EmbeddingCounting) -> tuple[int, int]:
     Raises:
         InputError: a file that cannot be read, or too little text for so many dimensions.
     """
-    paths = list_files(settings.input_file)
-    for path in paths:
-        settings.reading.format_of(path)
+    folder = os.path.dirname(settings.output_file)
+    with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
+        for path in paths:
+            settings.reading.format_of(path)
+        return _count_files(paths, settings)
+
+
+def _count_files(paths: list[str], settings: EmbeddingCounting) -> tuple[int, int]:
     tokenizer = settings.tokenizer
     # Opened before the work, so that an output that cannot be written is found out at once.
     with replace_file(settings.output_file) as file:

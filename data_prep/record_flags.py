@@ -20,7 +20,6 @@ _FLAGS = {
         "dry_run": (False, "Say how large the output will be and how long it will take, and stop."),
     },
     text_flags.READING_GROUP: {
-        "input_format": (["auto", "text", "jsonl", "parquet"], "What the input is; auto: by the ending of each file."),
         "headings": (
             ["drop", "keep"],
             "Headings (paragraphs of .jsonl that start with '# '): leave out, or a sentence.",

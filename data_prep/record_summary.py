@@ -12,8 +12,10 @@ from data_prep.record_job import RecordJob
 from data_prep.shards import OutputFiles
 from data_prep.statistics import RecordStatistics
 
-# Above this share of the text cut off, the sentences are probably paragraphs.
+# A share of the text cut off that is worth a line, and the mean pieces of a line beyond which it is hardly a sentence:
+# those of prose have 20 to 40.
 _MUCH_TEXT_CUT_OFF = 0.25
+_LONG_SENTENCE = 80
 
 
 def check_enough(examples: int, counts: Counter, job: RecordJob, num_shards: int) -> None:
@@ -92,11 +94,28 @@ def log_summary(manifest: Manifest, output: OutputFiles, seconds: float) -> None
     )
     for name, count in figures["events"].items():
         logging.info("%s: %d", name.replace("_", " "), count)
-    drawn = figures["pieces"] * manifest.flags["dupe_factor"]
-    cut_off = figures["events"].get("pieces_cut_off", 0) / drawn
-    if cut_off > _MUCH_TEXT_CUT_OFF:
-        logging.warning(
-            "%.0f %% of the text was cut off because sentences are long for --max_seq_length=%d; is there one "
-            "sentence a line?",
-            *(100 * cut_off, manifest.max_seq_length),
-        )
+    _tell_of_cut_text(manifest)
+
+
+def cut_off_share(manifest: Manifest) -> float:
+    """The share of the pieces of all examples that did not fit and were cut off, from 0 to 1."""
+    figures = manifest.statistics
+    cut_off = figures["events"].get("pieces_cut_off", 0)
+    # [CLS] and a [SEP] after each segment are no text.
+    specials = 2 if manifest.sentence_task == "none" else 3
+    kept = figures["tokens"] - specials * figures["examples"]
+    return cut_off / max(1, cut_off + kept)
+
+
+def _tell_of_cut_text(manifest: Manifest) -> None:
+    """Says that much of the text was cut off, and asks whether lines are sentences if they are too long for that."""
+    share, figures = cut_off_share(manifest), manifest.statistics
+    if share <= _MUCH_TEXT_CUT_OFF:
+        return
+    pieces = figures["pieces"] / max(1, figures["sentences"])
+    text = "%.0f %% of the text was cut off: a sentence has %.0f pieces on average, --max_seq_length is %d"
+    values = (100 * share, pieces, manifest.max_seq_length)
+    if pieces > _LONG_SENTENCE:
+        logging.warning(f"{text}; is there one sentence a line?", *values)
+    else:
+        logging.info(text, *values)

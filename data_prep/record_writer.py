@@ -26,7 +26,7 @@ from data_prep.record_estimate import describe_estimate, estimate
 from data_prep.record_job import RecordJob
 from data_prep.record_summary import check_enough, check_no_empty, describe, log_summary
 from data_prep.shards import OutputFiles, describe_file
-from data_prep.standard_input import STANDARD_INPUT, input_files
+from data_prep.standard_input import input_files, name_of_input
 from data_prep.statistics import RecordStatistics
 from data_prep.text_files import size_of_files
 from data_prep.unit_files import write_note
@@ -150,7 +150,6 @@ def _make(
 
 def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: AlbertTokenizer) -> dict:
     """Everything that decides the output, in the words of the manifest."""
-    standard = job.input_file == STANDARD_INPUT
     return {
         "flags": job.flags,
         "vocabulary": {
@@ -158,9 +157,7 @@ def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: 
             "sha256": tokenizer.sha256,
             "size": tokenizer.vocab_size,
         },
-        "input": [
-            {"name": "standard input" if standard else os.path.basename(path), **describe_file(path)} for path in paths
-        ],
+        "input": [{"name": name_of_input(job.input_file, path), **describe_file(path)} for path in paths],
         "output": [os.path.basename(path) for path in output.paths],
         "written_by": f"albert_tf {albert_tf.__version__}",
     }

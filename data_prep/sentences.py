@@ -8,6 +8,7 @@ import dataclasses
 import gzip
 import json
 import lzma
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
@@ -15,11 +16,13 @@ import sentencex
 from absl import logging
 
 from albert_tf.errors import InputError
-from albert_tf.files import list_files, replace_file
+from albert_tf.files import replace_file
 from albert_tf.tokenization.text_cleaning import LONE_SURROGATES, REPLACEMENT_CHARACTER
 from data_prep.progress import ByteProgress
+from data_prep.standard_input import input_files
 from data_prep.text_files import COMPRESSED, import_zstandard, read_lines, size_of_files
 
+INPUT_FORMATS = ("auto", "text", "jsonl")
 HEADINGS = ("drop", "keep")
 BLANK_LINES = ("document", "paragraph")
 
@@ -27,6 +30,7 @@ BLANK_LINES = ("document", "paragraph")
 _HEADING = re.compile(r"#{1,6}\s+")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
+_KINDS = {"text": "plain", "jsonl": "json"}
 _ENDINGS = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".txt": "plain"}
 
 # A paragraph of plain text that grows longer than this many characters is cut at the next line end.
@@ -45,6 +49,7 @@ class SentenceSplitting:
         language: code of the text's language, such as "en"; it chooses abbreviations and sentence ends.
         headings: "drop" or "keep" (as a sentence of its own) the headings of JSON lines.
         blank_line: what ends at a blank line of a .txt file: a "document" or only a "paragraph".
+        input_format: "text" or "jsonl"; "auto": by the ending of each file.
     """
 
     input_file: str
@@ -52,6 +57,7 @@ class SentenceSplitting:
     language: str = "en"
     headings: str = "drop"
     blank_line: str = "document"
+    input_format: str = "auto"
 
     def __post_init__(self):
         if not _LANGUAGE.fullmatch(self.language):
@@ -77,10 +83,17 @@ def split_files(settings: SentenceSplitting) -> SentenceCounts:
     Raises:
         InputError: a file is missing, damaged, not UTF-8 or malformed JSON, or there is no text in any of them.
     """
-    paths = list_files(settings.input_file)
-    for path in paths:
-        _format_of(path)
     counts = SentenceCounts()
+    folder = os.path.dirname(settings.output_file)
+    with input_files(settings.input_file, folder, settings.input_format) as paths:
+        for path in paths:
+            _format_of(path, settings.input_format)
+        _split_files(paths, settings, counts)
+    _warn_of_short_documents(counts, settings)
+    return counts
+
+
+def _split_files(paths: list[str], settings: SentenceSplitting, counts: SentenceCounts) -> None:
     with (
         ByteProgress(size_of_files(paths), "splitting") as progress,
         replace_file(settings.output_file) as raw,
@@ -90,8 +103,6 @@ def split_files(settings: SentenceSplitting) -> SentenceCounts:
             _write_documents(read_paragraphs(path, settings, progress.advance), settings.language, output, counts)
         if not counts.sentences:
             raise InputError(f"--input_file: there is no text in {', '.join(paths)}")
-    _warn_of_short_documents(counts, settings)
-    return counts
 
 
 def split_paragraph(paragraph: str, language: str = "en") -> list[str]:
@@ -116,7 +127,7 @@ def read_paragraphs(
         report: see read_lines.
     """
     lines = read_lines(path, report)
-    if _format_of(path) == "json":
+    if _format_of(path, settings.input_format) == "json":
         return _json_paragraphs(lines, path, keep_headings=settings.headings == "keep")
     return _plain_paragraphs(lines, blank_line_ends_document=settings.blank_line == "document")
 
@@ -209,7 +220,9 @@ def _write_documents(paragraphs: Iterable[str | None], language: str, output, co
         counts.bytes += output.write(("\n".join(sentences) + "\n").encode("utf-8"))
 
 
-def _format_of(path: str) -> str:
+def _format_of(path: str, input_format: str) -> str:
+    if input_format != "auto":
+        return _KINDS[input_format]
     name = path
     for ending in COMPRESSED:
         name = name.removesuffix(ending)
@@ -217,7 +230,8 @@ def _format_of(path: str) -> str:
         if name.lower().endswith(ending):
             return kind
     raise InputError(
-        f"--input_file: {path} is neither .txt nor .jsonl (nor such a file with .gz, .xz or .zst); rename it"
+        f"--input_file: {path} is neither .txt nor .jsonl (nor such a file with .gz, .xz or .zst); rename it, or give "
+        "--input_format"
     )
 
 

@@ -29,6 +29,13 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         flag_values=flag_values,
     )
     output_paths.define_overwrite(flag_values)
+    flags.DEFINE_enum(
+        "input_format",
+        "auto",
+        sentences.INPUT_FORMATS,
+        "What the input is; auto: by the ending of each file, of a pipe or - (standard input) text.",
+        flag_values=flag_values,
+    )
     flags.DEFINE_string("language", "en", "Language of the text: en, de, pt-br, zh, ...", flag_values=flag_values)
     flags.DEFINE_enum(
         "headings",
@@ -60,6 +67,7 @@ def _run() -> None:
         language=FLAGS.language,
         headings=FLAGS.headings,
         blank_line=FLAGS.blank_line,
+        input_format=FLAGS.input_format,
     )
     started = time.monotonic()
     counts = sentences.split_files(settings)

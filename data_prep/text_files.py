@@ -47,6 +47,11 @@ def read_lines(path: str, report: Callable[[int], None] | None = None) -> Iterat
         raise InputError(
             f"{path}: the archive is damaged or cut short after line {number} ({error}); copy it again"
         ) from None
+    except OSError as error:
+        # Else it would be taken for an error of the output.
+        if error.filename is None:
+            error.filename = path
+        raise
 
 
 def size_of_files(paths: list[str]) -> int:

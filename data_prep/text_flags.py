@@ -9,6 +9,7 @@ READING_GROUP, CLEANING_GROUP = "Reading text", "Cleaning text"
 
 # Attributes of documents.TextReading, with the flags' defaults and help.
 READING = {
+    "input_format": (("auto", "text", "jsonl", "parquet"), "What the input is; auto: by the ending of each file."),
     "split_sentences": (False, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."),
     "language": ("en", "Language of raw text: en, de, pt-br, zh, ..."),
     "text_column": ("text", "The column of a Parquet file that holds the text."),

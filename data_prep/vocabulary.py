@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import os
 import re
 from collections.abc import Iterator
 
@@ -9,11 +10,12 @@ import sentencepiece
 from absl import logging
 
 from albert_tf.errors import InputError
-from albert_tf.files import list_files, replace_file
+from albert_tf.files import replace_file
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.tokenizer import CLS, MASK, PAD, SEP, UNK, parse_model
 from data_prep.documents import TextReading, read_parts, sentences_of
 from data_prep.progress import ByteProgress
+from data_prep.standard_input import input_files
 from data_prep.text_files import read_lines, size_of_files
 
 # The ids that follow from these settings: <pad> 0, <unk> 1, [CLS] 2, [SEP] 3, [MASK] 4, then the symbols, which are
@@ -79,9 +81,14 @@ def train(settings: VocabularyTraining) -> int:
     Raises:
         InputError: no usable text, a file that cannot be read, or a vocab_size that does not suit the corpus.
     """
-    paths = list_files(settings.input_file)
-    for path in paths:
-        settings.reading.format_of(path)
+    folder = os.path.dirname(settings.model_prefix)
+    with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
+        for path in paths:
+            settings.reading.format_of(path)
+        return _train_on_files(paths, settings)
+
+
+def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
     # Opened before the training, so that an output that cannot be written is found out at once.
     with (
         replace_file(f"{settings.model_prefix}.vocab") as vocab_file,
