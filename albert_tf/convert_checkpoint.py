@@ -21,6 +21,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
         "spm_model_file", None, "The vocabulary (.model) to go along; left out: the one beside the checkpoint.", **fv
     )
     flags.DEFINE_bool("allow_missing_heads", False, "Start pooler and heads afresh that --input lacks.", **fv)
+    flags.DEFINE_bool("allow_nonfinite", False, "Carry NaN and infinite weights over too.", **fv)
     flags.DEFINE_enum(
         "hugging_face_architecture",
         None,
@@ -44,6 +45,7 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
             albert_config_file=given.albert_config_file,
             spm_model_file=given.spm_model_file,
             allow_missing_heads=given.allow_missing_heads,
+            allow_nonfinite=given.allow_nonfinite,
             hugging_face_architecture=given.hugging_face_architecture,
         )
     )

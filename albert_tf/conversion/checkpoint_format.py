@@ -1,6 +1,7 @@
 """What a checkpoint format is: recognising it, opening it, its table of names, writing it."""
 
 import abc
+import dataclasses
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ from albert_tf.models.finetuning import (
     AlbertForTokenClassification,
     make_finetuning_model,
 )
-from albert_tf.models.named_weights import named_weights
+from albert_tf.models.named_weights import find_nonfinite, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training.finetuned_task import FinetunedTask, is_finetuning_weight
 
@@ -118,12 +119,15 @@ class CheckpointFormat(abc.ABC):
             task: of a fine-tuned model; None goes by its class.
 
         Raises:
-            InputError: the format cannot express the model, or the folder holds something.
+            InputError: the format cannot express the model, its weights are not finite, or the folder holds something.
         """
         check_output(folder)
-        arrays = self.encode(model.config, {name: value.numpy() for name, value in named_weights(model).items()})
+        weights = {name: value.numpy() for name, value in named_weights(model).items()}
+        if nonfinite := find_nonfinite(weights):
+            raise InputError(f"{folder} is not written: the model holds NaN or infinite values: {', '.join(nonfinite)}")
+        arrays = self.encode(model.config, weights)
         with files.replace_folder(folder) as temporary:
-            self.write(temporary, model.config, arrays, vocabulary_file, task or task_of(model))
+            self.write(temporary, model.config, arrays, vocabulary_file, _complete(task, task_of(model)))
 
     def encode(self, config: AlbertConfig, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Our weights by the names, and in the layout, of the format.
@@ -143,17 +147,26 @@ class CheckpointFormat(abc.ABC):
         }
 
 
+def _complete(task: FinetunedTask | None, known: FinetunedTask | None) -> FinetunedTask | None:
+    """A task with the dropout of the model itself where it names none; None takes what the model tells."""
+    if task is None or known is None or task.classifier_dropout_prob is not None:
+        return task or known
+    return dataclasses.replace(task, classifier_dropout_prob=known.classifier_dropout_prob)
+
+
 def task_of(model) -> FinetunedTask | None:
     """What a model can be fine-tuned for, as far as its class tells; None for an AlbertForPretraining."""
     if isinstance(model, AlbertForSequenceClassification):
-        return FinetunedTask("classification" if model.num_labels > 1 else "regression", model.num_labels)
-    if isinstance(model, AlbertForTokenClassification):
-        return FinetunedTask("token_classification", model.num_labels)
-    if isinstance(model, AlbertForMultipleChoice):
-        return FinetunedTask("multiple_choice", 1)
-    if isinstance(model, AlbertForSpan):
-        return FinetunedTask("span_beam" if model.beam else "span", 2)
-    return None
+        head, outputs = "classification" if model.num_labels > 1 else "regression", model.num_labels
+    elif isinstance(model, AlbertForTokenClassification):
+        head, outputs = "token_classification", model.num_labels
+    elif isinstance(model, AlbertForMultipleChoice):
+        head, outputs = "multiple_choice", 1
+    elif isinstance(model, AlbertForSpan):
+        head, outputs = "span_beam" if model.beam else "span", 2
+    else:
+        return None
+    return FinetunedTask(head, outputs, classifier_dropout_prob=model.classifier_dropout_prob)
 
 
 def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | None = None):
@@ -169,7 +182,9 @@ def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | No
     with keras.device("cpu"):
         if task is None:
             return AlbertForPretraining(config)
-        return make_finetuning_model(config, task.head, task.num_labels)
+        rate = task.classifier_dropout_prob
+        more = {} if rate is None else {"classifier_dropout_prob": rate}
+        return make_finetuning_model(config, task.head, task.num_labels, **more)
 
 
 def load_weights(
@@ -179,6 +194,7 @@ def load_weights(
     rows=None,
     allow_missing_heads: bool = False,
     fresh: tuple[str, ...] = (),
+    allow_nonfinite: bool = False,
 ) -> LoadReport:
     """Gives a model the weights of a checkpoint; if they do not fit, none is changed.
 
@@ -189,15 +205,16 @@ def load_weights(
         rows: the table to go by; None takes the format's for the model's config.
         allow_missing_heads: whether weights above the encoder may keep their first values.
         fresh: first parts of the names of weights that may keep them in any case.
+        allow_nonfinite: whether weights may hold NaN or infinity.
 
     Raises:
-        InputError: missing, unexpected or ill-fitting tensors.
+        InputError: missing, unexpected or ill-fitting tensors, or values that are not finite.
     """
     weights = named_weights(model)
     shapes = {name: tuple(variable.shape) for name, variable in weights.items()}
     rows = format.rows(model.config, {*weights, *stored.arrays}) if rows is None else rows
     values, report = match(rows, stored.arrays, shapes, stored.source, format.title, stored.skipped)
-    report.check(allow_missing_heads, fresh)
+    report.check(allow_missing_heads, fresh, allow_nonfinite)
     for name, value in values.items():
         weights[name].assign(value)
     model.load_report = report

@@ -30,6 +30,7 @@ class ConversionSettings:
         allow_missing_heads: whether weights above the encoder that `input` lacks start afresh.
         hugging_face_architecture: one of conversion.format_names, for `to_format` hugging_face; None writes the whole
             model.
+        allow_nonfinite: whether weights may hold NaN or infinity.
     """
 
     input: str
@@ -40,6 +41,7 @@ class ConversionSettings:
     spm_model_file: str | None = None
     allow_missing_heads: bool = False
     hugging_face_architecture: str | None = None
+    allow_nonfinite: bool = False
 
 
 def convert(settings: ConversionSettings) -> LoadReport:
@@ -56,7 +58,8 @@ def convert(settings: ConversionSettings) -> LoadReport:
     check_output(settings.output)
     target = output_format(settings.to_format, settings.hugging_face_architecture)
     pretrained = load_pretrained(
-        settings.input, settings.albert_config_file, settings.from_format, settings.allow_missing_heads
+        *(settings.input, settings.albert_config_file, settings.from_format),
+        *(settings.allow_missing_heads, settings.allow_nonfinite),
     )
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)

@@ -1,11 +1,16 @@
 """What a folder of save_pretrained was fine-tuned for, from and to its config.json."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf import files
+from albert_tf.errors import InputError
 from albert_tf.training.finetuned_task import FinetunedTask
 
+DROPOUT_KEY = "classifier_dropout_prob"
+# What AlbertConfig of transformers takes where the key is not there.
+DEFAULT_DROPOUT = 0.1
 _ARCHITECTURES = {
     "classification": "AlbertForSequenceClassification",
     "multi_label": "AlbertForSequenceClassification",
@@ -36,12 +41,26 @@ def find_task(config_path: str, shapes: Mapping[str, Sequence[int]]) -> Finetune
     architecture = next(iter(values.get("architectures") or ()), None)
     if architecture is None or not any(name.startswith(("predictions.", "sop_classifier.")) for name in shapes):
         if _SPAN in shapes:
-            return FinetunedTask("span", 2)
+            return FinetunedTask("span", 2, classifier_dropout_prob=_dropout(config_path, values))
         if _CLASSIFIER in shapes:
             classes = shapes[_CLASSIFIER][0]
             head = _head_of_classifier(architecture, values.get("problem_type"), classes, _POOLER in shapes)
-            return FinetunedTask(head, classes, _labels(values, classes))
+            rate = _dropout(config_path, values)
+            return FinetunedTask(head, classes, _labels(values, classes), classifier_dropout_prob=rate)
     return None
+
+
+def _dropout(config_path: str, values: Mapping[str, Any]) -> float:
+    """The rate of dropout in front of the head; null stands for that of the hidden units, as transformers has it.
+
+    Raises:
+        InputError: it is no rate.
+    """
+    key = DROPOUT_KEY if values.get(DROPOUT_KEY, DEFAULT_DROPOUT) is not None else "hidden_dropout_prob"
+    rate = values.get(key, DEFAULT_DROPOUT if key == DROPOUT_KEY else 0.0)
+    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < 1:
+        raise InputError(f"{config_path}: {key} must be at least 0 and below 1. Received {json.dumps(rate)}.")
+    return float(rate)
 
 
 def _head_of_classifier(architecture: str | None, problem: str | None, classes: int, has_pooler: bool) -> str:
@@ -72,6 +91,8 @@ def task_values(task: FinetunedTask | None) -> dict[str, Any]:
     if task is None or task.head not in _ARCHITECTURES:
         return {}
     values: dict[str, Any] = {"problem_type": _PROBLEMS[task.head]} if task.head in _PROBLEMS else {}
+    if task.classifier_dropout_prob is not None:
+        values[DROPOUT_KEY] = task.classifier_dropout_prob
     if task.head in ("span", "multiple_choice"):
         return values
     labels = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))

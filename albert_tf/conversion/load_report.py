@@ -7,6 +7,7 @@ import numpy as np
 
 from albert_tf.conversion.rows import ConstantRow, Row
 from albert_tf.errors import InputError
+from albert_tf.models.named_weights import find_nonfinite
 
 # Without these there is no encoder; everything else is a head that can be trained afresh.
 _ENCODER = ("albert/embeddings/", "albert/encoder/")
@@ -33,6 +34,7 @@ class LoadReport:
         converted: stored tensors of another type than float32 -> that type.
         skipped: why -> stored tensors that are no weights of this model, and are known not to be.
         parameters: numbers in the matched weights.
+        nonfinite: matched weights that hold NaN or infinity, with how many.
     """
 
     source: str
@@ -44,13 +46,17 @@ class LoadReport:
     converted: dict[str, str] = dataclasses.field(default_factory=dict)
     skipped: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     parameters: int = 0
+    nonfinite: tuple[str, ...] = ()
 
-    def check(self, allow_missing_heads: bool = False, fresh: tuple[str, ...] = ()) -> None:
+    def check(
+        self, allow_missing_heads: bool = False, fresh: tuple[str, ...] = (), allow_nonfinite: bool = False
+    ) -> None:
         """Raises InputError, one line with everything at fault, unless the model got what it needs.
 
         Args:
             allow_missing_heads: whether weights above the encoder (pooler, heads) may be missing.
             fresh: first parts of the names of weights that may be missing in any case.
+            allow_nonfinite: whether weights may hold NaN or infinity.
         """
         encoder = [name for name in self.missing if name.startswith(_ENCODER)]
         heads = [name for name in self.missing if name not in encoder and not name.startswith(fresh)]
@@ -64,6 +70,11 @@ class LoadReport:
             faults.append(_shorten("", self.mismatched))
         if faults:
             raise InputError(f"{self.source} ({self.format}) does not fit the model: {'; '.join(faults)}")
+        if self.nonfinite and not allow_nonfinite:
+            raise InputError(
+                f"{self.source} ({self.format}) holds NaN or infinite values: {_shorten('', self.nonfinite)}; take a "
+                "checkpoint from before (convert_checkpoint carries such weights over with --allow_nonfinite)"
+            )
 
     def __str__(self) -> str:
         count = len(self.matched) + len(self.missing)
@@ -72,6 +83,8 @@ class LoadReport:
         ]
         if self.missing:
             lines.append("  " + _shorten("missing, started afresh:", self.missing))
+        if self.nonfinite:
+            lines.append("  " + _shorten("NaN or infinite values in", self.nonfinite))
         lines += [f"  {_shorten('left out,', names)}: {reason}" for reason, names in self.skipped.items()]
         for dtype in sorted(set(self.converted.values())):
             names = [name for name, its in self.converted.items() if its == dtype]
@@ -123,7 +136,7 @@ def match(
             mismatched += faults
             matched[row.ours] = names[0]
             if not faults:
-                values[row.ours] = row.to_ours(arrays[names[0]].astype(np.float32, copy=False))
+                values[row.ours] = row.to_ours(_to_float32(arrays[names[0]]))
     report = LoadReport(
         source=source,
         format=format,
@@ -134,8 +147,15 @@ def match(
         converted=converted,
         skipped={**(skipped or {}), **unread},
         parameters=sum(value.size for value in values.values()),
+        nonfinite=tuple(find_nonfinite(values)),
     )
     return values, report
+
+
+def _to_float32(array: np.ndarray) -> np.ndarray:
+    """The numbers in float32; those beyond it are infinite there, which is told as such."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, copy=False)
 
 
 def _compare_tensors(row: Row, tensors, names: list[str], shape: Sequence[int]) -> list[str]:
@@ -150,7 +170,7 @@ def _compare_tensors(row: Row, tensors, names: list[str], shape: Sequence[int]) 
         faults += [
             f"{name} differs from {names[0]}, and must be the same"
             for name, tensor in zip(names[1:], tensors[1:], strict=True)
-            if not np.array_equal(tensor, tensors[0])
+            if not np.array_equal(tensor, tensors[0], equal_nan=True)
         ]
     if not faults and not np.issubdtype(tensors[0].dtype, np.floating) and tensors[0].dtype.name != "bfloat16":
         faults.append(f"{names[0]} is {tensors[0].dtype}, not floating-point numbers")

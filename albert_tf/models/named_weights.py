@@ -21,6 +21,16 @@ def named_weights(model) -> dict:
     return {variable.path.removeprefix(prefix): variable for variable in model.trainable_variables}
 
 
+def find_nonfinite(arrays: Mapping[str, np.ndarray]) -> list[str]:
+    """Which arrays hold NaN or infinity, and how many: "albert/pooler/bias (3 of 768)"."""
+    found = []
+    for name, array in arrays.items():
+        finite = np.isfinite(array)
+        if not finite.all():
+            found.append(f"{name} ({finite.size - np.count_nonzero(finite):,} of {finite.size:,})")
+    return found
+
+
 def assign_weights(model, arrays: Mapping[str, np.ndarray], source: str) -> None:
     """Gives every weight of a model its stored value.
 
@@ -30,7 +40,8 @@ def assign_weights(model, arrays: Mapping[str, np.ndarray], source: str) -> None
         source: where the arrays come from, for the error.
 
     Raises:
-        InputError: names missing or left over, or another shape: all of them are listed, and nothing is assigned.
+        InputError: names missing or left over, another shape, or values that are not finite: all of them are listed,
+            and nothing is assigned.
     """
     weights = named_weights(model)
     faults = [f"missing {name}" for name in weights if name not in arrays]
@@ -40,6 +51,7 @@ def assign_weights(model, arrays: Mapping[str, np.ndarray], source: str) -> None
         for name, variable in weights.items()
         if name in arrays and tuple(arrays[name].shape) != tuple(variable.shape)
     ]
+    faults += [f"NaN or infinite values in {found}" for found in find_nonfinite(arrays)]
     if faults:
         raise InputError(f"{source} does not fit the model: {'; '.join(faults)}")
     for name, variable in weights.items():

@@ -43,7 +43,11 @@ class Pretrained:
 
 
 def load_pretrained(
-    path: str, config_file: str | None = None, format_name: str | None = None, allow_missing_heads: bool = False
+    path: str,
+    config_file: str | None = None,
+    format_name: str | None = None,
+    allow_missing_heads: bool = False,
+    allow_nonfinite: bool = False,
 ) -> Pretrained:
     """Makes the model that a checkpoint holds: an AlbertForPretraining, or one of models.finetuning.
 
@@ -53,13 +57,15 @@ def load_pretrained(
         config_file: albert_config.json; None takes the config that lies with the weights.
         format_name: one of conversion.format_names; None goes by what is at the path.
         allow_missing_heads: whether weights above the encoder that are missing start afresh.
+        allow_nonfinite: whether weights may hold NaN or infinity.
 
     Raises:
-        InputError: no checkpoint there, a damaged one, or one that does not fit the config.
+        InputError: no checkpoint there, a damaged one, one that does not fit the config, or values that are not finite.
     """
     format, stored = open_checkpoint(path, config_file, format_name)
     model = build_model(stored.config, path, stored.task)
-    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads))
+    allowed = {"allow_missing_heads": allow_missing_heads, "allow_nonfinite": allow_nonfinite}
+    _report(load_weights(model, format, stored, **allowed))
     return Pretrained(
         model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, stored.task, stored.source
     )

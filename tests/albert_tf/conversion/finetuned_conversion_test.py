@@ -1,0 +1,125 @@
+"""Fine-tuned models carried between the formats: the dropout of their heads, and official heads of one row."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from albert_tf.conversion.converter import ConversionSettings, convert
+from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
+from albert_tf.conversion.official import load_official
+from albert_tf.errors import InputError
+from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.named_weights import named_weights
+from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.training.pretrained import load_pretrained
+from albert_tf.training.tensor_files import load_tensors, save_tensors
+
+HEADS = {"classification": 3, "multi_label": 4, "regression": 1, "token_classification": 5, "multiple_choice": 1}
+
+
+@pytest.fixture(scope="module")
+def config(random_model):
+    return random_model().config
+
+
+def _convert(source, target, name, **changes):
+    convert(ConversionSettings(input=str(source), output=str(target), to_format=name, **changes))
+
+
+def _make(config, head, **changes):
+    with keras.device("cpu"):
+        return make_finetuning_model(config, head, HEADS.get(head, 2), **changes)
+
+
+@pytest.mark.parametrize("head", [*HEADS, "span"])
+def test_the_dropout_of_a_head_goes_along_both_ways(head, config, tmp_path):
+    model = _make(config, head, classifier_dropout_prob=0.3)
+    # The task as a checkpoint of other code has it, and as the model itself tells.
+    task = FinetunedTask(head, HEADS.get(head, 2)) if head != "classification" else None
+    save_hugging_face(model, str(tmp_path / "theirs"), task=task)
+    assert json.loads((tmp_path / "theirs/config.json").read_text())["classifier_dropout_prob"] == 0.3
+    assert load_hugging_face(str(tmp_path / "theirs")).classifier_dropout_prob == 0.3
+    _convert(tmp_path / "theirs", tmp_path / "ours", "albert_tf")
+    found = load_pretrained(str(tmp_path / "ours"))
+    assert (found.model.classifier_dropout_prob, found.task.classifier_dropout_prob) == (0.3, 0.3)
+    _convert(tmp_path / "ours", tmp_path / "again", "hugging_face")
+    assert json.loads((tmp_path / "again/config.json").read_text())["classifier_dropout_prob"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("change", "rate"),
+    [
+        (lambda values: values.update(classifier_dropout_prob=0), 0.0),
+        (lambda values: values.pop("classifier_dropout_prob"), 0.1),
+        (lambda values: values.update(classifier_dropout_prob=None, hidden_dropout_prob=0.2), 0.2),
+    ],
+    ids=["none", "not there", "null"],
+)
+def test_a_dropout_that_is_not_there_is_that_of_transformers(change, rate, config, tmp_path):
+    save_hugging_face(_make(config, "token_classification", classifier_dropout_prob=0.4), str(tmp_path / "theirs"))
+    path = tmp_path / "theirs/config.json"
+    values = json.loads(path.read_text())
+    change(values)
+    path.write_text(json.dumps(values))
+    assert load_hugging_face(str(tmp_path / "theirs")).classifier_dropout_prob == rate
+
+
+@pytest.mark.parametrize("rate", [1, -0.1, "0.1", True, float("nan")])
+def test_a_dropout_that_is_no_rate_is_refused(rate, config, tmp_path):
+    save_hugging_face(_make(config, "classification"), str(tmp_path / "theirs"))
+    path = tmp_path / "theirs/config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"classifier_dropout_prob": rate}))
+    with pytest.raises(InputError, match=r"config\.json: .*classifier_dropout_prob|config\.json: .*NaN"):
+        load_hugging_face(str(tmp_path / "theirs"))
+
+
+@pytest.fixture
+def one_row(random_model, tmp_path):
+    """A fine-tuned checkpoint of the official code with one output, and its head's tensors."""
+    from albert_tf.conversion.official import save_official
+
+    save_official(random_model(), str(tmp_path / "pretrained"))
+    arrays = load_tensors(str(tmp_path / "pretrained/model.ckpt-best"))
+    rng = np.random.default_rng(5)
+    head = {
+        "output_weights": rng.normal(size=(1, 24)).astype("f4"),
+        "output_bias": rng.normal(size=1).astype("f4"),
+    }
+    folder = tmp_path / "official"
+    folder.mkdir()
+    encoder = {name: value for name, value in arrays.items() if name.startswith("bert/")}
+    save_tensors(str(folder / "model.ckpt-best"), encoder | head)
+    (folder / "albert_config.json").write_bytes((tmp_path / "pretrained/albert_config.json").read_bytes())
+    return folder, head
+
+
+def test_an_official_head_of_one_row_scores_as_the_official_code_does(one_row):
+    folder, head = one_row
+    model = load_official(str(folder))
+    batch = {"input_ids": np.arange(12).reshape(2, 6)}
+    pooled = model.albert(batch)["pooled_output"].numpy()
+    # run_classifier.py: logits = matmul(output_layer, output_weights, transpose_b=True) + output_bias
+    expected = pooled @ head["output_weights"].T + head["output_bias"]
+    np.testing.assert_allclose(np.reshape(model(batch)["logits"], [2, 1]), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "head", "problem"),
+    [(None, "regression", "regression"), ("AlbertForMultipleChoice", "multiple_choice", None)],
+)
+def test_an_official_head_of_one_row_crosses_as_a_number_or_as_a_choice(architecture, head, problem, one_row, tmp_path):
+    folder, tensors = one_row
+    _convert(folder, tmp_path / "theirs", "hugging_face", hugging_face_architecture=architecture)
+    values = json.loads((tmp_path / "theirs/config.json").read_text())
+    assert values["architectures"] == [architecture or "AlbertForSequenceClassification"]
+    assert architecture is not None or values["problem_type"] == problem
+    found = load_pretrained(str(tmp_path / "theirs"))
+    assert (found.task.head, found.task.num_labels) == (head, 1)
+    weights = named_weights(found.model)
+    np.testing.assert_array_equal(weights["classifier/kernel"].numpy(), tensors["output_weights"].T)
+    np.testing.assert_array_equal(weights["classifier/bias"].numpy(), tensors["output_bias"])
+    _convert(tmp_path / "theirs", tmp_path / "again", "official")
+    again = load_tensors(str(tmp_path / "again/model.ckpt-best"))
+    assert all(np.array_equal(again[name], value) for name, value in tensors.items())
