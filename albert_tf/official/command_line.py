@@ -12,12 +12,14 @@ from albert_tf.official.flag_table import SCRIPTS, OfficialFlag, describe
 from albert_tf.official.translation import to_words, translate
 from albert_tf.official.unmatched_flags import check_unmatched, define_flag
 
-# Flags of run_finetuning that its official forms take too.
+_CLEANING = ("keep_accents", "replace_quotes", "normalization")
+# Flags of our commands that their official forms take too.
 ALSO_TAKEN = (
     *("allow_missing_heads", "hidden_dropout_prob", "attention_probs_dropout_prob"),
     *("num_workers", "log_steps", "gradient_accumulation_steps", "precision", "remat", "release_memory"),
     *("constant_graph", "jit_compile", "distribution_strategy", "random_seed"),
-    *("keep_accents", "replace_quotes", "normalization"),
+    *_CLEANING,
+    "overwrite",
 )
 _GROUPS = {
     "Input and output": (
@@ -65,31 +67,42 @@ def _help(name: str, flag: OfficialFlag, own: flags.FlagValues) -> str:
     return f"{text} Here {describe(flag)}." if flag.ours != name or flag.note else text
 
 
-def run(script: str, commands: Mapping[str, types.ModuleType]) -> None:
-    """Does what an official command line asks for, by our commands.
+def resolve(
+    script: str, given: flags.FlagValues, commands: Mapping[str, types.ModuleType]
+) -> list[tuple[str, flags.FlagValues]]:
+    """The commands of ours that an official command line becomes, each with its flags.
 
     Args:
-        script: of SCRIPTS; its flags are declared in flags.FLAGS, and parsed.
+        script: of SCRIPTS.
+        given: its flags, parsed.
         commands: the modules of those commands of ours that it may become.
+
+    Raises:
+        InputError: see translation.translate; or a value is none that our flag takes.
     """
-    given = flags.FLAGS
+    check_unmatched(script, given)
     values = {name: given[name].value for name in SCRIPTS[script].flags}
     also = {name: given[name].value for name in ALSO_TAKEN if name in given and given[name].present}
-    present = frozenset(name for name in values if given[name].present)
-    check_unmatched(script, given)
-    parsed = []
-    for name, arguments in translate(script, values, present):
-        if name == "run_finetuning":
-            arguments |= also
+    resolved = []
+    for name, arguments in translate(script, values, frozenset(name for name in values if given[name].present)):
         own = flags.FlagValues()
         commands[name].define_flags(own)
+        # A model is exported behind its training with the texts cleaned alike; the rest concerns the training.
+        taken = _CLEANING if resolved else ALSO_TAKEN
+        words = to_words(arguments | {flag: also[flag] for flag in taken if flag in also and flag in own})
         try:
-            own([name, *to_words(arguments)])
+            own([name, *words])
         except flags.Error as error:
             raise InputError(" ".join(str(error).split())) from None
-        parsed.append((name, own))
-    for name, own in parsed:
+        resolved.append((name, own))
+    return resolved
+
+
+def run(script: str, commands: Mapping[str, types.ModuleType]) -> None:
+    """Does what an official command line, parsed into flags.FLAGS, asks for; arguments as of resolve."""
+    resolved = resolve(script, flags.FLAGS, commands)
+    for name, own in resolved:
         words = [own[flag].serialize() for flag in own if own[flag].value != own[flag].default]
         logging.info("google-research/ALBERT's %s is, here: %s %s", script, name, shlex.join(words))
-    for name, own in parsed:
+    for name, own in resolved:
         commands[name].run_with(own)

@@ -75,7 +75,9 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         InputError: no such task, an option that it does not have, or no data_dir.
     """
     if name not in TASK_NAMES:
-        raise InputError(f"--task_name must be one of {', '.join(TASK_NAMES)}; received {name!r}")
+        meant = {"mismnli": "mnli"}.get(name.lower(), name.lower())
+        advice = f"; write --task_name={meant}" if meant in TASK_NAMES else ""
+        raise InputError(f"--task_name must be one of {', '.join(TASK_NAMES)}; received {name!r}{advice}")
     taken = _TAKEN.get(name, ())
     given = [field.name for field in dataclasses.fields(options) if getattr(options, field.name) != field.default]
     refused = [option for option in given if option not in taken]
