@@ -90,8 +90,7 @@ class OutputFiles:
         """The manifest that stands there, if there is one."""
         if not files.exists(self.manifest):
             return None
-        with files.open_binary(self.manifest) as file:
-            return Manifest.from_json(file.read().decode("utf-8", "replace"), self.manifest)
+        return Manifest.from_json(files.read_small(self.manifest).decode("utf-8", "replace"), self.manifest)
 
     def publish(self, temporary_paths: Sequence[str], manifest_json: str) -> None:
         """Moves finished shards to their names, then the manifest, which is written before anything is moved."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.inputs.manifest_fields import DIGEST, digest_of, find_fault
 from albert_tf.inputs.masking_rules import DYNAMIC, MASKINGS, STATIC, masking_from_json
 from albert_tf.json_text import to_json_bytes
 
@@ -58,6 +59,7 @@ class Manifest:
     def to_json(self) -> str:
         """The manifest as the text of its file."""
         fields = {"format": FORMAT, "format_version": FORMAT_VERSION, **dataclasses.asdict(self)}
+        fields[DIGEST] = digest_of(fields)
         return to_json_bytes(fields, indent=2).decode() + "\n"
 
     @classmethod
@@ -69,17 +71,18 @@ class Manifest:
             name: the file's name, for errors.
 
         Raises:
-            InputError: not JSON, not a manifest, of a later format, or with fields missing.
+            InputError: not JSON, not a manifest, of a later format, damaged, or with fields missing or of a wrong type.
         """
         try:
             fields = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{name}: not JSON ({error}); delete it or make the records again") from None
         if not isinstance(fields, dict) or fields.get("format") != FORMAT:
             raise InputError(f"{name}: not a manifest of pre-training records; delete it or make the records again")
         if fields.get("format_version") != FORMAT_VERSION:
+            version = str(fields.get("format_version"))[:40]
             raise InputError(
-                f"{name}: manifest format {fields.get('format_version')!r}, this program reads {FORMAT_VERSION}; "
+                f"{name}: manifest format {version}, this program reads {FORMAT_VERSION}; "
                 "use the albert_tf that made the records"
             )
         known = {field.name for field in dataclasses.fields(cls)}
@@ -88,6 +91,8 @@ class Manifest:
         missing = sorted(required - fields.keys())
         if missing:
             raise InputError(f"{name}: the manifest lacks {', '.join(missing)}; make the records again")
+        if fault := find_fault(fields):
+            raise InputError(f"{name}: damaged, {fault}; copy it again or make the records again")
         manifest = cls(**{key: value for key, value in fields.items() if key in known})
         manifest._check_masking(name)
         return manifest
@@ -95,8 +100,8 @@ class Manifest:
     def _check_masking(self, name: str) -> None:
         if self.masking not in MASKINGS:
             raise InputError(
-                f"{name}: masking is {self.masking!r}, this program knows {' and '.join(MASKINGS)}; use the albert_tf "
-                "that made the records"
+                f"{name}: masking is {self.masking[:40]!r}, this program knows {' and '.join(MASKINGS)}; use the "
+                "albert_tf that made the records"
             )
         if self.masking == DYNAMIC:
             try:
@@ -180,9 +185,7 @@ def _manifest_files(folder: str) -> list[str]:
 
 
 def _read(name: str) -> Manifest:
-    with files.open_binary(name) as file:
-        contents = file.read()
-    return Manifest.from_json(contents.decode("utf-8", errors="replace"), name)
+    return Manifest.from_json(files.read_small(name).decode("utf-8", errors="replace"), name)
 
 
 def _check_agreement(first_name: str, first: Manifest, name: str, manifest: Manifest) -> None:

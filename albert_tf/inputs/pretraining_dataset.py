@@ -6,6 +6,7 @@ stopped, it goes on with the very examples that run would have seen.
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 
 from albert_tf import files
@@ -166,7 +167,7 @@ def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: in
         tf.random.set_seed(_GRAPH_SEED)
         # Two numbers of which both depend on seed and epoch.
         seeds = tf.random.stateless_uniform([2], [seed, epoch], minval=None, maxval=None, dtype=tf.int64, alg="philox")
-        files_and_kinds = (list(paths), compression, list(range(len(paths))))
+        files_and_kinds = ([*map(os.fsencode, paths)], compression, list(range(len(paths))))
         sources = tf.data.Dataset.from_tensor_slices(files_and_kinds).shuffle(len(paths), seed=seeds[0])
         records = sources.interleave(read_file, cycle_length=min(_FILES_AT_ONCE, len(paths)))
         return records.shuffle(_SHUFFLE_BUFFER, seed=seeds[1])
@@ -216,7 +217,7 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
     import tensorflow as tf
 
     compression = [detect_compression(path) for path in records.paths]
-    sources = tf.data.Dataset.from_tensor_slices((list(records.paths), compression))
+    sources = tf.data.Dataset.from_tensor_slices(([*map(os.fsencode, records.paths)], compression))
     serialized = sources.flat_map(lambda path, kind: tf.data.TFRecordDataset(path, compression_type=kind))
     if max_steps is not None:
         serialized = serialized.take(max_steps * batch_size)

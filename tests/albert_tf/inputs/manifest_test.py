@@ -7,6 +7,7 @@ import pytest
 
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import Manifest, read_manifest
+from albert_tf.inputs.masking_rules import MaskingRules, PieceIds, masking_to_json
 from albert_tf.inputs.pretraining_records import PretrainingInstance, check_records, to_example
 from albert_tf.inputs.record_files import frame
 
@@ -100,3 +101,78 @@ def test_a_file_of_another_size_than_its_manifest_says_is_refused(tmp_path):
 def test_fields_are_plain_json_in_a_fixed_order():
     fields = json.loads(_manifest("a").to_json())
     assert list(fields)[:4] == ["format", "format_version", "files", "num_examples"]
+
+
+# What a fuzzer puts in the place of a value: another type, a number that is none, a path out of the folder.
+HOSTILE = (None, True, -1, 0.5, 1e400, 10**30, "", "../x", "/etc/passwd", [], [1], {}, {"a": 1}, [[]], "x" * 70_000)
+
+
+def _places(value, path=()):
+    """The paths of all values in JSON, itself among them."""
+    yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from _places(value[key], (*path, key))
+
+
+def _replaced(value, path, new):
+    if not path:
+        return new
+    copy = value.copy()
+    copy[path[0]] = _replaced(value[path[0]], path[1:], new)
+    return copy
+
+
+@pytest.mark.parametrize("masking", ["static", "dynamic"])
+def test_a_value_of_any_other_type_is_one_line(tmp_path, masking):
+    changes = {"input": [{"name": "t", "bytes": 1, "sha256": "0"}], "flags": {"ngram": 3}, "statistics": {"a": 1}}
+    if masking == "dynamic":
+        parameters = masking_to_json(MaskingRules(0.2, 2), PieceIds(10))
+        changes |= {"masking": masking, "masking_parameters": parameters}
+    fields = json.loads(_manifest("a", **changes).to_json())
+    name = str(tmp_path / "a.manifest.json")
+    for path in _places(fields):
+        for new in HOSTILE:
+            changed = _replaced(fields, path, new)
+            forms = [(json.dumps(changed), changed == fields)]
+            if path:
+                # Of a program that writes no digest, such a value may be right.
+                forms.append((json.dumps({key: value for key, value in changed.items() if key != "digest"}), True))
+            for text, may_be_taken in forms:
+                try:
+                    Manifest.from_json(text, name)
+                except InputError as error:
+                    assert "\n" not in str(error)
+                    assert len(str(error)) < 400
+                else:
+                    assert may_be_taken, (path, new)
+
+
+def test_a_manifest_names_files_of_its_own_folder_alone(tmp_path):
+    for name in ("../a", "/etc/passwd", "/dev/zero", "..", ".", "", "b/a"):
+        with pytest.raises(InputError, match="files is not a list of names without folders"):
+            Manifest.from_json(_manifest(name).to_json(), "m")
+
+
+def test_every_bit_of_a_manifest_counts():
+    manifest = _manifest("a", flags={"ngram": 3}, statistics={"mean_length": 6.25})
+    text = manifest.to_json().encode()
+    survived = set()
+    for bit in range(8 * len(text)):
+        flipped = bytearray(text)
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            found = Manifest.from_json(flipped.decode("utf-8", "replace"), "m")
+        except InputError as error:
+            assert "\n" not in str(error)
+        else:
+            assert found == manifest
+            survived.add(bit // 8)
+    # Spaces between, and the name of the digest itself.
+    assert all(text[place : place + 1].isspace() or b'"digest"' in text[place - 7 : place + 8] for place in survived)
+
+
+def test_a_manifest_without_a_digest_is_of_an_earlier_version():
+    fields = json.loads(_manifest("a").to_json())
+    del fields["digest"]
+    assert Manifest.from_json(json.dumps(fields), "m") == _manifest("a")
