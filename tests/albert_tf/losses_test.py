@@ -25,7 +25,8 @@ def test_padding_of_weight_zero_counts_nowhere():
 
 def test_the_first_of_equally_likely_words_is_the_one_that_is_found():
     logits, weights = np.zeros((1, 3, 4), "float32"), np.array([[1.0, 1.0, 1.0]], "float32")
-    assert float(losses.masked_lm_correct(logits, np.array([[0, 1, 3]]), weights)) == 1
+    for labels, found in (([0, 1, 3], 1), ([0, 0, 3], 2), ([3, 3, 3], 0)):
+        assert float(losses.masked_lm_correct(logits, np.array([labels]), weights)) == found
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("bfloat16", 5e-3)])
@@ -54,6 +55,8 @@ def test_classification_loss_by_hand():
     weighted, pairs = losses.classification_loss(logits, labels, np.array([1.0, 0.0, 0.0], "float32"))
     assert (float(weighted), float(pairs)) == (pytest.approx(np.log(4 / 3), rel=1e-6), 1)
     assert float(losses.classification_correct(logits, labels)) == 2  # the tie goes to the first
+    for weights, right in (([1.0, 0.0, 0.0], 1), ([0.0, 1.0, 0.0], 0), ([0.0, 0.0, 0.5], 0.5)):
+        assert float(losses.classification_correct(logits, labels, np.array(weights, "float32"))) == right
 
 
 def test_multi_label_loss_by_hand():
@@ -68,7 +71,8 @@ def test_multi_label_loss_by_hand():
 
 def test_an_example_is_right_if_every_one_of_its_labels_is():
     labels = np.array([[1, 0, 1]] * 5, "float32")
-    logits = np.array([[2, -2, 2], [2, -2, -2], [-2, -2, -2], [2, 2, 2], [-2, 2, -2]], "float32")
+    signs = np.array([[1, -1, 1], [1, -1, -1], [-1, -1, -1], [1, 1, 1], [-1, 1, -1]], "float32")
+    logits = 0.1 * signs
     for row, expected in enumerate([1, 0, 0, 0, 0]):
         right = losses.multi_label_correct(logits[row : row + 1], labels[:1], np.ones(1, "float32"))
         assert float(right) == expected

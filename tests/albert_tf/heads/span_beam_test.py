@@ -72,4 +72,10 @@ def test_training_scores_the_ends_by_the_right_start(head, hidden):
 def test_a_sequence_shorter_than_the_beam_has_a_narrower_one(head, hidden):
     outputs = tf.function(lambda x: head(x, tf.zeros(tf.shape(x)[:2])))(tf.constant(hidden[:, :2]))
     assert outputs["end_top_index"].shape[1:] == (2, 2)
+    # The same where the length is not known before.
+    signature = [tf.TensorSpec([None, None, H])]
+    narrow = tf.function(lambda x: head(x, tf.zeros(tf.shape(x)[:2])), input_signature=signature)
+    for length in (2, K, S):
+        outputs = narrow(tf.constant(hidden[:, :length]))
+        assert outputs["end_top_index"].shape[1:] == (min(length, K),) * 2
     assert SpanBeamHead.from_config(head.get_config()).get_config() == head.get_config()

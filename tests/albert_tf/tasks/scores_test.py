@@ -38,6 +38,17 @@ def test_a_correlation_with_a_constant_is_none(measure):
     assert measure([1, 1, 1], [0, 1, 1]) == 0.0
 
 
+def test_several_labels_by_hand():
+    gold = np.array([[1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]])
+    predicted = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]])
+    scored = scores.multi_label_scores(gold, predicted)
+    # The first and the last example have every label right, the others some.
+    assert scored["exact_match"] == 0.5
+    # Of 5 true labels and 6 said 4 are right; by the class F1 is 1, 2 * 2 / (3 + 3) and 0.
+    assert scored["micro_f1"] == pytest.approx(2 * 4 / (5 + 6))
+    assert scored["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+
+
 def test_scores_that_nothing_adds_to_are_zero():
     assert scores.f1([0, 0], [0, 0]) == 0.0
     assert scores.multi_label_scores(np.array([[0, 0]]), np.array([[0, 0]])) == {

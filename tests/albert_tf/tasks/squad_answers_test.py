@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from albert_tf.tasks.feature_sets import make_features
-from albert_tf.tasks.squad_windows import cut_windows, max_context
+from albert_tf.tasks.squad_windows import MAX_CONTEXT, TEXT_ENDS, TEXT_STARTS, cut_windows, max_context
 from albert_tf.tasks.task import TaskSettings
 
 CONTEXT = "The river was in the city of paris and the film was good."
@@ -111,3 +111,82 @@ def test_windows_follow_at_the_stride_and_end_with_the_text():
     assert cut_windows(0, 6, 4) == [(0, 0)]
     # A stride beyond the window would leave pieces out.
     assert cut_windows(12, 6, 9) == [(0, 6), (6, 6)]
+
+
+@pytest.mark.parametrize("beam", [False, True])
+def test_an_answer_starts_where_its_window_has_the_most_context(make_squad, tokenizer, beam):
+    task = make_squad("squad_v2", ("1", "where", ["paris"], False), beam=beam)
+    settings = TaskSettings(max_seq_length=40, doc_stride=8, max_answer_length=12)
+    examples = task.examples("dev")
+    features = make_features(task, examples, tokenizer, settings)
+    # Windows that hold the answer, and the piece it starts with.
+    places = [(number, features[number].label) for number in range(len(features)) if not features[number].label[2]]
+    assert len(places) > 1
+    counted = [number for number, (start, *_) in places if features[number].notes[MAX_CONTEXT][start]]
+    assert len(counted) == 1
+    for number, (start, end, _) in places:
+        if beam:
+            nothing = np.zeros((1, 1), int)
+            ends = [nothing + (end if other == number else 0) for other in range(len(features))]
+            outputs = {
+                "start_top_index": [np.array([start if other == number else 0]) for other in range(len(features))],
+                "start_top_log_probs": [np.array([-0.5])] * len(features),
+                "end_top_index": ends,
+                "end_top_log_probs": [np.array([[-0.5]])] * len(features),
+                "answerability_logits": [np.float32(0.0)] * len(features),
+            }
+        else:
+            names = ("start_logits", "end_logits")
+            outputs = {name: [np.full(feature.length, -50.0) for feature in features] for name in names}
+            outputs["start_logits"][number][start] = outputs["end_logits"][number][end] = 5.0
+        [prediction] = task.predictions(examples, features, outputs, settings)
+        assert (prediction.best.text == "paris") == (number in counted)
+
+
+@pytest.mark.parametrize("beam", [False, True])
+def test_one_text_is_one_candidate_at_its_best_place(make_squad, tokenizer, beam):
+    case = _question(make_squad, tokenizer, beam, max_answer_length=5)
+    task, examples, features, settings = case
+    starts, ends = (np.asarray(features[0].notes[name]) for name in (TEXT_STARTS, TEXT_ENDS))
+    places = []
+    for begin in (CONTEXT.index("the city"), CONTEXT.index("the film")):
+        start = int(np.flatnonzero(starts == begin)[-1])
+        places.append((start, int(np.flatnonzero(ends == begin + 3)[-1])))
+    assert len(set(places)) == 2
+    spans = [(*places[0], 4.0), (*places[1], 6.0)]
+    assert _answer(case, spans).start == CONTEXT.index("the film")
+    outputs = {"answerability_logits": [np.float32(0.0)]}
+    if beam:
+        outputs |= {
+            "start_top_index": [np.array([start for start, _ in places])],
+            "start_top_log_probs": [np.array([2.0, 3.0])],
+            "end_top_index": [np.array([[end] for _, end in places])],
+            "end_top_log_probs": [np.array([[2.0], [3.0]])],
+        }
+    else:
+        for name, side in (("start_logits", 0), ("end_logits", 1)):
+            outputs[name] = [np.full(features[0].length, -50.0)]
+            for place, score in zip(places, (2.0, 3.0)):
+                outputs[name][0][place[side]] = score
+    [prediction] = task.predictions(examples, features, outputs, settings)
+    assert [candidate.text for candidate in prediction.candidates].count("the") == 1
+
+
+def test_the_odds_of_no_answer_are_of_start_and_end_at_cls(make_squad, tokenizer):
+    task, examples, features, settings = _question(make_squad, tokenizer, beam=False)
+    outputs = {name: [np.full(features[0].length, -50.0)] for name in ("start_logits", "end_logits")}
+    outputs["start_logits"][0][0], outputs["end_logits"][0][0] = 3.0, -1.0
+    place = list(features[0].input_ids).index(tokenizer.sep_id) + 1
+    outputs["start_logits"][0][place] = outputs["end_logits"][0][place] = 0.5
+    [prediction] = task.predictions(examples, features, outputs, settings)
+    assert prediction.null_odds == pytest.approx((3.0 - 1.0) - (0.5 + 0.5))
+
+
+@pytest.mark.parametrize("answer", ["The", "river", "good."])
+def test_an_answer_at_either_end_of_the_paragraph_is_labelled(make_squad, tokenizer, answer):
+    task = make_squad("squad_v1", ("1", "where", [answer], False))
+    [feature] = make_features(task, task.examples("train"), tokenizer, TaskSettings(max_seq_length=200))
+    start, end, impossible = feature.label
+    assert not impossible
+    texts = feature.notes[TEXT_STARTS][start], feature.notes[TEXT_ENDS][end]
+    assert CONTEXT[texts[0] : texts[1]] == answer

@@ -88,6 +88,11 @@ def test_the_best_threshold_by_hand():
     assert best_threshold(scores[:4], texts[:4], has_answer[:4], odds[:4]) == (2.0 / 4, -3.0)
 
 
+def test_of_thresholds_that_score_alike_the_lowest_is_taken():
+    # The second answer is wrong and its question has one: saying it costs nothing and brings nothing.
+    assert best_threshold([1.0, 0.0], ["a", "b"], [True, True], [-2.0, 1.0]) == (0.5, -2.0)
+
+
 def test_where_silence_is_best_the_threshold_is_below_all_odds():
     best, threshold = best_threshold([0.0, 0.0], ["a", "b"], [False, False], [-5.0, 1.0])
     assert best == 1.0

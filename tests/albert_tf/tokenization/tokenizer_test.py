@@ -79,6 +79,23 @@ def test_text_never_yields_control_ids(small_tokenizer, official_tokenizer):
     assert not set(cased.encode(text)) & {0, 2, 3, 4}
 
 
+def test_text_yields_no_control_piece_whatever_the_vocabulary_calls_it(small_model):
+    # Some vocabularies have them as words that are found in any text.
+    proto = sentencepiece_model_pb2.ModelProto()
+    with open(small_model, "rb") as file:
+        proto.ParseFromString(file.read())
+    for piece in proto.pieces:
+        if piece.piece in ("<pad>", "[CLS]", "[SEP]", "[MASK]"):
+            piece.type = piece.USER_DEFINED
+    tokenizer = AlbertTokenizer.__new__(AlbertTokenizer)
+    cleaning = TextCleaning(do_lower_case=False)
+    tokenizer.__setstate__({"model_file": "made", "model_bytes": proto.SerializeToString(), "cleaning": cleaning})
+    for piece in ("<pad>", "[CLS]", "[SEP]", "[MASK]"):
+        assert tokenizer.piece_to_id(piece) not in tokenizer.encode(f"a {piece} b"), piece
+    assert tokenizer.encode_with_masks("[MASK] [SEP]").count(tokenizer.mask_id) == 1
+    assert tokenizer.sep_id not in tokenizer.encode_with_masks("[MASK] [SEP]")
+
+
 def test_masks_stand_in_place_of_the_missing_piece(official_tokenizer):
     def shown(text):
         return " ".join(pieces_of(official_tokenizer, official_tokenizer.encode_with_masks(text)))
