@@ -26,6 +26,16 @@ def test_a_pair_is_packed_with_segments():
     assert pack_pair([11, 12], [21], 128, cls_id=2, sep_id=3) == ([2, 11, 12, 3, 21, 3], [0, 0, 0, 0, 1, 1])
 
 
+def test_a_pair_is_cut_at_both_ends_of_its_texts():
+    assert pack_pair([11, 12, 13], [21, 22, 23], 7, cls_id=2, sep_id=3) == (
+        [2, 11, 12, 3, 21, 22, 3],
+        [0, 0, 0, 0, 1, 1, 1],
+    )
+    # Of an odd room the first has more, and nothing is left of a text there is no room for.
+    assert pack_pair([11, 12], [21, 22], 6, cls_id=2, sep_id=3)[0] == [2, 11, 12, 3, 21, 3]
+    assert pack_pair([11, 12], [21, 22], 4, cls_id=2, sep_id=3)[0] == [2, 11, 3, 3]
+
+
 def test_a_single_text_is_cut_at_its_end():
     assert pack_pair([11, 12, 13, 14], None, 5, cls_id=2, sep_id=3) == ([2, 11, 12, 13, 3], [0] * 5)
 

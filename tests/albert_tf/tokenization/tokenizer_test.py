@@ -55,20 +55,34 @@ def test_the_rule_leaves_a_piece_whose_number_would_become_unknown(small_tokeniz
     assert small_tokenizer.encode_pieces("ba55,")[-1] == "55,"
 
 
-def test_a_piece_inside_a_word_gets_no_space_from_the_rule():
-    """A vocabulary that holds "5," without a leading space: the comma rule must not bring a space in."""
+def made_up_tokenizer(*pieces):
+    """A tokenizer whose vocabulary is the special pieces and these."""
     proto = sentencepiece_model_pb2.ModelProto()
     kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
     controls = [("<pad>", kinds.CONTROL), ("<unk>", kinds.UNKNOWN)]
     controls += [(piece, kinds.CONTROL) for piece in ("[CLS]", "[SEP]", "[MASK]")]
-    for piece, kind in [*controls, *((piece, kinds.NORMAL) for piece in ("▁", "a", "5", ",", "5,", "▁5"))]:
+    for piece, kind in [*controls, *((piece, kinds.NORMAL) for piece in pieces)]:
         proto.pieces.add(piece=piece, score=-1.0, type=kind)
     proto.trainer_spec.unk_id, proto.trainer_spec.pad_id = 1, 0
     proto.trainer_spec.bos_id = proto.trainer_spec.eos_id = -1
     proto.normalizer_spec.add_dummy_prefix = True
     tokenizer = AlbertTokenizer.__new__(AlbertTokenizer)
     tokenizer.__setstate__({"model_file": "made", "model_bytes": proto.SerializeToString(), "cleaning": TextCleaning()})
+    return tokenizer
+
+
+def test_a_piece_inside_a_word_gets_no_space_from_the_rule():
+    """A vocabulary that holds "5," without a leading space: the comma rule must not bring a space in."""
+    tokenizer = made_up_tokenizer("▁", "a", "5", ",", "5,", "▁5")
     assert tokenizer.encode_pieces("a5,") == ["▁", "a", "5", ","]
+
+
+def test_the_rule_is_for_numbers_and_leaves_a_word_with_its_comma_alone():
+    tokenizer = made_up_tokenizer("▁", "a", "5", ",", "a,", "5,", ",,", "5.")
+    assert tokenizer.encode_pieces("a,") == ["▁", "a,"]
+    assert tokenizer.encode_pieces("5,") == ["▁", "5", ","]
+    assert tokenizer.encode_pieces(",,") == ["▁", ",,"]
+    assert tokenizer.encode_pieces("5.") == ["▁", "5."]
 
 
 def test_text_never_yields_control_ids(small_tokenizer, official_tokenizer):
