@@ -15,6 +15,7 @@ import safetensors.numpy
 import tensorflow as tf
 
 from albert_tf import files
+from albert_tf.conversion.shards import check_sizes, shard_paths
 from albert_tf.errors import InputError
 
 WEIGHTS_NAME = "model.safetensors"
@@ -75,6 +76,7 @@ def read_weights(path: str) -> dict[str, np.ndarray]:
         )
     if path.endswith(_INDEX_SUFFIX):
         return _read_shards(path)
+    check_sizes([path])
     with files.open_binary(path) as file:
         contents = file.read()
     if contents.startswith(_LFS_POINTER):
@@ -97,11 +99,9 @@ def _read_shards(index_path: str) -> dict[str, np.ndarray]:
     shard_of = files.read_json(index_path).get("weight_map")
     if not isinstance(shard_of, dict) or not all(isinstance(shard, str) for shard in shard_of.values()):
         raise InputError(f"{index_path}: no `weight_map` from names of tensors to files")
-    folder, arrays = os.path.dirname(index_path), {}
-    for shard in sorted(set(shard_of.values())):
-        path = os.path.join(folder, shard)
-        if not files.exists(path):
-            raise InputError(f"{path}: this shard is missing, which {os.path.basename(index_path)} names")
+    suffix = os.path.splitext(index_path.removesuffix(_INDEX_SUFFIX))[1]
+    arrays: dict[str, np.ndarray] = {}
+    for shard, path in shard_paths(index_path, set(shard_of.values()), (suffix,)).items():
         stored = read_weights(path)
         lost = [name for name, its_shard in shard_of.items() if its_shard == shard and name not in stored]
         if lost:

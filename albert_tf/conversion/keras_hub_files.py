@@ -1,7 +1,6 @@
 """The files of a KerasHub preset, with h5py and json alone: Keras 3 weights in HDF5, objects described in JSON."""
 
 import io
-import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf import files
+from albert_tf.conversion.shards import check_sizes, shard_paths
 from albert_tf.errors import InputError
 
 WEIGHTS_NAME = "model.weights.h5"
@@ -43,6 +43,7 @@ def read_weights(path: str) -> dict[str, np.ndarray]:
         InputError: damaged, or no HDF5 file.
         OSError: it cannot be read.
     """
+    check_sizes([path])
     with files.open_binary(path) as file:
         contents = file.read()
     found: dict[str, np.ndarray] = {}
@@ -80,10 +81,8 @@ def read_sharded_weights(path: str) -> dict[str, np.ndarray]:
         raise InputError(f"{path}: has no `weight_map`, the list of the weights' files")
     entries = [entry if isinstance(entry, list) else [entry] for entry in weight_map.values()]
     found: dict[str, np.ndarray] = {}
-    for name in sorted({str(name) for entry in entries for name in entry}):
-        shard = os.path.join(os.path.dirname(path), name)
-        if not files.exists(shard):
-            raise InputError(f"{path}: lists {name}, which is missing")
+    names = {name if isinstance(name, str) else str(name) for entry in entries for name in entry}
+    for shard in shard_paths(path, names, (WEIGHTS_SUFFIX,)).values():
         found |= read_weights(shard)
     return found
 
