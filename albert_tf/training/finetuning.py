@@ -22,8 +22,10 @@ from albert_tf.training.finetuning_run import RESULTS_NAME, FinetuningRun
 from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.memory import explain_memory_errors
 from albert_tf.training.pretrained import open_checkpoint, stored_tasks
+from albert_tf.training.run_lock import hold_for_all_workers
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import (
+    Agreement,
     check_batch_size,
     describe_strategy,
     explain_lost_worker,
@@ -60,7 +62,8 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         check_batch_size(settings.train_batch_size, strategy, "train_batch_size", settings.gradient_accumulation_steps)
         check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
         describe_strategy(strategy)
-        with explain_memory_errors(settings), StopSignals() as signals:
+        lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
+        with lock, explain_memory_errors(settings), StopSignals() as signals:
             if settings.num_seeds == 1:
                 data.read()
                 return FinetuningRun(settings, config, data, strategy, cluster, signals).run()
@@ -77,7 +80,8 @@ def _run_seeds(settings, config, data, strategy, cluster, signals) -> dict[str, 
         results = _results_of(folder, flags)
         if results is None:
             tf.keras.backend.clear_session()
-            results = FinetuningRun(of_seed, config, data, strategy, cluster, signals).run()
+            with hold_for_all_workers(folder, cluster, Agreement(strategy, cluster)):
+                results = FinetuningRun(of_seed, config, data, strategy, cluster, signals).run()
         else:
             logging.info("seed %d is done already: %s", seed, os.path.join(folder, RESULTS_NAME))
         found.append(results)

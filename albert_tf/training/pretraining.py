@@ -22,7 +22,9 @@ from albert_tf.training.pretraining_records import open_all_records, resolve_sen
 from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.pretraining_steps import PretrainingSteps
 from albert_tf.training.reporting import RunFacts
+from albert_tf.training.run_lock import hold_for_all_workers
 from albert_tf.training.strategy import (
+    Agreement,
     check_batch_size,
     describe_strategy,
     explain_lost_worker,
@@ -55,7 +57,8 @@ def run(settings: PretrainingSettings) -> None:
         check_batch_size(settings.train_batch_size, strategy, "train_batch_size", micro_batches)
         check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
         describe_strategy(strategy)
-        with explain_memory_errors(settings), explain_record_errors(records.paths):
+        lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
+        with lock, explain_memory_errors(settings), explain_record_errors(records.paths):
             PretrainingRun(settings, config, records, evaluation_records, strategy, cluster).run()
 
 

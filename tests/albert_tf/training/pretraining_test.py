@@ -108,9 +108,13 @@ def test_a_run_starts_from_the_best_checkpoint_of_another(finished, tmp_path, re
     for name, value in named_weights(model).items():
         np.testing.assert_array_equal(value.numpy(), read_weights(finished.output_dir, STEPS)[name])
     second = dataclasses.replace(
-        finished, output_dir=str(tmp_path / "second"), init_checkpoint=finished.output_dir, num_train_steps=1
+        finished,
+        output_dir=str(tmp_path / "second"),
+        init_checkpoint=finished.output_dir,
+        num_train_steps=1,
+        num_warmup_steps=1,
     )
-    run(dataclasses.replace(second, num_warmup_steps=1))
+    run(second)
     # The first step of a warm-up has learning rate 0: the weights are still those it started from.
     for name, value in named_weights(model).items():
         np.testing.assert_array_equal(value.numpy(), read_weights(second.output_dir, 1)[name])
