@@ -96,7 +96,7 @@ def require_flags(*names: str | Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def quiet_stderr() -> Iterator[None]:
-    """Holds back what C++ code prints on file descriptor 2, and shows it only if the block fails.
+    """Holds back what C++ code prints on file descriptor 2, and shows it only if the block fails unexpectedly.
 
     TensorFlow prints several lines about the machine when it is imported and when it first lists devices, at
     every log level.
@@ -107,6 +107,9 @@ def quiet_stderr() -> Iterator[None]:
         os.dup2(held.fileno(), 2)
         try:
             yield
+        except (InputError, OSError):
+            # The message says all there is to say.
+            raise
         except BaseException:
             held.seek(0)
             os.write(saved, held.read())
@@ -117,7 +120,7 @@ def quiet_stderr() -> Iterator[None]:
             os.close(saved)
 
 
-def import_tensorflow(frozen_weights: bool = False):
+def import_tensorflow(frozen_weights: bool = False, log_level: int = 2):
     """Imports tensorflow without its noise on stderr, and lets Keras run on it.
 
     Commands call it after the flags are parsed.
@@ -125,8 +128,12 @@ def import_tensorflow(frozen_weights: bool = False):
     Args:
         frozen_weights: for a process that only serves: an operation of TensorFlow's CPU library then keeps the kernel
             it was first called with, laid out for the processor.
+        log_level: of what its C++ code logs: 2 for errors and worse, 3 for what ends the process. Where a call fails
+            the error is raised in any case. TF_CPP_MIN_LOG_LEVEL=0 in the environment asks for all;
+            any other number may come from a process before this one, for which importing TensorFlow sets it.
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "0":
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = str(log_level)
     # Whatever the user's own programs run Keras on: a command is a program of TensorFlow.
     os.environ["KERAS_BACKEND"] = "tensorflow"
     if frozen_weights:

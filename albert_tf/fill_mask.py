@@ -2,16 +2,21 @@
 
 fill_mask --saved_model=DIR "The capital of France is [MASK]."    several texts may follow; without any, stdin is read
 fill_mask --saved_model=DIR --first="It rained." --second="So we stayed in."
+
+Every text, and every line of stdin, gives one result, in order; one without [MASK] has an error in place of an answer.
 """
 
+import dataclasses
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from absl import flags
 
 from albert_tf import command
 from albert_tf.errors import InputError
 from albert_tf.export.export_file import gains_by_frozen_weights
+from albert_tf.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -21,6 +26,9 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("top_k", 5, "How many pieces to show for each [MASK].", **fv)
     flags.DEFINE_string("first", None, "With --second: print the probability that the two stand in order.", **fv)
     flags.DEFINE_string("second", None, "The text that is to follow --first.", **fv)
+    flags.DEFINE_enum(
+        "format", "auto", ["auto", "jsonl", "table"], "Results; auto: jsonl, on a terminal a table.", **fv
+    )
 
 
 def _run(texts: list[str]) -> None:
@@ -30,50 +38,60 @@ def _run(texts: list[str]) -> None:
         raise InputError("--first and --second go together; one of them is missing")
     if judge_order and texts:
         raise InputError(f"--first and --second take no further text. Received {texts[0]!r}")
-    command.import_tensorflow(gains_by_frozen_weights(given.saved_model))
+    if given.top_k < 1:
+        raise InputError(f"--top_k must be at least 1. Received {given.top_k}")
+    command.import_tensorflow(gains_by_frozen_weights(given.saved_model), log_level=3)
     with command.quiet_stderr():
+        from albert_tf.export.input_lines import read_lines
+        from albert_tf.export.result_formats import TABLE, choose_format, to_bytes
         from albert_tf.export.served_model import ServedModel
-    model = _quietly(ServedModel, given.saved_model)
+    model = ServedModel(given.saved_model)
+    as_table = choose_format(given.format) == TABLE
     if judge_order:
-        in_order, swapped = _quietly(model.order, given.first, given.second)
-        sys.stdout.write(f"in order  {in_order:.4f}\nswapped   {swapped:.4f}\n")
-        return
-    for batch in [texts] if texts else ([line] for line in _lines_of_stdin()):
-        for filled in _quietly(model.fill_mask, batch, given.top_k):
-            sys.stdout.write(_layout(filled))
-        sys.stdout.flush()
+        in_order, swapped = model.order(given.first, given.second)
+        results: Iterable[dict[str, Any]] = [
+            {"first": given.first, "second": given.second, "in_order": in_order, "swapped": swapped}
+        ]
+    else:
+        results = _fill(model, texts or read_lines(sys.stdin.buffer, "stdin"), given.top_k)
+    errors = []
+    for result in results:
+        errors += [result["error"]] if "error" in result else []
+        sys.stdout.buffer.write(to_bytes(_layout(result) if as_table else to_json(result, ensure_ascii=False)))
+        sys.stdout.buffer.flush()
+    if errors:
+        raise InputError(f"{len(errors)} texts without an answer, each with its error; the first: {errors[0]}")
 
 
-def _quietly(function, *arguments):
-    """Calls a function without what TensorFlow prints when it loads a graph or first runs it."""
-    with command.quiet_stderr():
+def _fill(model, texts: Iterable[str], top_k: int) -> Iterator[dict[str, Any]]:
+    for number, text in enumerate(texts, 1):
         try:
-            return function(*arguments)
+            (filled,) = model.fill_mask([text], top_k)
         except InputError as error:
-            mistake = error
-    raise mistake
+            yield {"row": number, "text": text, "error": str(error)}
+        else:
+            yield {"row": number, **dataclasses.asdict(filled)}
 
 
-def _lines_of_stdin() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        try:
-            text = line.decode().strip()
-        except UnicodeDecodeError:
-            raise InputError(f"stdin, line {number}: not UTF-8; convert it first") from None
-        if text:
-            yield text
+def _layout(result: dict[str, Any]) -> str:
+    """A result for a person: the text, under it a table for each mask, and if there are several the best of all."""
+    from albert_tf.export.result_formats import printable
 
-
-def _layout(filled) -> str:
-    """A FilledText for a person: the text, under it a table for each mask, and if there are several the best of all."""
-    lines = [filled.text]
-    for number, candidates in enumerate(filled.masks, 1):
-        lines += [f"  [MASK] {number}"] if len(filled.masks) > 1 else []
-        width = max(len(candidate.piece) for candidate in candidates)
-        lines += [f"  {one.probability:6.4f}  {one.piece:<{width}}  {one.text}" for one in candidates]
-    if len(filled.masks) > 1:
-        lines.append(f"  => {filled.best}")
-    return "\n".join(lines) + "\n\n"
+    if "in_order" in result:
+        return f"in order  {result['in_order']:.4f}\nswapped   {result['swapped']:.4f}"
+    lines = [printable(result["text"])]
+    if "error" in result:
+        return "\n".join([*lines, f"  error: {printable(result['error'])}", ""])
+    masks = result["masks"]
+    for number, candidates in enumerate(masks, 1):
+        lines += [f"  [MASK] {number}"] if len(masks) > 1 else []
+        width = max(len(one["piece"]) for one in candidates)
+        lines += [
+            f"  {one['probability']:6.4f}  {one['piece']:<{width}}  {printable(one['text'])}" for one in candidates
+        ]
+    if len(masks) > 1:
+        lines.append(f"  => {printable(result['best'])}")
+    return "\n".join([*lines, ""])
 
 
 def main() -> None:

@@ -1,22 +1,23 @@
-"""What a fine-tuned model says of texts: a label, a score, an answer, or tags, as JSON lines or as a table.
+"""Asks a fine-tuned model about texts: for a label, a score, an answer, or tags.
 
 predict --saved_model=DIR "A charming film."                       several texts may follow
-predict --output_dir=RUN --input_file=texts.tsv --output_file=predictions.jsonl
+predict --output_dir=RUN --input_file=texts.csv --output_file=predictions.jsonl
 predict --output_dir=RUN < texts                                   a text in each line, or a JSON object
 
-A file's columns, or the names in a JSON object, are the fields of the task: text, text_pair, question, context, ...
+Every row gives one row, in order, with its number, its columns, and the answer, or the error that kept it from one.
+Columns are named as in the files that the model was trained on, or as the fields of its task: text, text_pair, ...
 """
 
-import itertools
-import json
 import sys
-from collections.abc import Iterator
 
 from absl import flags
 
-from albert_tf import command, files
+from albert_tf import command, files, output_paths
 from albert_tf.errors import InputError
 from albert_tf.export.export_file import gains_by_frozen_weights
+
+_INPUT_FORMATS = ("auto", "text", "jsonl", "tsv", "csv", "conll", "squad")
+_FORMATS = ("auto", "jsonl", "tsv", "csv", "table")
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -24,90 +25,54 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("saved_model", None, "Folder that export_saved_model wrote.", **fv)
     flags.DEFINE_string("output_dir", None, "A run of run_finetuning, or a checkpoint, instead.", **fv)
-    flags.DEFINE_string("input_file", None, "Examples: .tsv or .csv with named columns, .jsonl, or text.", **fv)
+    flags.DEFINE_string("input_file", None, "Examples; left out: the texts given, else standard input.", **fv)
+    flags.DEFINE_enum(
+        "input_format", "auto", _INPUT_FORMATS, "How the input is read; auto: by its name, else as text.", **fv
+    )
     flags.DEFINE_string("output_file", None, "Where the predictions go; left out: standard output.", **fv)
-    flags.DEFINE_enum("format", "jsonl", ["jsonl", "tsv"], "Of what is written.", **fv)
+    flags.DEFINE_enum(
+        "format", "auto", _FORMATS, "What is written; auto: by the name, else jsonl, on a terminal a table.", **fv
+    )
     flags.DEFINE_integer("batch_size", 32, "Examples that are run together.", **fv)
+    output_paths.define_overwrite(flag_values)
 
 
 def _run(texts: list[str]) -> None:
     given = flags.FLAGS
-    if (given.saved_model is None) == (given.output_dir is None):
+    if given.saved_model and given.output_dir:
         raise InputError("give one of --saved_model and --output_dir")
     if given.input_file is not None and texts:
         raise InputError(f"--input_file takes no further text. Received {texts[0]!r}")
     if given.batch_size < 1:
         raise InputError(f"--batch_size must be at least 1. Received {given.batch_size}.")
-    command.import_tensorflow(gains_by_frozen_weights(given.saved_model or ""))
+    output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
+    command.import_tensorflow(gains_by_frozen_weights(given.saved_model or ""), log_level=3)
     with command.quiet_stderr():
+        from albert_tf.export.answered_rows import answer_rows, count_errors
+        from albert_tf.export.input_rows import columns_of, read_rows
         from albert_tf.export.predictor import Predictor
+        from albert_tf.export.result_formats import CSV, TSV, choose_format, format_results, to_bytes
     predictor = Predictor(given.saved_model or given.output_dir)
-    if given.input_file is not None and not given.input_file.endswith(".txt"):
-        examples = _rows_of(given.input_file)
-    elif given.input_file is not None:
-        examples = _examples_in(files.open_binary(given.input_file), given.input_file, predictor.fields)
-    elif texts:
-        examples = _examples_in([text.encode() for text in texts], "argument", predictor.fields)
-    else:
-        examples = _examples_in(sys.stdin.buffer, "stdin, line", predictor.fields)
-    lines = _predict(predictor, examples, given.batch_size, given.format)
+    source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
+    rows = read_rows(source, predictor.example_fields, predictor.task, given.input_format)
+    file_format = choose_format(given.format, given.output_file)
+    columns = ()
+    if file_format in (TSV, CSV):
+        # The header names the columns of all rows.
+        rows = list(rows)
+        columns = columns_of(rows)
+    errors: list[str] = []
+    results = count_errors(answer_rows(predictor, rows, given.batch_size), errors)
+    lines = map(to_bytes, format_results(results, file_format, columns))
     if given.output_file is None:
         for line in lines:
-            print(line, flush=True)  # noqa: T201
-        return
-    with files.replace_file(given.output_file) as file:
-        file.writelines(f"{line}\n".encode() for line in lines)
-
-
-def _rows_of(path: str) -> Iterator[tuple[str, dict]]:
-    from albert_tf.tasks.tables import read_rows
-
-    yield from ((row.where, row.values) for row in read_rows(path))
-
-
-def _examples_in(lines, name: str, fields) -> Iterator[tuple[str, dict]]:
-    """(where, fields) of each line: a JSON object, or the text of a task that takes one text only."""
-    for number, line in enumerate(lines, 1):
-        where = f"{name} {number}"
-        try:
-            text = line.decode().strip()
-        except UnicodeDecodeError:
-            raise InputError(f"{where}: not UTF-8; convert it first") from None
-        if text.startswith("{"):
-            try:
-                yield where, json.loads(text)
-            except ValueError as error:
-                raise InputError(f"{where}: not JSON: {error}") from None
-        elif text and any(not field.endswith("?") for field in fields[1:]):
-            raise InputError(f"{where}: this task takes {', '.join(fields)}: write them as a JSON object")
-        elif text:
-            yield where, {fields[0]: text}
-
-
-def _predict(predictor, examples, batch_size: int, file_format: str) -> Iterator[str]:
-    header_written = False
-    while batch := list(itertools.islice(examples, batch_size)):
-        predictions = predictor.predict([values for _, values in batch], [where for where, _ in batch])
-        for prediction in predictions:
-            if file_format == "jsonl":
-                yield json.dumps(prediction, ensure_ascii=False)
-                continue
-            cells = _cells(prediction)
-            if not header_written:
-                header_written = True
-                yield "\t".join(cells)
-            yield "\t".join(" ".join(str(cell).split()) for cell in cells.values())
-
-
-def _cells(prediction: dict) -> dict:
-    """A prediction as columns: a list as words, probabilities one by one."""
-    cells = {}
-    for name, value in prediction.items():
-        if isinstance(value, dict):
-            cells |= {f"{name}: {key}": part for key, part in value.items()}
-        else:
-            cells[name] = " ".join(map(str, value)) if isinstance(value, list) else value
-    return cells
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+    else:
+        with files.replace_file(given.output_file) as file:
+            file.writelines(lines)
+    if errors:
+        raise InputError(f"{len(errors)} rows without an answer, each with its error; the first: {errors[0]}")
 
 
 def main() -> None:

@@ -79,13 +79,13 @@ if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
     --spm_model_file="$out/vocabulary.model" --output_dir="$out/saved_model"
 fi
 stage "Masked words filled in" ""
-run fill_mask --saved_model="$out/saved_model" \
+run fill_mask --format=table --saved_model="$out/saved_model" \
   "This function returns a [MASK] of strings." \
   "If the file does not [MASK], an error is raised." \
   "The default value of this argument is [MASK]."
 stage "Two segments: in order, or swapped?" ""
 first="Returns the index of the first match." second="If there is none, it returns -1 instead."
-run fill_mask --saved_model="$out/saved_model" --first="$first" --second="$second"
-run fill_mask --saved_model="$out/saved_model" --first="$second" --second="$first"
+run fill_mask --format=table --saved_model="$out/saved_model" --first="$first" --second="$second"
+run fill_mask --format=table --saved_model="$out/saved_model" --first="$second" --second="$first"
 printf '\nDone in %d:%02d. The model is in %s, the curves in %s.\n' \
   $((SECONDS / 60)) $((SECONDS % 60)) "$out/saved_model" "$out/training.png"

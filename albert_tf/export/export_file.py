@@ -1,35 +1,69 @@
-"""assets.extra/export.json of a SavedModel: what was exported. It is read without TensorFlow."""
+"""assets.extra/export.json of a SavedModel: what was exported, and a checksum of everything. Needs no TensorFlow."""
 
+import hashlib
 import os
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json_bytes
 
 EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"
+_AGAIN = "export the model again"
+# The last line but one holds the checksum of all that stands before it.
+_CHECKSUM = ',\n  "sha256": "{}"\n}}\n'
+_SEALED = re.compile(rb'(.*),\n  "sha256": "([0-9a-f]{64})"\n\}\n', re.DOTALL)
+
+
+def write_export(folder: str, about: Mapping[str, Any]) -> None:
+    """Writes export.json into a finished export, with the size and the SHA-256 of every file of it."""
+    values = {"format": FORMAT, **about, "files": {name: _describe(folder, name) for name in _files_of(folder)}}
+    text = to_json_bytes(values, indent=2).removesuffix(b"\n}")
+    with files.replace_file(_path(folder)) as file:
+        file.write(text + _CHECKSUM.format(hashlib.sha256(text).hexdigest()).encode())
 
 
 def read_export(folder: str) -> dict[str, Any]:
-    """What the export in a folder says of itself.
+    """Reads what the export in a folder says of itself.
 
     Raises:
-        InputError: it is damaged, or another program's.
+        InputError: it is damaged, another program's, or of a version that wrote no checksums.
         OSError: there is none.
     """
-    path = os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
-    about = files.read_json(path)
-    if about.get("format") != FORMAT:
-        raise InputError(f"{path}: not written by export_saved_model; export the model again")
-    return about
+    path = _path(folder)
+    contents = files.read_small(path)
+    values = files.parse_json(contents, path)
+    if values.get("format") != FORMAT:
+        raise InputError(f"{path}: not written by export_saved_model; {_AGAIN}")
+    sealed = _SEALED.fullmatch(contents)
+    if sealed is None:
+        raise InputError(f"{path}: without its checksum: it is damaged, or of an earlier version; {_AGAIN}")
+    if hashlib.sha256(sealed[1]).hexdigest().encode() != sealed[2]:
+        raise InputError(f"{path}: damaged, or changed after it was written (its checksum differs); {_AGAIN}")
+    for name, is_right in _CHECKS.items():
+        if not is_right(values.get(name)):
+            raise InputError(f"{path}: {name!r} is not what this version of albert_tf expects; {_AGAIN}")
+    return values
+
+
+def check_files(folder: str, about: Mapping[str, Any]) -> None:
+    """Raises InputError if a file of an export is not the one that was written."""
+    for name, wanted in about["files"].items():
+        path = os.path.join(folder, name)
+        if not files.exists(path):
+            raise InputError(f"{path} is missing; copy the export as a whole, or {_AGAIN}")
+        if not files.is_remote(path) and not os.path.isfile(path):
+            raise InputError(f"{path} is no file; {_AGAIN}")
+        if _describe(folder, name, wanted["bytes"]) != wanted:
+            raise InputError(f"{path} is damaged: its size or checksum is not the one in {EXPORT_NAME}; {_AGAIN}")
 
 
 def is_export(folder: str) -> bool:
-    """Whether a folder holds an export that says so."""
-    try:
-        return bool(read_export(folder))
-    except (InputError, OSError):
-        return False
+    """Whether a folder holds an export, whole or damaged, of this version or another."""
+    return _peek(folder).get("format") == FORMAT
 
 
 def gains_by_frozen_weights(folder: str) -> bool:
@@ -37,7 +71,60 @@ def gains_by_frozen_weights(folder: str) -> bool:
 
     Those of bfloat16 are, up to 1.5 times at one sequence, those of float32 are not (docs/benchmarks).
     """
+    return _peek(folder).get("precision") == "bfloat16"
+
+
+def _is_description(name: str, value: Any) -> bool:
+    """Whether a file of the export is named, and described by its size and checksum."""
+    inside = not os.path.isabs(name) and ".." not in name.split("/")
+    return inside and isinstance(value, dict) and list(map(type, map(value.get, ("bytes", "sha256")))) == [int, str]
+
+
+def _describes_files(value: Any) -> bool:
+    return (
+        isinstance(value, dict) and "saved_model.pb" in value and all(_is_description(*item) for item in value.items())
+    )
+
+
+# What readers rely on, beside the format and the task.
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "signatures": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
+    "files": _describes_files,
+    "precision": lambda value: isinstance(value, str),
+}
+
+
+def _peek(folder: str) -> dict[str, Any]:
     try:
-        return read_export(folder).get("precision") == "bfloat16"
-    except (InputError, OSError):
-        return False
+        return files.read_json(_path(folder))
+    except (InputError, OSError, ValueError):
+        return {}
+
+
+def _path(folder: str) -> str:
+    return os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
+
+
+def _files_of(folder: str) -> list[str]:
+    """The files of a folder and those below it, but for export.json; with / between, whatever the system has."""
+    found, waiting = [], [""]
+    while waiting:
+        inner = waiting.pop()
+        for name in files.list_folder(os.path.join(folder, inner)):
+            path = f"{inner}/{name}" if inner else name
+            (waiting if _is_folder(os.path.join(folder, path)) else found).append(path)
+    return sorted(set(found) - {f"{EXTRA_FOLDER}/{EXPORT_NAME}"})
+
+
+def _is_folder(path: str) -> bool:
+    return bool(files.list_folder(path)) if files.is_remote(path) else os.path.isdir(path)
+
+
+def _describe(folder: str, name: str, longest: int | None = None) -> dict[str, Any]:
+    """{"bytes", "sha256"} of a file; of one that is longer than `longest`, up to there and a byte more."""
+    digest, size = hashlib.sha256(), 0
+    with files.open_binary(os.path.join(folder, name)) as file:
+        while (longest is None or size <= longest) and (chunk := file.read(1 << 20)):
+            digest.update(chunk)
+            size += len(chunk)
+    return {"bytes": size, "sha256": digest.hexdigest()}

@@ -1,18 +1,23 @@
-"""Loading what export_saved_model wrote: is it there, is it ours, is it whole."""
+"""Loading an export: is it there, is it one of ours and of the kind that is wanted, is it whole."""
 
 import os
+import reprlib
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer)
-from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf import saved_model_pb2
 
 from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.errors import InputError, reason_of
+from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, check_files, read_export
+from albert_tf.training import checkpoints
+from albert_tf.training.finetuned_task import FinetunedTask
+
+SAVED_MODEL_NAME = "saved_model.pb"
 
 
-def load_export(saved_model: str, needed: Sequence[str]):
+def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """Loads an exported SavedModel.
 
     Args:
@@ -20,47 +25,47 @@ def load_export(saved_model: str, needed: Sequence[str]):
         needed: names of signatures, one of which it must have.
 
     Returns:
-        what tf.saved_model.load returns; its `signatures` live as long as it does.
+        what tf.saved_model.load returns, its `signatures` live as long as it does; and what its export.json says.
 
     Raises:
-        InputError: no such folder, no SavedModel in it, a damaged one, or one of another make.
+        InputError: no such folder, no export in it, a damaged one, or one of a model of another kind.
     """
-    names = _signature_names(saved_model)
-    if not set(needed) & set(names):
+    where = f"--saved_model: {saved_model}"
+    files.recover(saved_model)
+    if not files.exists(saved_model):
+        raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
+    if not files.exists(os.path.join(saved_model, SAVED_MODEL_NAME)):
+        if checkpoints.find_checkpoint(saved_model) is not None:
+            raise InputError(f"{where} is a run, not an export; export_saved_model --init_checkpoint makes one of it")
+        raise InputError(f"{where} is no SavedModel ({SAVED_MODEL_NAME} is missing)")
+    if not files.exists(os.path.join(saved_model, EXTRA_FOLDER, EXPORT_NAME)):
         raise InputError(
-            f"--saved_model: {saved_model} is no export of albert_tf: it has no signature {' or '.join(needed)}, "
-            f"only {', '.join(sorted(names)) or 'none'}; make one with export_saved_model"
+            f"{where} is no export of albert_tf ({EXTRA_FOLDER}/{EXPORT_NAME} is missing); make one with "
+            "export_saved_model"
         )
+    about = read_export(saved_model)
+    if not set(needed) & set(about["signatures"]):
+        raise InputError(f"{where} {_other_kind(about)}")
+    check_files(saved_model, about)
     try:
-        return tf.saved_model.load(saved_model)
+        return tf.saved_model.load(saved_model), about
     except (tf.errors.OpError, OSError, ValueError) as error:
-        raise InputError(f"--saved_model: {saved_model} is damaged: {_first_line(error)}") from None
+        raise InputError(f"{where} cannot be loaded: {reason_of(error)}") from None
 
 
 def to_tensor(texts: Sequence[str]) -> tf.Tensor:
-    """string [B]. Raises InputError for a text that is not UTF-8."""
+    """string [B]. Raises InputError for a text that is none, or not UTF-8."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"a text was expected; received {reprlib.repr(text)}")
     try:
         return tf.constant([text.encode() for text in texts], tf.string)
     except UnicodeEncodeError:
         raise InputError("a text is not UTF-8; convert it first") from None
 
 
-def _signature_names(saved_model: str) -> list[str]:
-    """The names of a SavedModel's signatures, read without loading it: a foreign one may not load here."""
-    path = os.path.join(saved_model, "saved_model.pb")
-    files.recover(saved_model)
-    if not files.exists(saved_model):
-        raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
-    if not files.exists(path):
-        raise InputError(f"--saved_model: {saved_model} is no SavedModel (saved_model.pb is missing)")
-    message = saved_model_pb2.SavedModel()
-    try:
-        with files.open_binary(path) as file:
-            message.ParseFromString(file.read())
-    except DecodeError:
-        raise InputError(f"--saved_model: {path} is damaged; export the model again") from None
-    return [name for graph in message.meta_graphs for name in graph.signature_def if not name.startswith("__")]
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+def _other_kind(about: dict[str, Any]) -> str:
+    if "task" in about:
+        task = FinetunedTask.from_dict(about["task"], "its export.json")
+        return f"holds a model fine-tuned for {task.name or task.head}: it fills in no masks; predict asks it"
+    return "holds a model that was only pre-trained; fill_mask asks it, run_finetuning makes one of it that predicts"

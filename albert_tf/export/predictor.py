@@ -8,11 +8,12 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.export.export_file import read_export
+from albert_tf.errors import InputError, reason_of
 from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, SIGNATURES, WORDS
-from albert_tf.export.loading import load_export, to_tensor
+from albert_tf.export.input_fields import ExampleFields
+from albert_tf.export.loading import SAVED_MODEL_NAME, load_export
 from albert_tf.export.saved_model import open_finetuned
+from albert_tf.training.finetuned_task import FinetunedTask
 
 # From this probability on an example has a label, where it may have several.
 _THRESHOLD = 0.5
@@ -23,6 +24,8 @@ class Predictor:
 
     Attributes:
         fields: names of the fields of an example; one with a question mark may be left out.
+        example_fields: the same with the names of columns that training knew, and the checks of an example.
+        task: what the model was fine-tuned for.
     """
 
     def __init__(self, path: str):
@@ -32,74 +35,84 @@ class Predictor:
             path: a SavedModel of export_saved_model, a run's output_dir, or a checkpoint of any format.
 
         Raises:
-            InputError: none of these is there, or its model is not fine-tuned.
+            InputError: none of these is there, it is damaged, or its model is not fine-tuned.
         """
-        if files.exists(os.path.join(path, "saved_model.pb")):
+        self.path = path
+        if files.exists(os.path.join(path, SAVED_MODEL_NAME)):
             # Kept, since the signatures live as long as what they were loaded with.
-            self._module = load_export(path, SIGNATURES)
+            self._module, about = load_export(path, SIGNATURES)
             served = self._module.signatures
             self._predict = next(served[name] for name in SIGNATURES if name in served)
-            self.fields = tuple(read_export(path)["task"]["input_fields"])
+            self.task = FinetunedTask.from_dict(about["task"], path)
+            self.fields = self.task.input_fields
         else:
-            self._module = open_finetuned(path)
+            self._module, self.task = open_finetuned(path)
             self._predict = lambda **inputs: self._module.predict(*inputs.values())
             self.fields = self._module.fields
+        self.example_fields = ExampleFields(self.fields, self.task)
 
     def predict(
-        self, examples: Sequence[Mapping[str, Any]], where: Sequence[str] | None = None
+        self,
+        examples: Sequence[Mapping[str, Any] | str] | Mapping[str, Any] | str,
+        where: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
-        """What the model says of each example; they are run as one batch.
+        """Asks the model about each example; they are run as one batch.
 
         Args:
-            examples: {field: value}.
+            examples: {field: value} of each, or the text alone where the model takes one text. One example that
+                stands alone is a list of one.
             where: what to call each of them in an error; None numbers them.
 
         Returns:
             for each a dict that JSON can hold: "label" and "probabilities"; "labels" and "probabilities"; "score";
-            "choice" and "probabilities"; "answer", "start", "end" and "score"; or "tags".
+            "choice" and "probabilities"; "answer", "start", "end" and "score"; or "words" and "tags".
 
         Raises:
             InputError: a field is missing, or is not what it should be.
         """
-        if not examples:
-            return []
+        examples = [examples] if isinstance(examples, str | Mapping) else list(examples)
         names = where or [f"example {number}" for number in range(1, len(examples) + 1)]
-        inputs = {field.rstrip("?"): _column(examples, field, names) for field in self.fields}
-        arrays = {name: value.numpy() for name, value in self._predict(**inputs).items()}
+        checked = [self.example_fields.check(example, name) for example, name in zip(examples, names, strict=True)]
+        found: list[dict[str, Any]] = [{}] * len(checked)
+        for rows in _of_one_shape(checked):
+            for row, answer in zip(rows, self._answer([checked[row] for row in rows]), strict=True):
+                found[row] = answer
+        return found
+
+    def _answer(self, examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The answers to checked examples, which may stand in one tensor."""
+        if not examples[0].get(WORDS, True):
+            return [{"words": [], "tags": []} for _ in examples]
+        inputs = {field: _column(examples, field) for field in examples[0]}
+        try:
+            arrays = {name: value.numpy() for name, value in self._predict(**inputs).items()}
+        except tf.errors.ResourceExhaustedError:
+            raise InputError(f"{self.path}: no memory for {len(examples)} examples at once; give fewer") from None
+        except tf.errors.OpError as error:
+            raise InputError(f"{self.path}: the model failed: {reason_of(error)}") from None
+        for name, array in arrays.items():
+            if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+                raise InputError(f"{self.path}: its {name} are not finite numbers; the weights are damaged")
         found = [_as_json({name: array[row] for name, array in arrays.items()}) for row in range(len(examples))]
-        if WORDS not in self.fields:
+        if WORDS not in inputs:
             return found
-        words = [_texts(example, WORDS, name) for example, name in zip(examples, names)]
-        return [{"words": row, "tags": tags["tags"][: len(row)]} for row, tags in zip(words, found)]
+        return [{"words": row[WORDS], "tags": tags["tags"][: len(row[WORDS])]} for row, tags in zip(examples, found)]
 
 
-def _column(examples: Sequence[Mapping[str, Any]], field: str, names: Sequence[str]):
+def _of_one_shape(examples: list[dict[str, Any]]) -> list[list[int]]:
+    """Numbers of the examples that can be run together: with as many options, and with words or without any."""
+    groups: dict[Any, list[int]] = {}
+    for number, example in enumerate(examples):
+        groups.setdefault((len(example.get(OPTIONS, ())), bool(example.get(WORDS, True))), []).append(number)
+    return list(groups.values())
+
+
+def _column(examples: list[dict[str, Any]], field: str) -> tf.Tensor:
     """One field of all examples: string [B], or [B, N] of lists."""
     if field not in LIST_FIELDS:
-        return to_tensor([_text(example, field, name) for example, name in zip(examples, names)])
-    rows = [_texts(example, field, name) for example, name in zip(examples, names)]
-    for row, name in zip(rows, names):
-        if field == OPTIONS and len(row) != len(rows[0]):
-            raise InputError(f"{name}: {len(row)} options, {names[0]} has {len(rows[0])}; all must have as many")
-    return tf.ragged.constant([[text.encode() for text in row] for row in rows], ragged_rank=1).to_tensor("")
-
-
-def _texts(example: Mapping[str, Any], field: str, where: str) -> list[str]:
-    value = example.get(field)
-    if value is None and field == WORDS and isinstance(example.get("text"), str):
-        return example["text"].split()
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise InputError(f"{where}: {field!r} must be a list of texts. Received {value!r}")
-    return value
-
-
-def _text(example: Mapping[str, Any], field: str, where: str) -> str:
-    value = example.get(field.rstrip("?"))
-    if value is None and field.endswith("?"):
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"{where}: {field.rstrip('?')!r} must be text. Received {value!r}")
-    return value
+        return tf.constant([example[field].encode() for example in examples], tf.string)
+    rows = [[text.encode() for text in example[field]] for example in examples]
+    return tf.ragged.constant(rows, tf.string, ragged_rank=1).to_tensor("")
 
 
 def _as_json(outputs: dict[str, np.ndarray]) -> dict[str, Any]:

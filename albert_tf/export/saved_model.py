@@ -2,13 +2,13 @@
 
 OUTPUT_DIR/saved_model.pb, variables/    graph and weights
 OUTPUT_DIR/assets/                       the vocabulary (.model)
-OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: what was exported; nothing needs them
+OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: what was exported, with checksums
 """
 
 import contextlib
 import dataclasses
+import hashlib
 import os
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,8 +18,8 @@ from absl import logging
 import albert_tf
 from albert_tf import command, files
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
-from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, FORMAT, is_export
+from albert_tf.errors import InputError, reason_of
+from albert_tf.export.export_file import EXTRA_FOLDER, is_export, write_export
 from albert_tf.export.finetuned_module import FinetunedModule
 from albert_tf.export.finetuned_modules import make_module
 from albert_tf.export.signatures import ServingModule
@@ -27,9 +27,10 @@ from albert_tf.export.verification import TOLERANCES, largest_error, largest_fin
 from albert_tf.models.serving import serving_copy
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model, read_model
 from albert_tf.training import checkpoints
 from albert_tf.training.checkpoint_evaluation import read_evaluation
+from albert_tf.training.finetuned_task import FinetunedTask
 from albert_tf.training.pretrained import Pretrained, load_pretrained
 
 # Odds of no answer above which none is given.
@@ -92,13 +93,12 @@ def export_saved_model(settings: ExportSettings) -> float:
             try:
                 tf.saved_model.save(module, folder, signatures=signatures)
             except tf.errors.OpError as error:
-                raise OSError(f"{output_dir}: cannot be written: {_reason(error)}") from None
+                raise OSError(f"{output_dir}: cannot be written: {reason_of(error)}") from None
             serving = tf.saved_model.load(folder).signatures
             difference = compare(
                 serving, pretrained.model, tokenizer, module.max_seq_length, TOLERANCES[settings.precision]
             )
         about = {
-            "format": FORMAT,
             "albert_tf": albert_tf.__version__,
             "tensorflow": tf.__version__,
             "vocabulary": {
@@ -113,14 +113,14 @@ def export_saved_model(settings: ExportSettings) -> float:
             "signatures": sorted(signatures),
             "largest_error": difference,
         }
-        files.write_json(os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME), about)
         pretrained.model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, checkpoints.CONFIG_NAME))
+        write_export(folder, about)
     logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
     return difference
 
 
-def open_finetuned(checkpoint: str) -> FinetunedModule:
-    """The module of a fine-tuned checkpoint, as it would be exported.
+def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
+    """Loads a fine-tuned checkpoint: its module, as it would be exported, and what it was fine-tuned for.
 
     Args:
         checkpoint: as ExportSettings.init_checkpoint.
@@ -132,27 +132,36 @@ def open_finetuned(checkpoint: str) -> FinetunedModule:
     if pretrained.task is None:
         raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    return _finetuned_module(settings, pretrained, _make_tokenizer(settings, pretrained))
+    return _finetuned_module(settings, pretrained, _make_tokenizer(settings, pretrained)), pretrained.task
 
 
 def _make_tokenizer(settings: ExportSettings, pretrained: Pretrained) -> AlbertTokenizer:
     cleaning = settings.cleaning
     if pretrained.task is not None and pretrained.task.cleaning:
         cleaning = TextCleaning(**pretrained.task.cleaning)
-    tokenizer = AlbertTokenizer(_vocabulary_file(settings, pretrained), **dataclasses.asdict(cleaning))
-    _check_vocabulary(tokenizer, pretrained.model.config, pretrained.vocabulary)
-    return tokenizer
+    path = _vocabulary_file(settings, pretrained)
+    # Before sentencepiece sees it, which a damaged one can lead astray.
+    _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)
+    return AlbertTokenizer(path, **dataclasses.asdict(cleaning))
 
 
 def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer) -> FinetunedModule:
     """Texts are cut where they were cut in training, unless the settings say otherwise."""
     task = pretrained.task
     length = _checked_length(settings.max_seq_length or task.settings.get("max_seq_length"), pretrained.model.config)
-    if task.options.get(_THRESHOLD) is None:
-        # The one that was best on the dev split.
-        evaluation = read_evaluation(pretrained.source) or {}
-        task = dataclasses.replace(task, options={**task.options, _THRESHOLD: evaluation.get("best_f1_thresh", 0.0)})
+    if task.name == "squad_v2" and task.options.get(_THRESHOLD) is None:
+        threshold = _dev_threshold(pretrained.source)
+        task = dataclasses.replace(task, options={**task.options, _THRESHOLD: threshold})
     return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)
+
+
+def _dev_threshold(checkpoint: str) -> float:
+    """The odds of no answer that were best on the dev split, as the evaluation of the checkpoint noted them."""
+    threshold = (read_evaluation(checkpoint) or {}).get("best_f1_thresh")
+    if isinstance(threshold, int | float):
+        return float(threshold)
+    logging.warning("%s was not evaluated on a dev split: null odds above 0 count as no answer", checkpoint)
+    return 0.0
 
 
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:
@@ -171,18 +180,22 @@ def _check_output_dir(output_dir: str, overwrite: bool) -> None:
         raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")
 
 
-def _check_vocabulary(tokenizer: AlbertTokenizer, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
-    if tokenizer.vocab_size != config.vocab_size:
+def _check_vocabulary(path: str, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
+    """Raises InputError if a file is not the vocabulary of the model."""
+    contents = read_model(path)
+    size = len(parse_model(contents, path).pieces)
+    if size != config.vocab_size:
         raise InputError(
-            f"--spm_model_file: {tokenizer.model_file} has {tokenizer.vocab_size} pieces, the model's vocab_size is "
-            f"{config.vocab_size}; give the vocabulary that the model was trained with"
+            f"--spm_model_file: {path} has {size} pieces, the model's vocab_size is {config.vocab_size}; give the "
+            "vocabulary that the model was trained with"
         )
+    sha256 = hashlib.sha256(contents).hexdigest()
     if vocabulary is None:
         logging.warning("the checkpoint does not say which vocabulary it was trained with; only its size was checked")
-    elif vocabulary["sha256"] != tokenizer.sha256:
+    elif vocabulary["sha256"] != sha256:
         raise InputError(
-            f"--spm_model_file: {tokenizer.model_file} is not the vocabulary the model was trained with "
-            f"({vocabulary['file']}, SHA-256 {vocabulary['sha256'][:12]}...; this one's is {tokenizer.sha256[:12]}...)"
+            f"--spm_model_file: {path} is damaged, or is not the vocabulary the model was trained with "
+            f"({vocabulary['file']}, SHA-256 {vocabulary['sha256'][:12]}...; this one's is {sha256[:12]}...)"
         )
 
 
@@ -217,11 +230,6 @@ def _checked_task(task: str) -> str:
     if task == "nsp":
         logging.warning('the model was trained with --sentence_task=nsp: "swapped" means of another document')
     return task
-
-
-def _reason(error: tf.errors.OpError) -> str:
-    """The first line of a message, without the names of functions and operations that surround it."""
-    return re.sub(r"\{\{.*?\}\}\s*|\s*\[Op:\w+\]", "", str(error).splitlines()[0])
 
 
 @contextlib.contextmanager

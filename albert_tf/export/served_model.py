@@ -2,11 +2,13 @@
 
 import dataclasses
 import re
+import reprlib
 import textwrap
+from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
-from albert_tf.errors import InputError
+from albert_tf.errors import InputError, reason_of
 from albert_tf.export import signatures
 from albert_tf.export.loading import load_export, to_tensor
 from albert_tf.tokenization.tokenizer import MASK, SPACE
@@ -55,28 +57,31 @@ class ServedModel:
     def __init__(self, saved_model: str):
         self.saved_model = saved_model
         # Kept, since the signatures live as long as what they were loaded with.
-        self._loaded = load_export(saved_model, (signatures.FILL_MASK,))
+        self._loaded, self._about = load_export(saved_model, (signatures.FILL_MASK,))
         self._signatures = self._loaded.signatures
         self._lower_case = bool(self._signatures[signatures.TOKENIZATION_INFO]()["do_lower_case"])
 
-    def fill_mask(self, texts: list[str], top_k: int = 5) -> list[FilledText]:
+    def fill_mask(self, texts: Sequence[str] | str, top_k: int = 5) -> list[FilledText]:
         """The likeliest pieces for every "[MASK]" of the texts, which are run as one batch.
 
         Args:
-            texts: each with at least one "[MASK]".
+            texts: each with at least one "[MASK]"; one that stands alone is a list of one.
             top_k: how many pieces for a mask.
 
         Raises:
             InputError: a text without "[MASK]" or with one beyond the longest sequence, or top_k below 1.
         """
-        if top_k < 1:
-            raise InputError(f"--top_k must be at least 1. Received {top_k}")
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise InputError(f"--top_k must be at least 1. Received {top_k!r}")
+        if not isinstance(texts, str | Iterable):
+            raise InputError(f"texts were expected; received {reprlib.repr(texts)}")
+        texts = [texts] if isinstance(texts, str) else list(texts)
         if not texts:
             return []
         all_parts = [self._split(text) for text in texts]
         # int32 holds no more, and no vocabulary has as many pieces.
         limit = tf.constant(min(top_k, tf.int32.max))
-        outputs = self._signatures[signatures.FILL_MASK](text=to_tensor(texts), top_k=limit)
+        outputs = self._call(signatures.FILL_MASK, text=to_tensor(texts), top_k=limit)
         filled = []
         for at, (text, parts) in enumerate(zip(texts, all_parts, strict=True)):
             _check_count(text, parts, int(outputs["mask_count"][at]))
@@ -98,11 +103,28 @@ class ServedModel:
                 f"--saved_model: {self.saved_model} has no signature {signatures.SOP_FROM_TEXT}; "
                 "its model was trained without a sentence task"
             )
-        outputs = self._signatures[signatures.SOP_FROM_TEXT](first=to_tensor([first]), second=to_tensor([second]))
+        outputs = self._call(signatures.SOP_FROM_TEXT, first=to_tensor([first]), second=to_tensor([second]))
         return float(outputs["in_order"][0]), float(outputs["swapped"][0])
+
+    def _call(self, signature: str, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
+        """What a signature returns, all of it finite; an error of TensorFlow as one line."""
+        try:
+            outputs = self._signatures[signature](**inputs)
+        except tf.errors.ResourceExhaustedError:
+            raise InputError(f"{self.saved_model}: no memory for so many texts at once; give fewer") from None
+        except tf.errors.OpError as error:
+            raise InputError(f"{self.saved_model}: the model failed: {reason_of(error)}") from None
+        for name, values in outputs.items():
+            if values.dtype.is_floating and not bool(tf.reduce_all(tf.math.is_finite(values))):
+                raise InputError(
+                    f"{self.saved_model}: the model's {name} is not a finite number; its weights are damaged"
+                )
+        return outputs
 
     def _split(self, text: str) -> list[str]:
         """The parts of a text around its masks."""
+        if not isinstance(text, str):
+            raise InputError(f"a text was expected; received {reprlib.repr(text)}")
         parts = re.split(re.escape(MASK), text, flags=re.IGNORECASE if self._lower_case else 0)
         if len(parts) == 1:
             raise InputError(

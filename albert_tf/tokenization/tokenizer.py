@@ -59,18 +59,22 @@ class AlbertTokenizer:
         """
         self.model_file = str(model_file)
         self.cleaning = TextCleaning(do_lower_case, keep_accents, normalization, replace_quotes)
-        self.model_bytes = _read_model(self.model_file)
+        self.model_bytes = read_model(self.model_file)
         self._load()
 
     def _load(self) -> None:
         proto = parse_model(self.model_bytes, self.model_file)
-        self._processor = sentencepiece.SentencePieceProcessor(model_proto=plain_model(proto))
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=plain_model(proto))
+            # Every piece once: one that is not UTF-8 would be noticed in the middle of a text.
+            self._replacements = digit_comma_replacements(self._processor)
+        except (RuntimeError, UnicodeDecodeError) as error:
+            raise InputError(f"the vocabulary {self.model_file} is damaged: {error}; copy it again") from None
         self._mask_processor = None
         self.sha256 = hashlib.sha256(self.model_bytes).hexdigest()
         self.vocab_size = self._processor.get_piece_size()
         self.unk_id = self._processor.unk_id()
         self.pad_id, self.cls_id, self.sep_id, self.mask_id = map(self.piece_to_id, REQUIRED_PIECES)
-        self._replacements = digit_comma_replacements(self._processor)
         self._replaced_ids = frozenset(self._replacements)
 
     def __getstate__(self):
@@ -283,7 +287,8 @@ def mask_model(proto) -> bytes:
     return proto.SerializeToString()
 
 
-def _read_model(model_file: str) -> bytes:
+def read_model(model_file: str) -> bytes:
+    """The contents of a .model file. Raises InputError if there is none."""
     if not exists(model_file):
         raise InputError(f"the vocabulary {model_file} does not exist; give a sentencepiece .model file")
     try:

@@ -1,10 +1,15 @@
 """What a fine-tuned checkpoint was trained for: its head, its classes, and how its texts become input."""
 
 import dataclasses
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from albert_tf.errors import InputError
+from albert_tf.inputs.finetuning_records import HEADS
+from albert_tf.tasks.registry import TaskOptions
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # First parts of the names of a fine-tuning head's weights.
 FINETUNING_HEADS = ("classifier/", "span/", "span_beam/")
@@ -71,13 +76,58 @@ class FinetunedTask:
             where: the checkpoint, for the error.
 
         Raises:
-            InputError: they were written by another version.
+            InputError: they are damaged, or were written by another version.
         """
+        if not isinstance(values, Mapping):
+            raise InputError(f"{where}: its task must be an object; it is a {type(values).__name__}")
+        unknown = sorted(set(values) - {field.name for field in dataclasses.fields(cls)})
+        missing = sorted({"head", "num_labels"} - set(values))
+        if unknown or missing:
+            named = f"{unknown[0]!r} is not known" if unknown else f"{missing[0]!r} is missing"
+            raise InputError(f"{where}: its task is of another version of albert_tf: {named}")
+        for name, is_right in _CHECKS.items():
+            if name in values and not is_right(values[name]):
+                raise InputError(f"{where}: the {name} of its task cannot be {reprlib.repr(values[name])}")
+        if values.get("labels") and len(values["labels"]) != values["num_labels"]:
+            raise InputError(
+                f"{where}: its task has {len(values['labels'])} labels, and num_labels={values['num_labels']}"
+            )
         lists = {name: tuple(values[name]) for name in ("labels", "input_fields") if name in values}
-        try:
-            return cls(**{**values, **lists})
-        except TypeError as error:
-            raise InputError(f"{where}: its task is of another version of albert_tf: {error}") from None
+        return cls(**{**values, **lists})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _are_fields_of(kind: type, is_value: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A check that a value is an object with names of a dataclass's fields, and such values."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    return lambda value: isinstance(value, Mapping) and set(value) <= names and all(map(is_value, value.values()))
+
+
+def _is_rate(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1)
+
+
+_OPTION = bool | int | float | str | list | tuple
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "head": lambda value: isinstance(value, str) and value in HEADS,
+    "num_labels": lambda value: _is_number(value) and value > 0,
+    "labels": _are_texts,
+    "name": lambda value: value is None or isinstance(value, str),
+    "input_fields": _are_texts,
+    "settings": _are_fields_of(TaskSettings, _is_number),
+    "cleaning": _are_fields_of(TextCleaning, lambda value: isinstance(value, bool | str)),
+    "options": _are_fields_of(
+        TaskOptions, lambda value: value is None or isinstance(value, bool | int | float | str | list | tuple)
+    ),
+    "classifier_dropout_prob": _is_rate,
+}
 
 
 def is_finetuning_weight(name: str) -> bool:

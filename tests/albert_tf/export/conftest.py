@@ -1,6 +1,8 @@
 """A small untrained model with a small vocabulary, exported once for all tests of export."""
 
 import random
+import signal
+import sys
 from pathlib import Path
 
 import keras
@@ -8,13 +10,30 @@ import numpy as np
 import pytest
 
 from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
+from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training.checkpoint_state import TrainingState
-from albert_tf.training.checkpoints import CheckpointFolder
+from albert_tf.training.checkpoints import CheckpointFolder, write_weights
+from albert_tf.training.finetuned_task import FinetunedTask
 from data_prep.vocabulary import VocabularyTraining, train
 
 VOCAB_SIZE, LONGEST, MAX_SEQ_LENGTH = 120, 24, 20
+FINETUNED_LENGTH = 24
+# Seconds, far more than any case takes.
+PATIENCE = 60
+HEADS_ASKED = {
+    "classification": ("classification", ("good", "bad"), ("text",), "classification"),
+    "pair": ("classification", ("good", "bad"), ("text", "text_pair"), "mnli"),
+    "multi_label": ("multi_label", ("a", "b", "c"), ("text",), "classification"),
+    "regression": ("regression", (), ("text", "text_pair?"), "sts-b"),
+    "multiple_choice": ("multiple_choice", (), ("article", "question", "options"), "race"),
+    "span": ("span", (), ("question", "context"), "squad_v1"),
+    "span_beam": ("span_beam", (), ("question", "context"), "squad_v2"),
+    "token_classification": ("token_classification", ("O", "B-X"), ("words?", "text?"), "token_classification"),
+}
 
 
 class _NoMoments:
@@ -125,3 +144,89 @@ def serving(exported):
     import tensorflow as tf
 
     return tf.saved_model.load(str(exported)).signatures
+
+
+@pytest.fixture(scope="session")
+def save_finetuned(export_vocabulary):
+    """A function that writes a checkpoint of a head with random weights into a folder, and returns its model."""
+
+    def save(folder: Path, head, labels=(), fields=("text",), name="mine", **settings):
+        keras.utils.set_random_seed(3)
+        config = AlbertConfig(
+            **{"vocab_size": VOCAB_SIZE, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
+            **{"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 64},
+            initializer_range=0.3,
+        )
+        model = make_finetuning_model(config, head, len(labels))
+        folder.mkdir()
+        tokenizer, own = AlbertTokenizer(export_vocabulary), {"max_seq_length": FINETUNED_LENGTH, **settings}
+        task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own)
+        vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
+        weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+        write_weights(str(folder), config, weights, vocabulary, task)
+        (folder / "small.model").write_bytes(Path(export_vocabulary).read_bytes())
+        return model
+
+    return save
+
+
+@pytest.fixture(scope="session")
+def predictors(tmp_path_factory, save_finetuned):
+    """A model of each head, untrained, ready to be asked."""
+    from albert_tf.export.predictor import Predictor
+
+    folder = tmp_path_factory.mktemp("hostile")
+    found = {}
+    for name, (head, labels, fields, task) in HEADS_ASKED.items():
+        save_finetuned(folder / name, head, labels, fields, task)
+        found[name] = Predictor(str(folder / name))
+    return found
+
+
+@pytest.fixture(scope="session")
+def exports(tmp_path_factory, save_finetuned, exported):
+    """An export of a fine-tuned model, and one of a pre-trained."""
+    from albert_tf.export.saved_model import ExportSettings, export_saved_model
+
+    folder = tmp_path_factory.mktemp("hostile_export")
+    save_finetuned(folder / "run", *HEADS_ASKED["classification"])
+    saved = str(folder / "saved_model")
+    export_saved_model(ExportSettings(init_checkpoint=str(folder / "run"), output_dir=saved))
+    return {"finetuned": saved, "pretrained": str(exported)}
+
+
+class _Cases:
+    """Counts cases, and lets none of them go on for ever or end in anything but a result or one line."""
+
+    def __init__(self, title):
+        self.title, self.answered, self.refused = title, 0, 0
+
+    def run(self, function, *arguments):
+        signal.signal(signal.SIGALRM, self._hang)
+        signal.alarm(PATIENCE)
+        try:
+            result = function(*arguments)
+        except (InputError, OSError) as error:
+            # The command shows an OSError by its number and the file's name.
+            assert "\n" not in str(error) and len(str(error)) < 1000, error
+            self.refused += 1
+            return None
+        finally:
+            signal.alarm(0)
+        self.answered += 1
+        return result
+
+    def _hang(self, *_):
+        raise AssertionError(f"{self.title}: a case goes on for more than {PATIENCE} seconds")
+
+    def end(self, fewest, fewest_refused=1):
+        answered, total = self.answered, self.answered + self.refused
+        sys.stdout.write(f"\n{self.title}: {total} cases, {answered} answered, {self.refused} refused in one line\n")
+        assert total >= fewest
+        assert self.refused >= fewest_refused
+
+
+@pytest.fixture
+def count_cases():
+    """A function that takes a title and returns what counts the cases of a test; with `pytest -s` it shows them."""
+    return _Cases

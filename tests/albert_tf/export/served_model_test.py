@@ -1,5 +1,7 @@
 """ServedModel and the fill_mask command against the SavedModel's own serving, and what they say of bad input."""
 
+import dataclasses
+import json
 import re
 import subprocess
 import sys
@@ -81,33 +83,49 @@ def test_folders_that_are_no_export_are_one_line(tmp_path, exported):
     foreign = tf.Module()
     foreign.double = tf.function(lambda x: {"y": 2 * x}, input_signature=[tf.TensorSpec([], tf.float32)])
     tf.saved_model.save(foreign, str(tmp_path / "foreign"), signatures={"double": foreign.double})
-    assert "no signature fill_mask, only double" in refusal(tmp_path / "foreign")
+    assert "is no export of albert_tf (assets.extra/export.json is missing)" in refusal(tmp_path / "foreign")
 
 
-def test_damaged_exports_are_one_line(tmp_path, exported):
-    for name, damage in {
-        "saved_model.pb": lambda data: data[: len(data) // 2],
-        "variables/variables.index": lambda data: data[: len(data) // 2],
-    }.items():
-        folder = tmp_path / name.replace("/", "_")
-        (folder / "variables").mkdir(parents=True)
-        for part in ("saved_model.pb", "variables/variables.index", "variables/variables.data-00000-of-00001"):
-            data = (exported / part).read_bytes()
-            (folder / part).write_bytes(damage(data) if part == name else data)
-        assert "is damaged" in refusal(folder)
+def test_a_folder_of_another_kind_says_what_to_do(checkpoint):
+    assert "is a run, not an export; export_saved_model --init_checkpoint makes one" in refusal(checkpoint)
 
 
-def test_the_command_fills_each_line_of_stdin_until_one_has_no_mask(served, exported):
-    result = subprocess.run(
-        [sys.executable, "-m", "albert_tf.fill_mask", f"--saved_model={exported}", "--top_k=2"],
-        input="Babe [MASK].\n\ntuko [MASK] dika [MASK]\nbabe\nbabe [MASK]\n",
-        capture_output=True,
-        text=True,
-    )
+def test_one_text_is_a_list_of_one(served):
+    assert served.fill_mask("babe [MASK]") == served.fill_mask(["babe [MASK]"])
+
+
+@pytest.mark.parametrize("texts", [5, [5], [None], [b"[MASK]"], [["[MASK]"]]])
+def test_what_is_no_text_is_one_line(served, texts):
+    with pytest.raises(InputError, match="text was expected; received|texts were expected; received"):
+        served.fill_mask(texts)
+
+
+def run_fill_mask(exported, *arguments, stdin=None):
+    command = [sys.executable, "-m", "albert_tf.fill_mask", f"--saved_model={exported}", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True)
+
+
+def test_the_command_gives_a_result_for_each_line_of_stdin(served, exported):
+    result = run_fill_mask(exported, "--top_k=2", stdin="Babe [MASK].\n\ntuko [MASK] dika [MASK]\n")
     assert result.returncode == 1
-    assert result.stderr.splitlines() == [
-        "fill_mask: no [MASK] in 'babe'; write [MASK] where a word is to be filled in"
-    ]
+    assert result.stderr == (
+        "fill_mask: 1 texts without an answer, each with its error; the first: "
+        "no [MASK] in ''; write [MASK] where a word is to be filled in\n"
+    )
+    one, error, two = map(json.loads, result.stdout.splitlines())
+    assert [one["row"], error["row"], two["row"]] == [1, 2, 3]
+    assert error["error"].startswith("no [MASK] in ''")
+    wanted = served.fill_mask(["Babe [MASK]."], 2) + served.fill_mask(["tuko [MASK] dika [MASK]"], 2)
+    for found, filled in zip((one, two), wanted, strict=True):
+        expected = json.loads(json.dumps(dataclasses.asdict(filled)))
+        assert {name: found[name] for name in ("text", "best")} == {"text": filled.text, "best": filled.best}
+        for candidates, masks in zip(found["masks"], expected["masks"], strict=True):
+            assert [one["piece"] for one in candidates] == [one["piece"] for one in masks]
+
+
+def test_a_table_shows_each_mask_and_the_best_of_all(served, exported):
+    result = run_fill_mask(exported, "--top_k=2", "--format=table", "Babe [MASK].", "tuko [MASK] dika [MASK]")
+    assert (result.returncode, result.stderr) == (0, "")
     one, two = served.fill_mask(["Babe [MASK]."], 2) + served.fill_mask(["tuko [MASK] dika [MASK]"], 2)
     lines = result.stdout.splitlines()
     assert lines[0] == "Babe [MASK]."

@@ -1,0 +1,138 @@
+"""The fields of an example that a user gave: found by the names of its columns, and checked one by one."""
+
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from albert_tf.errors import InputError
+from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, WORDS
+from albert_tf.export.input_lines import is_unicode
+from albert_tf.tasks.glue import TABLES
+from albert_tf.training.finetuned_task import FinetunedTask
+
+TEXT = "text"
+_FEWEST_OPTIONS = 2
+
+
+class ExampleFields:
+    """The fields that a fine-tuned model takes, and under which names a user may give them.
+
+    Attributes:
+        names: of the fields; one with a question mark may be left out.
+        plain: the field that a text without a name is meant for; None if there are several that must be given.
+    """
+
+    def __init__(self, names: Sequence[str], task: FinetunedTask):
+        self.names = tuple(names)
+        required = [name for name in names if not name.endswith("?")]
+        self.plain = {(TEXT,): TEXT, (WORDS,): TEXT}.get(tuple(required))
+        self._trained = _trained_columns(task)
+
+    def __str__(self) -> str:
+        return " or ".join(
+            [", ".join(name.rstrip("?") for name in self.names), *([TEXT] if WORDS in self.names else [])]
+        )
+
+    def columns(self, present) -> dict[str, str]:
+        """{field: column} of those that are there: named as in the files of training, else as the fields are."""
+        wanted = [name.rstrip("?") for name in self.names]
+        if WORDS in wanted and WORDS not in present:
+            wanted.append(TEXT)
+        found = {}
+        for field in wanted:
+            column = next((name for name in (*self._trained.get(field, ()), field) if name in present), None)
+            if column is not None:
+                found[field] = column
+        return found
+
+    def missing(self, present) -> str | None:
+        """A word about the columns that are not there; None if all are."""
+        found = self.columns(present)
+        lacking = [name for name in self.names if name not in found and not name.endswith("?")]
+        if not lacking or (lacking == [WORDS] and TEXT in found):
+            return None
+        named = [" or ".join(map(repr, (field, *self._trained.get(field, ())))) for field in lacking]
+        if lacking == [WORDS]:
+            named = [f"{WORDS!r} or {TEXT!r}"]
+        return f"no {', no '.join(named)}; there is {', '.join(map(reprlib.repr, present)) or 'nothing'}"
+
+    def check(self, example: Any, where: str) -> dict[str, Any]:
+        """The fields of one example.
+
+        Args:
+            example: {name: value}, or the text alone where the model takes one text.
+            where: what to call it in an error.
+
+        Returns:
+            {field: text, or list of texts}; "" for a field that was left out.
+
+        Raises:
+            InputError: a field is missing, or is not what it should be.
+        """
+        if isinstance(example, str):
+            if self.plain is None:
+                raise InputError(f"{where}: this model takes {self}: give them by name, as a JSON object")
+            example = {self.plain: example}
+        if not isinstance(example, Mapping):
+            raise InputError(f"{where}: an object with {self} was expected; received {_shown(example)}")
+        missing = self.missing(list(example))
+        if missing is not None:
+            raise InputError(f"{where}: {missing}")
+        values = {field: example[column] for field, column in self.columns(list(example)).items()}
+        if WORDS in self.names and WORDS not in values:
+            return {WORDS: _text(values[TEXT], TEXT, where).split()}
+        checked = {}
+        for name in self.names:
+            field = name.rstrip("?")
+            if name.endswith("?") and values.get(field) is None:
+                checked[field] = ""
+            else:
+                checked[field] = (_texts if field in LIST_FIELDS else _text)(values[field], field, where)
+        return checked
+
+
+def empty_fields(checked: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """The fields that must be given, and have nothing in them but white space."""
+    values = {name: checked[name] for name in names if not name.endswith("?")}
+    return [name for name, value in values.items() if not (value.strip() if isinstance(value, str) else value)]
+
+
+def _trained_columns(task: FinetunedTask) -> dict[str, tuple[str, ...]]:
+    """{field: names of its column in the files that the model was trained on}, where they were named."""
+    if task.name in TABLES:
+        table = TABLES[task.name]
+        kinds = [names for names in (table.texts, table.test_texts) if all(isinstance(name, str) for name in names)]
+        return {field: tuple(filter(None, found)) for field, *found in _transposed((TEXT, "text_pair"), kinds)}
+    if task.name != "classification":
+        return {}
+    named = {TEXT: task.options.get("text_column"), "text_pair": task.options.get("text_pair_column")}
+    return {field: (column,) for field, column in named.items() if isinstance(column, str)}
+
+
+def _transposed(fields: Sequence[str], kinds: Sequence[Sequence[str]]) -> list[list[str | None]]:
+    return [[field, *(names[at] if at < len(names) else None for names in kinds)] for at, field in enumerate(fields)]
+
+
+def _text(value: Any, field: str, where: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {field!r} must be text. Received {_shown(value)}")
+    if not is_unicode(value):
+        raise InputError(f"{where}: {field!r} is not UTF-8: it has bytes, or a lone surrogate, that are no character")
+    return value
+
+
+def _texts(value: Any, field: str, where: str) -> list[str]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{where}: {field!r} must be a list of texts. Received {_shown(value)}")
+    texts = [_text(text, f"{field}[{number}]", where) for number, text in enumerate(value)]
+    if field == OPTIONS and len(texts) < _FEWEST_OPTIONS:
+        raise InputError(f"{where}: {field!r} must be a list of at least {_FEWEST_OPTIONS} texts; it has {len(texts)}")
+    blank = next((number for number, text in enumerate(texts) if not text.strip()), None)
+    if field == WORDS and blank is not None:
+        raise InputError(f"{where}: '{field}[{blank}]' is empty; leave it out")
+    return texts
+
+
+def _shown(value: Any) -> str:
+    """A value in an error, however large or deep."""
+    return f"a {type(value).__name__}" if isinstance(value, Mapping | list | tuple) else reprlib.repr(value)
