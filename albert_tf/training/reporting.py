@@ -77,6 +77,7 @@ class TrainingReporter:
         self._rows_seen = start_rows
         self._step, self._started = start_step, time.monotonic()
         self._seconds_per_step: float | None = None
+        self._peak = facts.matmul_peak
         self._traced = _NO_CALL
         self._writers, self._bar = {}, None
         self._log_path = None
@@ -132,6 +133,8 @@ class TrainingReporter:
         waited -= self._traced.waited if steps < step - self._step else 0.0
         self._traced = _NO_CALL
         flops = steps * facts.flops_per_step / seconds or math.nan
+        # A step that is faster than what was measured shows that this was not the peak.
+        self._peak = max(self._peak, 0.0 if math.isnan(flops) else flops) if self._peak else 0.0
         tokens = steps * (facts.tokens_per_step or metrics["tokens"])
         line = {
             "kind": "train",
@@ -141,7 +144,7 @@ class TrainingReporter:
             "tokens_per_second": tokens / seconds,
             "examples_per_second": steps * facts.examples_per_step / seconds,
             "model_flops_per_second": flops,
-            "matmul_peak_share": flops / facts.matmul_peak if facts.matmul_peak else math.nan,
+            "matmul_peak_share": flops / self._peak if self._peak else math.nan,
             "input_wait_share": min(waited / seconds, 1.0),
             "examples_seen": facts.examples(self._rows_seen),
             "epochs": facts.epochs(self._rows_seen),

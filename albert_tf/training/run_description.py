@@ -97,10 +97,10 @@ def advise_precision(precision: str, strategy, peak: float) -> str:
 
 
 def describe_all_reduce(steps) -> str:
-    """How much the replicas exchange in a step, as it was traced."""
-    replicas = steps.strategy.num_replicas_in_sync
-    exchanged = "exchanged with the others" if replicas > 1 else "to exchange if there were other replicas"
-    return f"gradients, losses and counts: {steps.all_reduce_bytes:,} bytes a step and replica {exchanged}"
+    """How much the replicas exchange in a step, as it was traced; empty for one alone."""
+    if steps.strategy.num_replicas_in_sync == 1:
+        return ""
+    return f"gradients, losses and counts: each replica exchanges {steps.all_reduce_bytes:,} bytes a step with the others"
 
 
 def describe_change(name: str, before: Any, now: Any, step: int) -> str:

@@ -63,7 +63,8 @@ class TrainingEvents:
         )
         if not self._told_of_all_reduce:
             self._told_of_all_reduce = True
-            self._reporter.message(run_description.describe_all_reduce(self._run.steps))
+            if text := run_description.describe_all_reduce(self._run.steps):
+                self._reporter.message(text)
 
     def traced(self, seconds: float, steps: int, progress: Progress) -> None:
         """Leaves the time of tracing out of the next report's rates."""

@@ -35,6 +35,18 @@ def _lines(folder):
         return [json.loads(line) for line in file]
 
 
+def test_no_report_is_above_the_peak(tmp_path, clock, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    reporter = TrainingReporter(str(tmp_path), FACTS, start_step=0, start_rows=0)
+    # 10 steps of 1e9 operations, at a measured peak of 4e9: 2 s are faster than that, 4 s are slower.
+    for step, seconds in ((10, 2), (20, 4)):
+        clock[0] += seconds
+        reporter.train(step, METRICS, 1e-3)
+    reporter.close()
+    assert [line["matmul_peak_share"] for line in _lines(tmp_path)] == [1.0, 0.5]
+    assert "(100% of peak)" in caplog.records[-2].getMessage()
+
+
 def test_a_report_by_hand(tmp_path, clock, caplog):
     caplog.set_level(logging.INFO, logger="absl")
     # The steps before took 4 examples each, those of now 8.

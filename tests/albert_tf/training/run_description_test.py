@@ -1,11 +1,12 @@
 """What a run says of itself before its first step."""
 
 import re
+from types import SimpleNamespace
 
 import tensorflow as tf
 
 from albert_tf.training.matmul_peak import measure_matmul_peak
-from albert_tf.training.run_description import advise_precision
+from albert_tf.training.run_description import advise_precision, describe_all_reduce
 
 
 def test_a_precision_slower_than_float32_is_advised_against():
@@ -25,3 +26,10 @@ def test_a_precision_slower_than_float32_is_advised_against():
 
 def test_float32_is_not_measured_against_itself():
     assert advise_precision("float32", tf.distribute.OneDeviceStrategy("/cpu:0"), peak=1.0) == ""
+
+
+def test_what_is_exchanged_is_told_where_there_are_others():
+    steps = SimpleNamespace(strategy=SimpleNamespace(num_replicas_in_sync=1), all_reduce_bytes=4000)
+    assert describe_all_reduce(steps) == ""
+    steps.strategy.num_replicas_in_sync = 2
+    assert "each replica exchanges 4,000 bytes a step with the others" in describe_all_reduce(steps)
