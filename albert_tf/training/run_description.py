@@ -100,7 +100,7 @@ def describe_all_reduce(steps) -> str:
     """How much the replicas exchange in a step, as it was traced; empty for one alone."""
     if steps.strategy.num_replicas_in_sync == 1:
         return ""
-    return f"gradients, losses and counts: each replica exchanges {steps.all_reduce_bytes:,} bytes a step with the others"
+    return f"gradients, losses, counts: each replica exchanges {steps.all_reduce_bytes:,} bytes a step with the others"
 
 
 def describe_change(name: str, before: Any, now: Any, step: int) -> str:
