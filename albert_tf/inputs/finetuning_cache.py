@@ -9,6 +9,7 @@ import fcntl
 import hashlib
 import itertools
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,15 +119,14 @@ def write_features(
     workers = workers if len(examples) >= _FEWEST_FOR_PROCESSES else 1
     starts = range(0, len(examples), _EXAMPLES_AT_ONCE)
     tasks = ((start, examples[start : start + _EXAMPLES_AT_ONCE]) for start in starts)
-    digest, count, size = hashlib.sha256(), 0, 0
+    digest, count, size, told = hashlib.sha256(), 0, 0, time.monotonic()
     with end_on_terminate() as check, files.replace_folder(folder) as temporary, WorkerPool(workers, converter) as pool:
         with files.replace_file(os.path.join(temporary, RECORDS)) as file:
             for start, (features, framed) in zip(starts, pool.map(Converter.records, tasks)):
                 check()
-                logging.log_every_n_seconds(
-                    *(logging.INFO, "%s: features of %d of %d examples", _SECONDS_BETWEEN_LINES),
-                    *(folder, start, len(examples)),
-                )
+                if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
+                    told = time.monotonic()
+                    logging.info("%s: features of %d of %d examples", folder, start, len(examples))
                 file.write(framed)
                 digest.update(framed)
                 count, size = count + features, size + len(framed)

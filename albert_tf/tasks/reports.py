@@ -125,7 +125,7 @@ def _confusion_lines(labels: Sequence[str], counts: np.ndarray) -> list[str]:
         f"  {names[true]} taken for {names[found]}: {apart[true, found]}" for true, found in pairs if apart[true, found]
     ]
     return [
-        f"the most frequent confusions of {len(labels)} classes; all of them are in {CONFUSION_MATRIX}.tsv:",
+        f"the most frequent confusions of {len(labels)} classes; all of them are in *_{CONFUSION_MATRIX}.tsv:",
         *lines,
     ]
 

@@ -129,8 +129,9 @@ def initialise_finetuning(
         what = "was only pre-trained" if known is None else f"was fine-tuned for {known}, not for {task}"
         keeping = ", or --keep_head" if known is not None and known.has_head_like(task) else ""
         raise InputError(f"--init_checkpoint={path} {what}; give --do_train, a checkpoint of {task.name}{keeping}")
-    if known is not None and not takes_head:
-        stored = _without_head(model, format, stored)
+    if known is not None:
+        _tell_of_head(stored, task, takes_head)
+        stored = stored if takes_head else _without_head(model, format, stored)
     _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=FINETUNING_HEADS))
     return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, known, stored.source)
 
@@ -152,27 +153,30 @@ def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[Finet
 
 
 def _takes_head(stored: StoredCheckpoint, task: FinetunedTask, keep_head: bool) -> bool:
-    """Whether the head of a checkpoint is taken over; says so where it has one."""
+    """Whether the head of a checkpoint, if it has one, is taken over."""
     known = stored.task
-    if known is None:
-        return False
-    if known.shares_head_with(task):
-        logging.info("the head of %s is taken over: it was fine-tuned for %s", stored.source, known)
-        return True
-    if keep_head and not known.has_head_like(task):
+    if known is None or known.shares_head_with(task) or not keep_head:
+        return known is not None and known.shares_head_with(task)
+    if not known.has_head_like(task):
         raise InputError(
             f"--keep_head: {stored.source} has a head of {known}, {known.num_labels} outputs, which does not fit "
             f"{task}, {task.num_labels} outputs; leave the flag out, and the head starts afresh"
         )
-    if keep_head:
+    return True
+
+
+def _tell_of_head(stored: StoredCheckpoint, task: FinetunedTask, is_taken: bool) -> None:
+    known = stored.task
+    if known.shares_head_with(task):
+        logging.info("the head of %s is taken over: it was fine-tuned for %s", stored.source, known)
+    elif is_taken:
         logging.warning("the head of %s is kept for %s, though it was fine-tuned for %s", stored.source, task, known)
-        return True
-    keeping = "; --keep_head takes it over" if known.has_head_like(task) else ""
-    logging.info(
-        "the head starts afresh: %s was fine-tuned for %s, this run is for %s%s",
-        *(stored.source, known, task, keeping),
-    )
-    return False
+    else:
+        keeping = "; --keep_head takes it over" if known.has_head_like(task) else ""
+        logging.info(
+            "the head starts afresh: %s was fine-tuned for %s, this run is for %s%s",
+            *(stored.source, known, task, keeping),
+        )
 
 
 def _without_head(model, format: CheckpointFormat, stored: StoredCheckpoint) -> StoredCheckpoint:

@@ -44,11 +44,14 @@ class RunFacts:
 
     def epochs(self, rows: int) -> float:
         """Passes over the input, after so many rows."""
-        return rows / (self.rows_per_epoch or self.examples_per_epoch)
+        return self.examples(rows) / self.examples_per_epoch
 
     def examples(self, rows: int) -> int:
-        """How many of so many rows are examples, to the end of an epoch exactly, else within a batch."""
-        return round(self.epochs(rows) * self.examples_per_epoch) if self.rows_per_epoch else rows
+        """How many of so many rows are examples; within an epoch those that only fill a batch up count as the last."""
+        if not self.rows_per_epoch:
+            return rows
+        whole, rest = divmod(rows, self.rows_per_epoch)
+        return whole * self.examples_per_epoch + min(rest, self.examples_per_epoch)
 
 
 class _Call(NamedTuple):

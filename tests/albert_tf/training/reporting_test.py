@@ -109,6 +109,10 @@ def test_rows_that_only_fill_a_batch_up_are_no_examples_of_an_epoch(tmp_path, cl
     reporter.close()
     (line,) = _lines(tmp_path)
     assert (line["epochs"], line["examples_seen"]) == (3.0, 6)
+    # Seven steps of 32 for 200 examples: the rows that are missing are those of the last step.
+    facts = RunFacts(14, examples_per_step=32, tokens_per_step=128, examples_per_epoch=200, rows_per_epoch=224)
+    assert [facts.examples(32 * steps) for steps in (2, 6, 7, 8, 14)] == [64, 192, 200, 232, 400]
+    assert (facts.epochs(64), facts.epochs(448)) == (0.32, 2.0)
 
 
 def test_what_is_not_a_number_is_left_out_of_the_log(tmp_path):
