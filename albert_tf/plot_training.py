@@ -1,4 +1,4 @@
-"""Draws the loss, the accuracies and the learning rate of one or several runs of run_pretraining as a PNG.
+"""Draws the loss, the accuracies and the learning rate of one or several runs as a PNG.
 
 plot_training --output_dir=runs/base,runs/large --output_file=curves.png --title="base and large"
 """
@@ -6,7 +6,7 @@ plot_training --output_dir=runs/base,runs/large --output_file=curves.png --title
 from absl import flags, logging
 
 from albert_tf import command, output_paths
-from albert_tf.analysis import training_plot
+from albert_tf.analysis import training_log, training_plot
 
 FLAGS = flags.FLAGS
 
@@ -39,7 +39,7 @@ def main() -> None:
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     baselines = [training_plot.Baseline.parse(text) for text in FLAGS.baseline]
-    runs = [training_plot.read_log(path) for path in FLAGS.output_dir]
+    runs = [training_log.read_log(path) for path in FLAGS.output_dir]
     training_plot.draw(runs, FLAGS.output_file, baselines, FLAGS.title)
     logging.info("drew %s", FLAGS.output_file)
 

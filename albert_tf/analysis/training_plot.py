@@ -1,35 +1,24 @@
-"""Draws the curves of one or several training runs from their train_log.jsonl."""
+"""Draws the curves of one or several training runs."""
 
-import json
+import contextlib
 import math
-import os
-from collections.abc import Sequence
+import textwrap
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from absl import logging
+
 from albert_tf import files
+from albert_tf.analysis.training_log import Curves
 from albert_tf.errors import InputError
 
-LOG_NAME = "train_log.jsonl"
-
 _SMOOTHING = 0.03  # the curve is a moving average over this share of the run
-# Name in the log, name in the legend, mark of an evaluation.
-_TASKS = (("masked_lm", "masked LM", "o"), ("sentence_order", "sentence order", "s"))
+_MOST_POINTS = 4000  # of a curve; the figure is 1,170 pixels wide
+_LONGEST_TITLE, _TITLE_WIDTH = 300, 80  # characters
 _RATE_COLOR = "tab:green"
-
-
-@dataclass(frozen=True)
-class Curves:
-    """The log of one run.
-
-    Attributes:
-        name: what to call it in the legend.
-        train: {key: (steps, values)} of the training lines.
-        evaluation: the same of the evaluation lines.
-    """
-
-    name: str
-    train: dict[str, tuple[list[int], list[float]]]
-    evaluation: dict[str, tuple[list[int], list[float]]]
+_MARKS = "osD^vP"
+_SENTENCE_TASKS = {"sop": "sentence order", "nsp": "next sentence"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +38,7 @@ class Baseline:
         """Reads "label=0.05".
 
         Raises:
-            InputError: no "=", or no number between 0 and 1 behind it.
+            InputError: no "=", or no number between 0 and 1 after it.
         """
         label, separator, number = text.rpartition("=")
         try:
@@ -61,56 +50,22 @@ class Baseline:
         return cls(label, accuracy)
 
 
-def read_log(path: str, name: str = "") -> Curves:
-    """Reads the log of a run.
-
-    A run that was resumed has repeated the steps after its last checkpoint; of each step the last line counts. A
-    last line that is cut off, as in a run that is still writing, is left out.
-
-    Args:
-        path: a train_log.jsonl, or the output_dir that holds it.
-        name: for the legend; the name of the output_dir if left out.
-
-    Raises:
-        InputError: no such file, a line that is not JSON, or no training steps.
-    """
-    if not path.endswith(".jsonl"):
-        path = os.path.join(path, LOG_NAME)
-    try:
-        with files.open_binary(path) as file:
-            lines = file.read().decode("utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such log; --output_dir of a run_pretraining that has started is wanted") from None
-    tables: dict[str, dict[str, dict[int, float]]] = {"train": {}, "eval": {}}
-    for number, line in enumerate(lines, start=1):
-        try:
-            entry = json.loads(line)
-            table, step = tables.get(entry["kind"], {}), int(entry["step"])
-        except (ValueError, TypeError, KeyError):
-            if number == len(lines):
-                break
-            raise InputError(f"{path}, line {number}: not a line of a training log: {line[:60]!r}") from None
-        for key, value in entry.items():
-            if key not in ("kind", "step") and isinstance(value, int | float):
-                table.setdefault(key, {})[step] = float(value)
-    if not tables["train"]:
-        raise InputError(f"{path}: no training steps in it yet")
-    name = name or os.path.basename(os.path.dirname(os.path.abspath(path)))
-    return Curves(name, *({key: _columns(values) for key, values in tables[kind].items()} for kind in tables))
-
-
 def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline] = (), title: str = "") -> None:
     """Draws losses, accuracies and the learning rate of the runs over their steps, and writes a PNG.
+
+    A panel for which no run has a value is left out.
 
     Args:
         runs: at least one. The colours tell the two tasks of one run apart, or, of several, the runs.
         output_file: the PNG; appears whole or not at all.
         baselines: lines among the accuracies.
-        title: above the figure.
+        title: above the figure, as it is.
 
     Raises:
-        InputError: matplotlib is not installed.
+        InputError: matplotlib is not installed, the title is too long, or the runs have nothing to draw.
     """
+    if len(title) > _LONGEST_TITLE:
+        raise InputError(f"--title has {len(title)} characters; give at most {_LONGEST_TITLE}")
     try:
         import matplotlib
 
@@ -118,101 +73,167 @@ def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline]
         from matplotlib import pyplot
     except ImportError:
         raise InputError("drawing needs matplotlib: pip install 'albert_tf[plot]'") from None
-    figure, (loss, accuracy, rate) = pyplot.subplots(
-        3, 1, figsize=(9, 10), sharex=True, height_ratios=(3, 3, 1.4), layout="constrained"
+    panels = {kind: lines for kind in _PANELS if (lines := _lines_of(runs, kind))}
+    if not panels:
+        raise InputError(f"{', '.join(run.name for run in runs)}: no loss, accuracy or learning rate to draw")
+    heights = [_PANELS[kind].height for kind in panels]
+    figure, axes = pyplot.subplots(
+        len(panels), 1, figsize=(9, 1.2 + 1.2 * sum(heights)), sharex=True, height_ratios=heights, squeeze=False
     )
-    for number, run in enumerate(runs):
-        several = len(runs) > 1
-        for task, (key, label, mark) in enumerate(_TASKS):
-            look = _Look(
-                label=f"{run.name}: {label}" if several else label,
-                color=f"C{number if several else task}",
-                line="--" if several and task else "-",
-                mark=mark,
-            )
-            _draw_curve(loss, run, f"{key}_loss", look, "{:.2f}")
-            _draw_curve(accuracy, run, f"{key}_accuracy", look, "{:.1%}")
-        steps, values = run.train.get("learning_rate", ([], []))
-        color = f"C{number}" if several else _RATE_COLOR
-        rate.plot(steps, values, color=color, linewidth=1.8, label=run.name)
-    for baseline, color in zip(baselines, _grays(len(baselines)), strict=True):
-        text = f"{baseline.label}: {baseline.accuracy:.1%}"
-        accuracy.axhline(baseline.accuracy, color=color, linewidth=1.2, linestyle=(0, (6, 3)), label=text)
-    _label_axes(loss, accuracy, rate, several=len(runs) > 1)
-    if title:
-        figure.suptitle(title)
+    figure.set_layout_engine("constrained")
     try:
-        with files.replace_file(output_file) as file:
+        for axis, (kind, lines) in zip(axes[:, 0], panels.items()):
+            for line in lines:
+                _draw_line(axis, line)
+            if kind == "accuracy":
+                _draw_baselines(axis, baselines)
+            _label(axis, _PANELS[kind], with_legend=kind != "learning_rate" or len(runs) > 1)
+        axes[-1, 0].set_xlabel("training step")
+        if title:
+            wrapped = "\n".join(textwrap.wrap(_drawable(title), _TITLE_WIDTH))
+            figure.suptitle(wrapped, parse_math=False)
+        with _told_of_missing_glyphs(), files.replace_file(output_file) as file:
             figure.savefig(file, format="png", dpi=130)
     finally:
         pyplot.close(figure)
 
 
-def moving_average(values: Sequence[float], window: int) -> list[float]:
+def moving_average(values: Sequence[float], window: int, places: Sequence[int] | None = None) -> list[float]:
     """The mean of the finite values among each value and those around it, `window` in all where there are as many.
 
     Centred, so that the curve does not lag behind the values.
+
+    Args:
+        values: of a curve.
+        window: how many to take the mean of.
+        places: indices of the values at which it is wanted; None: all.
     """
     averages = []
-    for index in range(len(values)):
+    for index in range(len(values)) if places is None else places:
         around = values[max(0, index - window // 2) : index + window // 2 + 1]
         near = [value for value in around if math.isfinite(value)]
-        averages.append(sum(near) / len(near) if near else math.nan)
+        averages.append(math.fsum(near) / len(near) if near else math.nan)
     return averages
 
 
-def _columns(values: dict[int, float]) -> tuple[list[int], list[float]]:
-    steps = sorted(values)
-    return steps, [values[step] for step in steps]
+@dataclass(frozen=True)
+class _Panel:
+    """One of the drawings: its label, its height beside the others, how it shows a value, and its upper end."""
+
+    label: str
+    height: float
+    number: str
+    top: float | None = None
+
+
+_PANELS = {
+    "loss": _Panel("loss (nats)", 3, "{:.2f}"),
+    "accuracy": _Panel("accuracy", 3, "{:.1%}", top=1.0),
+    "learning_rate": _Panel("learning rate", 1.4, "{:.2e}"),
+}
 
 
 @dataclass(frozen=True)
-class _Look:
-    """How the curve of one task of one run looks: its name, colour, line style, and the mark of an evaluation."""
+class _Line:
+    """A curve of a run: its values in training and in evaluation, and how it looks."""
 
+    train: tuple[list[int], list[float]]
+    evaluation: tuple[list[int], list[float]]
     label: str
     color: str
-    line: str
+    style: str
     mark: str
+    number: str
 
 
-def _draw_curve(axes, run: Curves, key: str, look: _Look, number: str) -> None:
-    """Draws a faint line of the values, a strong one of their average, and a mark at each evaluation.
+def _lines_of(runs: Sequence[Curves], kind: str) -> list[_Line]:
+    """The curves of a panel that have a value."""
+    lines = []
+    several = len(runs) > 1
+    for number, run in enumerate(runs):
+        for task, (key, label) in enumerate(_keys_of(run, kind).items()):
+            look = {
+                "label": _drawable(f"{run.name}: {label}" if several and label else label or run.name),
+                "color": f"C{number if several else task}" if kind != "learning_rate" or several else _RATE_COLOR,
+                "style": "--" if several and task else "-",
+                "mark": _MARKS[task % len(_MARKS)],
+            }
+            nothing: tuple[list[int], list[float]] = ([], [])
+            train, evaluation = run.train.get(key, nothing), run.evaluation.get(key, nothing)
+            if train[0] or evaluation[0]:
+                lines.append(_Line(train, evaluation, number=_PANELS[kind].number, **look))
+    return lines
 
-    Args:
-        number: the format of the last evaluation's value in the legend.
-    """
-    strong = {"color": look.color, "linestyle": look.line, "linewidth": 1.8, "label": look.label}
-    steps, values = run.train.get(key, ([], []))
+
+def _keys_of(run: Curves, kind: str) -> dict[str, str]:
+    """The names in a run's log that belong to a panel, each with its name in the legend."""
+    if kind == "learning_rate":
+        return {kind: ""}
+    if any(key.startswith("masked_lm_") for key in (*run.train, *run.evaluation)):
+        tasks = {"masked_lm": "masked LM", "sentence_order": _SENTENCE_TASKS.get(run.sentence_task, "")}
+        return {f"{task}_{kind}": label for task, label in tasks.items() if label}
+    # A run of fine-tuning: its loss, and the scores that are shares.
+    if kind == "loss":
+        return {"loss": "loss"}
+    return {
+        key: key.replace("_", " ")
+        for key, (_, values) in run.evaluation.items()
+        if "loss" not in key and not key.startswith("num_") and all(0 <= value <= 1 for value in values)
+    }
+
+
+def _draw_line(axes, line: _Line) -> None:
+    """Draws a faint line of the values, a strong one of their average, and a mark at each evaluation."""
+    strong = {"color": line.color, "linestyle": line.style, "linewidth": 1.8, "label": line.label}
+    steps, values = line.train
     window = max(1, round(len(values) * _SMOOTHING))
+    places = range(0, len(values), max(1, math.ceil(len(values) / _MOST_POINTS)))
+    shown = [steps[place] for place in places]
     if window > 1:
-        axes.plot(steps, values, color=look.color, alpha=0.25, linewidth=0.8)
-        axes.plot(steps, moving_average(values, window), **strong)
+        axes.plot(shown, [values[place] for place in places], color=line.color, alpha=0.25, linewidth=0.8)
+        axes.plot(shown, moving_average(values, window, places), **strong)
     elif values:
-        axes.plot(steps, values, **strong)
-    steps, values = run.evaluation.get(key, ([], []))
+        axes.plot(steps, values, marker="." if len(values) == 1 else "", **strong)
+    steps, values = line.evaluation
     if values:
-        label = f"{look.label}, held out (last: {number.format(values[-1])})"
-        marks = {"linestyle": "none", "marker": look.mark, "markeredgecolor": "white"}
-        axes.plot(steps, values, color=look.color, label=label, **marks)
+        label = f"{line.label}, held out (last: {line.number.format(values[-1])})"
+        marks = {"linestyle": "none", "marker": line.mark, "markeredgecolor": "white"}
+        axes.plot(steps, values, color=line.color, label=label, **marks)
 
 
-def _label_axes(loss, accuracy, rate, several: bool) -> None:
-    loss.set_ylabel("loss (nats)")
-    loss.set_ylim(bottom=0)
-    accuracy.set_ylabel("accuracy")
-    accuracy.set_ylim(0, 1)
-    accuracy.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
-    rate.set_ylabel("learning rate")
-    rate.set_ylim(bottom=0)
-    rate.ticklabel_format(axis="y", style="sci", scilimits=(-2, 2))
-    rate.set_xlabel("training step")
-    for axes in (loss, accuracy, rate):
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-        if axes is not rate or several:
-            axes.legend(fontsize="small", framealpha=0.85)
+def _draw_baselines(axes, baselines: Sequence[Baseline]) -> None:
+    for number, baseline in enumerate(baselines):
+        gray = str(0.25 + 0.4 * number / max(1, len(baselines) - 1))
+        text = _drawable(f"{baseline.label}: {baseline.accuracy:.1%}")
+        axes.axhline(baseline.accuracy, color=gray, linewidth=1.2, linestyle=(0, (6, 3)), label=text)
 
 
-def _grays(count: int) -> list[str]:
-    return [str(0.25 + 0.4 * number / max(1, count - 1)) for number in range(count)]
+def _label(axes, panel: _Panel, with_legend: bool) -> None:
+    axes.set_ylabel(panel.label)
+    low = axes.get_ylim()[0]
+    axes.set_ylim(bottom=min(0.0, low) if low < 0 and panel.top is None else 0.0, top=panel.top)
+    if panel.top is None:
+        axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 4))
+    else:
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    if with_legend:
+        for text in axes.legend(fontsize="small", framealpha=0.85).get_texts():
+            text.set_parse_math(False)
+
+
+def _drawable(text: str) -> str:
+    """A text that matplotlib can draw as it is: it cannot draw lone surrogates, and leaves labels with "_" out."""
+    text = text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?")
+    return f" {text}" if text.startswith("_") else text
+
+
+@contextlib.contextmanager
+def _told_of_missing_glyphs() -> Iterator[None]:
+    """Says in one line that the font lacks characters, for which matplotlib gives a warning each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    if any("Glyph" in str(warning.message) for warning in caught):
+        logging.warning("the font lacks some characters of the title or of a name; boxes stand in their place")

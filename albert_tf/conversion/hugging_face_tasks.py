@@ -1,11 +1,11 @@
 """What a folder of save_pretrained was fine-tuned for, from and to its config.json."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 from albert_tf.training.finetuned_task import FinetunedTask
 
 DROPOUT_KEY = "classifier_dropout_prob"
@@ -59,7 +59,7 @@ def _dropout(config_path: str, values: Mapping[str, Any]) -> float:
     key = DROPOUT_KEY if values.get(DROPOUT_KEY, DEFAULT_DROPOUT) is not None else "hidden_dropout_prob"
     rate = values.get(key, DEFAULT_DROPOUT if key == DROPOUT_KEY else 0.0)
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate < 1:
-        raise InputError(f"{config_path}: {key} must be at least 0 and below 1. Received {json.dumps(rate)}.")
+        raise InputError(f"{config_path}: {key} must be at least 0 and below 1. Received {to_json(rate)}.")
     return float(rate)
 
 

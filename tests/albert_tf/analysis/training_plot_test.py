@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from albert_tf.analysis.training_plot import Baseline, draw, moving_average, read_log
+from albert_tf.analysis.training_log import read_log
+from albert_tf.analysis.training_plot import Baseline, draw, moving_average
 from albert_tf.errors import InputError
 
 
