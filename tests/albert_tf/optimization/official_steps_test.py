@@ -65,6 +65,16 @@ def test_zero_weights_have_a_trust_ratio_of_one():
     np.testing.assert_allclose(kernel.numpy(), -0.1 * 0.2 / (np.sqrt(0.004) + 1e-6), rtol=1e-5)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1.0, 300.0])
+def test_the_trust_ratio_has_no_bound(size):
+    # Whatever their size, weights move by lr times their norm, in the update's direction.
+    (kernel,) = _variables({"dense/kernel": np.full(2, size, "f4")}).values()
+    optimizer = LAMB(learning_rate=0.1)
+    optimizer.build([kernel])
+    optimizer.apply([keras.ops.full((2,), 2.0)])
+    np.testing.assert_allclose(kernel.numpy(), 0.9 * size, rtol=1e-5)
+
+
 def test_a_config_makes_the_same_optimizer():
     optimizer = LAMB(learning_rate=0.5, weight_decay_rate=0.3, exclude_from_weight_decay=["gamma"])
     twin = LAMB.from_config(optimizer.get_config())

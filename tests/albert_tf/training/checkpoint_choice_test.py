@@ -110,13 +110,29 @@ def test_weights_of_another_model_are_refused_though_their_shapes_fit(trained, s
         np.testing.assert_array_equal(variable.numpy(), before[name])
 
 
-def test_a_checkpoint_of_a_later_version_is_refused(trained, tmp_path):
-    (only,) = _save(CheckpointFolder(str(tmp_path)), trained, 1)
-    path = os.path.join(only, "checkpoint.json")
+def _rewrite_state(folder, **changes):
+    """Changes entries of checkpoint.json, with a digest that fits."""
+    path = os.path.join(folder, "checkpoint.json")
     with open(path) as file:
         values = json.load(file)
     del values["sha256"]
     with open(path, "wb") as file:
-        file.write(seal(values | {"format_version": values["format_version"] + 1}))
+        file.write(seal(values | changes))
+
+
+def test_a_checkpoint_of_a_later_version_is_refused(trained, tmp_path):
+    (only,) = _save(CheckpointFolder(str(tmp_path)), trained, 1)
+    _rewrite_state(only, format_version=99)
     with pytest.raises(InputError, match="use a later albert_tf"):
         checkpoints.read_state(only)
+
+
+def test_counts_are_whole_numbers_from_zero_on(trained, tmp_path):
+    (only,) = _save(CheckpointFolder(str(tmp_path)), trained, 1)
+    for count in (0, 7, 2**63 - 1):
+        _rewrite_state(only, examples_seen=count)
+        assert checkpoints.read_state(only).examples_seen == count
+    for value in (-1, True, 7.0, "7", None, 2**63):
+        _rewrite_state(only, examples_seen=value)
+        with pytest.raises(InputError, match="`examples_seen` cannot be"):
+            checkpoints.read_state(only)
