@@ -110,6 +110,14 @@ def test_weights_of_another_model_are_refused_though_their_shapes_fit(trained, s
         np.testing.assert_array_equal(variable.numpy(), before[name])
 
 
+@pytest.mark.parametrize("name", ["model.index", "model.data-00000-of-00001", "optimizer.index", "albert_config.json"])
+def test_a_checkpoint_that_lacks_a_file_does_not_stand_for_its_run(trained, tmp_path, name):
+    first, second = _save(CheckpointFolder(str(tmp_path)), trained, 1, 2)
+    assert checkpoints.find_checkpoint(str(tmp_path)) == second
+    os.remove(os.path.join(second, name))
+    assert checkpoints.find_checkpoint(str(tmp_path)) == first
+
+
 def _rewrite_state(folder, **changes):
     """Changes entries of checkpoint.json, with a digest that fits."""
     path = os.path.join(folder, "checkpoint.json")
