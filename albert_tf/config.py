@@ -3,6 +3,7 @@
 import dataclasses
 import difflib
 import json
+import reprlib
 from typing import Any
 
 from albert_tf import files
@@ -18,24 +19,32 @@ ACTIVATIONS = ("gelu", "gelu_new", "gelu_erf", "relu", "tanh", "linear")
 
 PARAMETER_SHARING = ("all", "attention", "ffn", "none")
 
-_POSITIVE = (
-    "vocab_size",
-    "embedding_size",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_hidden_groups",
-    "num_attention_heads",
-    "intermediate_size",
-    "inner_group_num",
-    "max_position_embeddings",
-    "type_vocab_size",
-)
+# The largest value of each integer, far beyond any published model: what exceeds it is a mistake or a damaged file, and
+# would run for hours or use up the memory before it showed.
+LARGEST = {
+    "vocab_size": 10_000_000,
+    "embedding_size": 100_000,
+    "hidden_size": 100_000,
+    "num_hidden_layers": 1_000,
+    "num_hidden_groups": 1_000,
+    "num_attention_heads": 10_000,
+    "intermediate_size": 1_000_000,
+    "inner_group_num": 100,
+    "max_position_embeddings": 1_000_000,
+    "type_vocab_size": 1_000,
+}
+# Of applications of a block: layers times inner blocks. A step of so many takes minutes to trace.
+LARGEST_DEPTH = 1_000
+# A normal distribution beyond it has values that float32 cannot square and add up.
+_LARGEST_INITIALIZER_RANGE = 1e3
 _PROBABILITIES = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AlbertConfig:
     """The shape of an ALBERT model. The defaults are those of the official AlbertConfig, which are xxlarge's.
+
+    Integers lie between 1 and LARGEST.
 
     Attributes:
         vocab_size: V, number of word pieces.
@@ -83,28 +92,31 @@ class AlbertConfig:
     def _check_types(self):
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type is float and type(value) is int:
+            if field.type is float and type(value) is int and abs(value) < 2**53:
                 object.__setattr__(self, field.name, float(value))
             elif type(value) is not field.type:
                 raise InputError(
-                    f"`{field.name}` must be of type {field.type.__name__}. Received {field.name}={value!r}."
+                    f"`{field.name}` must be of type {field.type.__name__}. Received {field.name}={_shortened(value)}."
                 )
 
     def _check_ranges(self):
-        for name in _POSITIVE:
-            if getattr(self, name) < 1:
-                raise InputError(f"`{name}` must be at least 1. Received {name}={getattr(self, name)}.")
+        for name, largest in LARGEST.items():
+            value = getattr(self, name)
+            if not 1 <= value <= largest:
+                bound = f"at most {largest:,}" if value > largest else "at least 1"
+                raise InputError(f"`{name}` must be {bound}. Received {name}={_shortened(value)}.")
         for name in _PROBABILITIES:
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"`{name}` must lie in [0, 1). Received {name}={getattr(self, name)}.")
-        if not 0 < self.initializer_range < float("inf"):
+        if not 0 < self.initializer_range <= _LARGEST_INITIALIZER_RANGE:
             raise InputError(
-                f"`initializer_range` must be a positive number. Received initializer_range={self.initializer_range}."
+                f"`initializer_range` must be a positive number of at most {_LARGEST_INITIALIZER_RANGE:,.0f}. "
+                f"Received initializer_range={self.initializer_range}."
             )
         for name, allowed in (("hidden_act", ACTIVATIONS), ("parameter_sharing", PARAMETER_SHARING)):
             if getattr(self, name) not in allowed:
                 raise InputError(
-                    f"`{name}` must be one of {', '.join(allowed)}. Received {name}={getattr(self, name)!r}."
+                    f"`{name}` must be one of {', '.join(allowed)}. Received {name}={_shortened(getattr(self, name))}."
                 )
 
     def _check_combinations(self):
@@ -117,6 +129,12 @@ class AlbertConfig:
             raise InputError(
                 "`num_hidden_groups` must not exceed `num_hidden_layers`. Received "
                 f"num_hidden_groups={self.num_hidden_groups} and num_hidden_layers={self.num_hidden_layers}."
+            )
+        depth = self.num_hidden_layers * self.inner_group_num
+        if depth > LARGEST_DEPTH:
+            raise InputError(
+                f"`num_hidden_layers` times `inner_group_num` must be at most {LARGEST_DEPTH:,}. Received "
+                f"num_hidden_layers={self.num_hidden_layers} and inner_group_num={self.inner_group_num}."
             )
         if self.parameter_sharing == "none" and self.num_hidden_groups > 1:
             raise InputError(
@@ -179,6 +197,11 @@ class AlbertConfig:
         """Writes the config as JSON; the file appears whole or not at all."""
         with files.replace_file(path) as file:
             file.write((to_json(self.to_dict(), indent=2, sort_keys=True) + "\n").encode())
+
+
+def _shortened(value: Any) -> str:
+    """A value for a message, of bounded length."""
+    return reprlib.repr(value)
 
 
 def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule, with_first_token
+from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.training.finetuned_task import FinetunedTask
 
@@ -34,9 +34,7 @@ class FinetunedModule(TextModule):
         super().__init__(model, tokenizer, max_seq_length)
         self.fields = self._field_names(task)
         self.label_names = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
-        self._head = lambda inputs: model(
-            {**inputs, "input_mask": with_first_token(inputs["input_mask"])}, training=False, skip_padding=True
-        )
+        self._head = lambda inputs: model(inputs, training=False, skip_padding=True)
         specs = [self._field_spec(field) for field in self.fields]
         self.predict = tf.function(self._predict, input_signature=specs, autograph=False)
         self.from_ids = tf.function(self._from_ids, input_signature=self._id_specs(), autograph=False)

@@ -16,7 +16,6 @@ from albert_tf.export.text_module import (
     ids_spec,
     in_range,
     texts_spec,
-    with_first_token,
 )
 from albert_tf.export.text_module import traced as _traced
 from albert_tf.heads.sentence_order import IN_ORDER, SWAPPED
@@ -46,9 +45,7 @@ class ServingModule(TextModule):
         # As functions, because an attribute that is a Keras model would be saved with all that Keras adds to it.
         word_embeddings = model.albert.embeddings.word_embeddings
         # Nothing is computed for padding.
-        self._albert = lambda inputs, positions=None: model.albert(
-            inputs, training=False, positions=positions, skip_padding=True
-        )
+        self._albert = lambda inputs, **read: model.albert(inputs, training=False, skip_padding=True, **read)
         self._masked_lm = lambda sequence, positions: model.masked_lm(sequence, positions, word_embeddings)
         self._sentence_order = lambda pooled: model.sentence_order(pooled)
 
@@ -83,10 +80,7 @@ class ServingModule(TextModule):
         Returns:
             "sequence_output" float32 [B, S, H], zero in the padding; "pooled_output" float32 [B, H].
         """
-        input_ids, segment_ids = self._checked(input_ids, segment_ids)
-        input_mask = with_first_token(input_mask)
-        outputs = self._albert({"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids})
-        return {name: tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")}
+        return self._encode(input_ids, input_mask, segment_ids, input_mask)[0]
 
     @_traced(*_SEQUENCE, ids_spec("mlm_positions"))
     def mlm(self, input_ids, input_mask, segment_ids, mlm_positions):
@@ -99,9 +93,25 @@ class ServingModule(TextModule):
         Returns:
             what `tokens` returns, and "mlm_logits" float32 [B, P, V], before softmax.
         """
-        mlm_positions = in_range("mlm_positions", mlm_positions, tf.shape(input_ids)[1])
-        outputs = self.tokens(input_ids, input_mask, segment_ids)
-        return {**outputs, "mlm_logits": self._masked_lm(outputs["sequence_output"], mlm_positions)}
+        length = tf.shape(input_ids)[1]
+        mlm_positions = in_range("mlm_positions", mlm_positions, length)
+        asked = tf.reduce_any(mlm_positions[:, :, tf.newaxis] == tf.range(length), axis=1)
+        outputs, sequence = self._encode(input_ids, input_mask, segment_ids, tf.cast(asked, tf.int32))
+        return {**outputs, "mlm_logits": self._masked_lm(sequence, mlm_positions)}
+
+    def _encode(self, input_ids, input_mask, segment_ids, wanted):
+        """(what `tokens` returns, the sequence output with what is in the padding where it is `wanted`)."""
+        sequence, pooled = self._encoded(input_ids, input_mask, segment_ids, wanted)
+        of_tokens = sequence * tf.cast(input_mask[:, :, tf.newaxis], tf.float32)
+        return {"sequence_output": of_tokens, "pooled_output": pooled}, sequence
+
+    @_traced(*_SEQUENCE, ids_spec("wanted"))
+    def _encoded(self, input_ids, input_mask, segment_ids, wanted):
+        """float32 sequence output and pooled output: one graph for all signatures that need the whole sequence."""
+        input_ids, segment_ids = self._checked(input_ids, segment_ids)
+        inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+        outputs = self._albert(inputs, wanted=wanted)
+        return [tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")]
 
     @_traced(*_SEQUENCE)
     def sop(self, input_ids, input_mask, segment_ids):
@@ -160,7 +170,7 @@ class ServingModule(TextModule):
         tf.debugging.assert_positive(top_k, message="top_k must be at least 1.")
         packed, positions, weights = self._pack_with_masks(text)
         # Of the last layer only the masks are computed.
-        logits = self._masked_lm(self._albert(packed, positions)["sequence_output"], None)
+        logits = self._masked_lm(self._albert(packed, positions=positions)["sequence_output"], None)
         best, piece_ids = tf.math.top_k(tf.nn.softmax(logits), tf.minimum(top_k, len(self._pieces)))
         is_mask = tf.broadcast_to(weights[:, :, tf.newaxis] > 0, tf.shape(best))
         return {

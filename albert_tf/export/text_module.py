@@ -89,11 +89,6 @@ class TextModule(tf.Module):
         return {name: tf.pad(ids, [[0, 0], [0, missing]]) for name, ids in packed.items()}
 
 
-def with_first_token(input_mask: tf.Tensor) -> tf.Tensor:
-    """The mask, int32 [..., S], with the first position a token: there is always something to attend to."""
-    return tf.concat([tf.ones_like(input_mask[..., :1]), input_mask[..., 1:]], axis=-1)
-
-
 def in_range(name: str, values: tf.Tensor, end) -> tf.Tensor:
     """The values, once they are known to lie in [0, end): what is computed of them waits for the check."""
     checks = [

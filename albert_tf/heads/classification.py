@@ -8,10 +8,11 @@ from keras import ops
 
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import make_initializer
+from albert_tf.layers.projection import Unquantized
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class ClassificationHead(keras.layers.Layer):
+class ClassificationHead(Unquantized, keras.layers.Layer):
     """One projection, of the pooled [CLS] (create_model of the official classifier_utils.py) or of every piece.
 
     Args:

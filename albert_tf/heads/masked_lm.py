@@ -9,10 +9,11 @@ from keras import ops
 from albert_tf.layers import chains
 from albert_tf.layers.activations import get_activation
 from albert_tf.layers.embeddings import make_initializer, make_layer_norm
+from albert_tf.layers.projection import Projection, Unquantized
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class MaskedLMHead(keras.layers.Layer):
+class MaskedLMHead(Unquantized, keras.layers.Layer):
     """Dense H -> E, activation, LayerNorm, then scores against the word embeddings, plus a bias for each word.
 
     From get_masked_lm_output of the official run_pretraining.py. The scores are computed for the asked positions
@@ -34,7 +35,7 @@ class MaskedLMHead(keras.layers.Layer):
         self.hidden_act = hidden_act
         self.initializer_range = initializer_range
         self.activation = get_activation(hidden_act)
-        self.transform = keras.layers.Dense(
+        self.transform = Projection(
             embedding_size,
             kernel_initializer=make_initializer(initializer_range),
             dtype=self.dtype_policy,

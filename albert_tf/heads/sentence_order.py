@@ -7,12 +7,13 @@ import keras
 from keras import ops
 
 from albert_tf.layers.embeddings import make_initializer
+from albert_tf.layers.projection import Projection, Unquantized
 
 IN_ORDER, SWAPPED = 0, 1
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class SentenceOrderHead(keras.layers.Layer):
+class SentenceOrderHead(Unquantized, keras.layers.Layer):
     """One projection of the pooled [CLS] to two scores (get_sentence_order_output of the official code).
 
     Args:
@@ -24,7 +25,7 @@ class SentenceOrderHead(keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.hidden_size = hidden_size
         self.initializer_range = initializer_range
-        self.classifier = keras.layers.Dense(
+        self.classifier = Projection(
             2,
             kernel_initializer=make_initializer(initializer_range),
             dtype=self.dtype_policy,

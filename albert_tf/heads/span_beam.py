@@ -9,13 +9,14 @@ from keras import ops
 from albert_tf.layers import chains
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import make_initializer, make_layer_norm
+from albert_tf.layers.projection import Projection, Unquantized
 
 # Added to the logits where no answer can start or end (create_v2_model of the official squad_utils.py).
 _NEVER = -1e30
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class SpanBeamHead(keras.layers.Layer):
+class SpanBeamHead(Unquantized, keras.layers.Layer):
     """The head of XLNet for SQuAD 2.0, as create_v2_model of the official squad_utils.py has it.
 
     start:         one score for each piece.
@@ -47,7 +48,7 @@ class SpanBeamHead(keras.layers.Layer):
 
     def _dense(self, units, name, **kwargs):
         initializer = make_initializer(self.initializer_range)
-        return keras.layers.Dense(units, kernel_initializer=initializer, dtype=self.dtype_policy, name=name, **kwargs)
+        return Projection(units, kernel_initializer=initializer, dtype=self.dtype_policy, name=name, **kwargs)
 
     def build(self, input_shape=None):
         for layer in (self.start, self.end):

@@ -9,6 +9,7 @@ from keras import ops
 from albert_tf.layers import backend_ops, chains
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import compute_weights, make_initializer, make_layer_norm
+from albert_tf.layers.projection import Projection, Unquantized
 
 # Added to the scores of padded keys (modeling.attention_layer of the official code).
 MASKED_SCORE = -10000.0
@@ -29,7 +30,7 @@ def make_attention_bias(input_mask, dtype):
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class SelfAttention(keras.layers.Layer):
+class SelfAttention(Unquantized, keras.layers.Layer):
     """The attention half of a block: LayerNorm(x + Dropout(Dense(Attention(x)))) (BERT, post-LayerNorm).
 
     Queries, keys and values have kernels of their own, as LAMB's trust ratio is taken of each by itself, and are
@@ -64,7 +65,7 @@ class SelfAttention(keras.layers.Layer):
         self.initializer_range = initializer_range
         self.hidden_dropout_rate = hidden_dropout_rate
         self.attention_dropout_rate = attention_dropout_rate
-        self.output_projection = keras.layers.Dense(
+        self.output_projection = Projection(
             hidden_size,
             kernel_initializer=make_initializer(initializer_range),
             dtype=self.dtype_policy,

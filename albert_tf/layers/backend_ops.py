@@ -8,6 +8,7 @@ whole step, so there the chains are plain functions. An optimizer's update is su
 """
 
 import keras
+import numpy as np
 from keras import ops
 
 from albert_tf.layers.dropping import drop
@@ -111,6 +112,29 @@ if _BACKEND == "tensorflow":
         """The value of a weight as a tensor; on a replica its own copy's."""
         return tf.convert_to_tensor(variable)
 
+    def known_values(x):
+        """The values of a tensor or an array as an array; None in a graph, where there are none yet."""
+        if isinstance(x, tf.Tensor):
+            return x.numpy() if hasattr(x, "numpy") else None
+        return x if isinstance(x, np.ndarray) else None
+
+    def repeat(function, begin, end, x):
+        """function(end - 1, ... function(begin, x)) in a loop of the device.
+
+        Args:
+            function: of an int32 scalar and x to x's like.
+            begin, end: Python integers.
+            x: a tensor.
+        """
+        # Of a known number of turns, without which a compiled step has no gradient.
+        _, x = tf.while_loop(
+            lambda at, _: at < end,
+            lambda at, x: (at + 1, function(at, x)),
+            (tf.constant(begin, tf.int32), x),
+            maximum_iterations=end - begin,
+        )
+        return x
+
 else:
     if _BACKEND == "jax":
         import jax
@@ -125,8 +149,28 @@ else:
             """bool of a shape: True with probability 1 - rate."""
             return jax.random.bernoulli(jax.numpy.asarray(seed).astype("uint32"), 1.0 - rate, shape)
 
+        def known_values(x):
+            """The values of an array; None where it is traced, which has none yet."""
+            is_known = isinstance(x, np.ndarray | jax.Array) and not isinstance(x, jax.core.Tracer)
+            return np.asarray(x) if is_known else None
+
+        def repeat(function, begin, end, x):
+            """function(end - 1, ... function(begin, x)) in a loop of the device."""
+            # Of Python integers, which give it a gradient; jax.lax.while_loop has none.
+            return jax.lax.fori_loop(begin, end, function, x)
+
     else:
         keep_mask = None
+
+        def known_values(x):
+            """The values of an array; None of a tensor: not looked at, whichever backend this is."""
+            return x if isinstance(x, np.ndarray) else None
+
+        def repeat(function, begin, end, x):
+            """function(end - 1, ... function(begin, x))."""
+            for at in range(begin, end):
+                x = function(at, x)
+            return x
 
         def remat(function):
             """The function itself: recomputation is written for the TensorFlow and JAX backends of Keras."""

@@ -64,13 +64,15 @@ class BlockApplications:
         self._remat = remat and training
         # For each part that a block has, shared or not: [kernels as trained, the same cast, vectors].
         self._weights = {}
+        # Of lent kernels the gradient goes by the kernels as trained, and by their copies else.
+        self._copy = ops.stop_gradient if training else lambda kernel: kernel
 
     def _prepare(self, blocks):
         for block in blocks:
             for part in (block.attention, block.feed_forward):
                 if id(part) not in self._weights:
                     kernels, vectors = part.step_weights()
-                    copies = [ops.cast(ops.stop_gradient(kernel), self._compute_dtype) for kernel in kernels]
+                    copies = [ops.cast(self._copy(kernel), self._compute_dtype) for kernel in kernels]
                     self._weights[id(part)] = [kernels, copies, vectors]
 
     def _borrow(self, part):
@@ -151,15 +153,8 @@ class BlockApplications:
         def body(layer, hidden):
             # What is borrowed inside the loop is the loop's own; its gradients are added up by the loop.
             self._weights = {part: list(weights) for part, weights in outside.items()}
-            hidden = self.apply(blocks, hidden, layer)
-            return layer + 1, hidden
+            return self.apply(blocks, hidden, layer)
 
-        begin, end = layers[0], layers[-1] + 1
-        _, hidden = ops.while_loop(
-            lambda layer, _: layer < end,
-            body,
-            (ops.convert_to_tensor(begin, "int32"), hidden),
-            maximum_iterations=len(layers),
-        )
+        hidden = backend_ops.repeat(body, layers[0], layers[-1] + 1, hidden)
         self._weights = outside
         return hidden

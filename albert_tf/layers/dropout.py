@@ -5,10 +5,11 @@ from keras import ops
 
 from albert_tf.layers import backend_ops
 from albert_tf.layers.dropping import drop
+from albert_tf.layers.projection import Unquantized
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class StatelessDropout(keras.layers.Layer):
+class StatelessDropout(Unquantized, keras.layers.Layer):
     """Zeroes a share of the input and scales the rest up, by a mask that the caller's seed decides.
 
     Recomputing a step, restarting it, or running it on another replica draws the very mask that is meant.

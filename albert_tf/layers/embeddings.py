@@ -8,6 +8,7 @@ from keras import ops
 
 from albert_tf.layers import chains
 from albert_tf.layers.dropout import StatelessDropout
+from albert_tf.layers.projection import Unquantized
 
 # tf.contrib.layers.layer_norm, which the official code calls, uses this in float32.
 LAYER_NORM_EPSILON = 1e-12
@@ -30,7 +31,7 @@ def compute_weights(part, compute_dtype):
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertEmbeddings(keras.layers.Layer):
+class AlbertEmbeddings(Unquantized, keras.layers.Layer):
     """Sum of word, segment and position embeddings (paper section 3.1; modeling.embedding_postprocessor).
 
     Args:
@@ -72,34 +73,44 @@ class AlbertEmbeddings(keras.layers.Layer):
         self.position_embeddings = add_table("position_embeddings", self.max_position_embeddings)
         self.layer_norm.build((None, None, self.embedding_size))
 
-    def call(self, input_ids, segment_ids, seed=None, training=False):
+    def call(self, input_ids, segment_ids, position_ids=None, inputs_embeds=None, seed=None, training=False):
         """Looks up and sums.
 
         Args:
-            input_ids: int32 [B, S], below V.
+            input_ids: int32 [B, S], below V; None where `inputs_embeds` are given.
             segment_ids: int32 [B, S], below type_vocab_size.
+            position_ids: int32 [B, S], below max_position_embeddings; None: 0 to S - 1.
+            inputs_embeds: float [B, S, E], in place of the word embeddings; None: those of input_ids.
             seed: int32 [2] for dropout.
             training: bool.
 
         Returns:
             float [B, S, E] in the compute dtype.
         """
-        sequence_length = ops.shape(input_ids)[1]
-        if isinstance(sequence_length, int) and sequence_length > self.max_position_embeddings:
-            raise ValueError(
-                "The sequence must not be longer than `max_position_embeddings`. Received a sequence of "
-                f"{sequence_length} tokens and max_position_embeddings={self.max_position_embeddings}."
-            )
-        words = ops.cast(ops.take(self.word_embeddings, input_ids, axis=0), "float32")
+        words = self._words(input_ids) if inputs_embeds is None else ops.cast(inputs_embeds, "float32")
         # One-hot times table: its gradient is a small dense matrix product, not a scatter of B * S rows into two.
         segments = ops.matmul(
             ops.one_hot(segment_ids, self.type_vocab_size, dtype="float32"),
             ops.cast(self.token_type_embeddings, "float32"),
         )
-        positions = ops.cast(self.position_embeddings[:sequence_length], "float32")
+        positions = self._positions(position_ids, ops.shape(segment_ids)[1])
         norm = self.layer_norm
         normalised = chains.layer_norm(words + segments + positions, norm.gamma, norm.beta, norm.epsilon)
         return self.dropout(ops.cast(normalised, self.compute_dtype), seed=seed, training=training)
+
+    def _words(self, input_ids):
+        return ops.cast(ops.take(self.word_embeddings, input_ids, axis=0), "float32")
+
+    def _positions(self, position_ids, sequence_length):
+        """float32 [B, S, E], or of the first S positions [S, E]."""
+        if position_ids is not None:
+            return ops.cast(ops.take(self.position_embeddings, position_ids, axis=0), "float32")
+        if isinstance(sequence_length, int) and sequence_length > self.max_position_embeddings:
+            raise ValueError(
+                "The sequence must not be longer than `max_position_embeddings`. Received a sequence of "
+                f"{sequence_length} tokens and max_position_embeddings={self.max_position_embeddings}."
+            )
+        return ops.cast(self.position_embeddings[:sequence_length], "float32")
 
     def get_config(self):
         return {

@@ -14,12 +14,13 @@ from albert_tf.layers.attention import SelfAttention, make_attention_bias
 from albert_tf.layers.block_applications import BlockApplications, Factors
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.feed_forward import FeedForward
+from albert_tf.layers.projection import Projection, Unquantized
 from albert_tf.layers.transformer_block import TransformerBlock
 from albert_tf.layers.unpadding import Unpadding
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class SharedEncoder(keras.layers.Layer):
+class SharedEncoder(Unquantized, keras.layers.Layer):
     """Applies in layer l the blocks of group l * G // L, one after the other; with G = 1 the same block L times.
 
     Args:
@@ -37,7 +38,7 @@ class SharedEncoder(keras.layers.Layer):
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
         self.embedding_projection = None
         if self.config.embedding_size != self.config.hidden_size:
-            self.embedding_projection = keras.layers.Dense(
+            self.embedding_projection = Projection(
                 self.config.hidden_size,
                 kernel_initializer=make_initializer(self.config.initializer_range),
                 dtype=self.dtype_policy,
@@ -113,6 +114,7 @@ class SharedEncoder(keras.layers.Layer):
         input_mask,
         positions=None,
         skip_padding=False,
+        wanted=None,
         compose_kernels=None,
         seed=None,
         training=False,
@@ -124,6 +126,8 @@ class SharedEncoder(keras.layers.Layer):
             input_mask: int [B, S], 1 for a token, 0 for padding.
             positions: int32 [B, P]: the only positions whose last hidden state is wanted; None: all.
             skip_padding: compute nothing for padding. Not in training, and not under XLA.
+            wanted: int [B, S], with skip_padding: 1 where the last hidden state is wanted, padding or not; None: of
+                tokens alone. That of the first position always is.
             compose_kernels: bool scalar, outside training: whether to project the first layer's queries, keys and
                 values from E columns, by the product of two kernels, which saves work where B * S is beyond a few
                 hundred; None: no. Training always does.
@@ -133,11 +137,13 @@ class SharedEncoder(keras.layers.Layer):
         Returns:
             tuple of L + 1 float [B, S, H]: the projected embeddings, then each layer's output; the last is [B, P, H]
             where `positions` are given. With `constant_graph` the first and the last of them only, with
-            `skip_padding` the last only, which is zero in the padding.
+            `skip_padding` the last only, of no meaning in such padding as is neither wanted nor [CLS].
         """
         if skip_padding and training:
             raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
-        unpadding = Unpadding(input_mask, self.config.num_attention_heads) if skip_padding else None
+        unpadding = None
+        if skip_padding:
+            unpadding = Unpadding(input_mask, self.config.num_attention_heads, positions, wanted)
         hidden = unpadding.strip(embedding_output) if skip_padding else embedding_output
         factors = None
         if self.embedding_projection is not None:
@@ -159,7 +165,7 @@ class SharedEncoder(keras.layers.Layer):
         hidden_states = self._apply_layers(applications, hidden, positions, factors, training)
         if skip_padding:
             hidden = hidden_states[-1]
-            return (hidden if positions is not None else unpadding.restore_with_zeros(hidden),)
+            return (hidden if positions is not None else unpadding.restore(hidden),)
         return tuple(hidden_states)
 
     def _apply_layers(self, applications, hidden, positions, factors, training):

@@ -10,10 +10,11 @@ from albert_tf.layers import backend_ops, chains
 from albert_tf.layers.activations import get_activation
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import compute_weights, make_initializer, make_layer_norm
+from albert_tf.layers.projection import Projection, Unquantized
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class FeedForward(keras.layers.Layer):
+class FeedForward(Unquantized, keras.layers.Layer):
     """LayerNorm(x + Dropout(Dense(activation(Dense(x))))) (BERT, post-LayerNorm).
 
     Args:
@@ -47,7 +48,7 @@ class FeedForward(keras.layers.Layer):
 
     def _make_dense(self, size, name):
         initializer = make_initializer(self.initializer_range)
-        return keras.layers.Dense(size, kernel_initializer=initializer, dtype=self.dtype_policy, name=name)
+        return Projection(size, kernel_initializer=initializer, dtype=self.dtype_policy, name=name)
 
     def build(self, input_shape=None):
         self.intermediate.build((None, None, self.hidden_size))

@@ -5,9 +5,11 @@ Shapes: B batch, S sequence, P positions, H hidden.
 
 import keras
 
+from albert_tf.layers.projection import Unquantized
+
 
 @keras.saving.register_keras_serializable("albert_tf")
-class TransformerBlock(keras.layers.Layer):
+class TransformerBlock(Unquantized, keras.layers.Layer):
     """Attention and feed-forward, each a layer that another block may share.
 
     Two blocks made with the same `attention` object have one set of attention weights (paper, table 4,

@@ -20,20 +20,25 @@ _GROUPS = 4
 class Unpadding:
     """Where the tokens of a padded batch stand. Needs shapes that depend on values: not under XLA.
 
+    What is called tokens here and in the methods are the positions that are computed: those that input_mask has, and
+    such of the padding as are read or attended to nevertheless. Which of them are attended to, the mask alone says.
+
     Args:
         input_mask: int [B, S], 1 for a token, 0 for padding.
         num_heads: N.
+        positions: int [B, P]: those that are read; None: [CLS].
+        wanted: int [B, S], 1 where the output is read, padding or not; None: where there are tokens.
     """
 
-    def __init__(self, input_mask, num_heads):
+    def __init__(self, input_mask, num_heads, positions=None, wanted=None):
         self._num_heads = num_heads
-        self._given = ops.cast(input_mask, "int32")
-        batch, length = ops.shape(self._given)
-        self._mask = _with_a_token(self._given)
+        given = ops.cast(input_mask, "int32")
+        batch, length = ops.shape(given)
+        self._mask = _computed(given, positions, wanted)
         self._is_full = ops.all(self._mask > 0)
         ends = ops.max(self._mask * ops.arange(1, length + 1, dtype="int32"), axis=1)
         order = ops.cast(ops.argsort(ends), "int32")
-        by_end = ops.take(self._mask, order, axis=0)
+        by_end, given_by_end = (ops.take(mask, order, axis=0) for mask in (self._mask, given))
         counts = ops.sum(by_end, axis=1)
         starts = ops.cumsum(counts) - counts
         # Where the stripped tokens stood, and, for every position, which of them is there.
@@ -50,7 +55,7 @@ class Unpadding:
             positions = ops.cast(ops.nonzero(ops.reshape(mask, (-1,)))[0], "int32")
             self._groups.append(
                 {
-                    "attention_bias": make_attention_bias(mask, "float32"),
+                    "attention_bias": make_attention_bias(given_by_end[begin:end, :longest], "float32"),
                     "rows_of_heads": _rows_of_heads(tokens, num_heads),
                     "rows_of_tokens": _rows_of_tokens(positions, longest, num_heads),
                 }
@@ -66,10 +71,6 @@ class Unpadding:
         batch, length = ops.shape(self._mask)
         flat = ops.cond(self._is_full, lambda: x, lambda: ops.take(x, self._tokens, axis=1))
         return ops.reshape(flat, (batch, length, x.shape[-1]))
-
-    def restore_with_zeros(self, x):
-        """float [1, T, n] -> [B, S, n], with zeros in the padding."""
-        return self.restore(x) * ops.cast(self._given[:, :, None], x.dtype)
 
     def attend(self, x, attention_bias):
         """Attention among the tokens of each sequence.
@@ -105,11 +106,20 @@ class Unpadding:
         return ops.reshape(context, (1, tokens, width // 3))
 
 
-def _with_a_token(mask):
-    """The mask, or if all of it is padding, one with the first position a token: products want a row at least."""
-    batch, length = ops.shape(mask)
-    first = ops.arange(batch * length, dtype="int32") == 0
-    return ops.where(ops.any(mask > 0), mask, ops.cast(ops.reshape(first, (batch, length)), "int32"))
+def _computed(mask, positions, wanted):
+    """1 where something is computed, int [B, S]: at tokens, at what is read, and in sequences without a token at all.
+
+    Padding has the same share in every softmax, MASKED_SCORE, so that where there is nothing else all of it counts.
+    """
+    places = ops.arange(ops.shape(mask)[1], dtype="int32")
+    read = places == 0
+    if positions is not None:
+        read = ops.any(ops.cast(positions, "int32")[:, :, None] == places, axis=1)
+    if wanted is not None:
+        read = ops.logical_or(read, ops.cast(wanted, "bool"))
+    is_token = mask > 0
+    without_token = ops.logical_not(ops.any(is_token, axis=1, keepdims=True))
+    return ops.cast(ops.logical_or(is_token, ops.logical_or(read, without_token)), "int32")
 
 
 def _tokens(mask, starts, last):

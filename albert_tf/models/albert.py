@@ -11,13 +11,37 @@ from albert_tf.layers import backend_ops
 from albert_tf.layers.embeddings import AlbertEmbeddings, make_initializer
 from albert_tf.layers.encoder import SharedEncoder
 from albert_tf.layers.halves import in_halves
+from albert_tf.layers.projection import Projection, Unquantized
+from albert_tf.models.inputs import (
+    INPUT_IDS,
+    INPUT_MASK,
+    INPUTS_EMBEDS,
+    POSITION_IDS,
+    SEGMENT_IDS,
+    encoder_inputs,
+    read_inputs,
+    to_arrays,
+)
 
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
+# Which outputs are read, among the tensors that are encoded.
+_POSITIONS, _WANTED = "positions", "wanted"
 
 
-class ConfiguredModel(keras.Model):
+class ConfiguredModel(Unquantized, keras.Model):
     """A model that is made of `config`, an AlbertConfig, and of how its `encoder`, a SharedEncoder, is applied."""
+
+    # Of the ids it is called with: [B, S].
+    num_axes = 2
+
+    def __call__(self, inputs, *args, **kwargs):
+        """What `call` returns, for arrays, tensors or lists; see AlbertModel.call."""
+        # Checked before Keras sees them too, which would surround the error with an account of the call.
+        return super().__call__(self._read(to_arrays(inputs)), *args, **kwargs)
+
+    def _read(self, inputs):
+        return read_inputs(inputs, self.config, self.num_axes)
 
     def get_config(self):
         """What the model was made with."""
@@ -76,7 +100,7 @@ class AlbertModel(ConfiguredModel):
         )
         self.pooler = None
         if pooler:
-            self.pooler = keras.layers.Dense(
+            self.pooler = Projection(
                 self.config.hidden_size,
                 activation="tanh",
                 kernel_initializer=make_initializer(self.config.initializer_range),
@@ -93,22 +117,27 @@ class AlbertModel(ConfiguredModel):
         if self.pooler is not None:
             self.pooler.build((None, self.config.hidden_size))
 
-    def call(self, inputs, training=False, dropout_seed=None, positions=None, skip_padding=False):
+    def call(self, inputs, training=False, dropout_seed=None, positions=None, skip_padding=False, wanted=None):
         """Encodes a batch.
 
         Args:
             inputs: dict of int32 [B, S]: "input_ids"; "input_mask", 1 for a token, 0 for padding (left out: all
-                ones); "segment_ids" (left out: all zeros). S is at most max_position_embeddings.
+                ones); "segment_ids" (left out: all zeros); "position_ids", below max_position_embeddings, also
+                [1, S] (left out: 0 to S - 1, and S is at most max_position_embeddings). Or [B, S] alone, which is
+                "input_ids". In their place "inputs_embeds", float [B, S, E], stands for their word embeddings.
+                "attention_mask" and "token_type_ids", as Hugging Face has it, are "input_mask" and "segment_ids".
+                The other columns of a dataset's batches are not read; any other name is an error.
             training: whether dropout is active.
             dropout_seed: int32 [2]: the same seed, the same masks. None draws the next seed of the model's own
                 generator, which is what `fit` wants.
             positions: int32 [B, P]: the only positions whose output is read, besides [CLS]; [B, 0] for [CLS] alone.
                 The last layer is computed for those alone, with the same results; only its dropout draws other
                 masks, as there is less to draw for. None: all positions.
-
             skip_padding: compute nothing for padding, which takes as much less time as there is padding; not in
                 training and not under XLA. "sequence_output" is zero in the padding, and there are no other
-                "hidden_states".
+                "hidden_states". All else is the same for every mask.
+            wanted: int32 [B, S], with `skip_padding` and without `positions`: 1 where "sequence_output" is read,
+                padding or not. Where there is neither that nor a token, it has no meaning then.
 
         Returns:
             dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
@@ -116,46 +145,56 @@ class AlbertModel(ConfiguredModel):
             "pooled_output" float32 [B, H]. With `positions` "sequence_output" is [B, P, H], and "hidden_states" are
             those before the last.
         """
-        input_ids = inputs["input_ids"]
-        input_mask = inputs.get("input_mask")
-        segment_ids = inputs.get("segment_ids")
-        if input_mask is None:
-            input_mask = ops.ones_like(input_ids)
-        if segment_ids is None:
-            segment_ids = ops.zeros_like(input_ids)
-        tensors = [input_ids, input_mask, segment_ids]
+        inputs = self._read(inputs)
+        tensors = encoder_inputs(inputs)
         if positions is not None:
             positions = ops.cast(positions, "int32")
-            tensors.append(ops.concatenate([ops.zeros_like(input_ids[:, :1], dtype="int32"), positions], axis=1))
+            first = ops.zeros_like(inputs[SEGMENT_IDS][:, :1], dtype="int32")
+            tensors[_POSITIONS] = ops.concatenate([first, positions], axis=1)
+        if wanted is not None:
+            tensors[_WANTED] = wanted
         seeds = self._dropout_seeds(training, dropout_seed)
         embedding_output, *hidden_states = self._encode(tensors, skip_padding, seeds, training)
-        hidden_states = tuple(hidden_states)
-        last = hidden_states[-1]
+        first, last = hidden_states[-1][:, 0], hidden_states.pop()
+        if positions is not None:
+            last = last[:, 1:]
+        elif skip_padding and wanted is None:
+            last = last * ops.cast(inputs[INPUT_MASK], last.dtype)[:, :, None]
         outputs = {
             "embedding_output": embedding_output,
-            "hidden_states": hidden_states if positions is None else hidden_states[:-1],
-            "sequence_output": last if positions is None else last[:, 1:],
+            "hidden_states": tuple(hidden_states if positions is not None else [*hidden_states, last]),
+            "sequence_output": last,
         }
-        return outputs if self.pooler is None else {**outputs, "pooled_output": self._pool(last[:, 0])}
+        return outputs if self.pooler is None else {**outputs, "pooled_output": self._pool(first)}
 
     def _encode(self, tensors, skip_padding, seeds, training):
-        """[embedding_output, *hidden_states] of [input_ids, input_mask, segment_ids] and, if not all, positions."""
+        """[embedding_output, *hidden_states] of the inputs and, if not all are read, positions."""
         embeddings_seed, encoder_seed = seeds
 
-        def encode(is_large, input_ids, input_mask, segment_ids, positions=None):
-            embedding_output = self.embeddings(input_ids, segment_ids, seed=embeddings_seed, training=training)
+        def encode(is_large, *parts):
+            given = dict(zip(tensors, parts, strict=True))
+            embedding_output = self.embeddings(
+                given.get(INPUT_IDS),
+                given[SEGMENT_IDS],
+                position_ids=given.get(POSITION_IDS),
+                inputs_embeds=given.get(INPUTS_EMBEDS),
+                seed=embeddings_seed,
+                training=training,
+            )
             hidden_states = self.encoder(
                 embedding_output,
-                input_mask,
-                positions=positions,
+                given[INPUT_MASK],
+                positions=given.get(_POSITIONS),
                 skip_padding=skip_padding,
+                wanted=given.get(_WANTED),
                 compose_kernels=is_large,
                 seed=encoder_seed,
                 training=training,
             )
             return [embedding_output, *hidden_states]
 
-        return in_halves(encode, tensors, [self.compute_dtype] * 2) if skip_padding else encode(None, *tensors)
+        parts = list(tensors.values())
+        return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(None, *parts)
 
     def _pool(self, first):
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))

@@ -7,12 +7,14 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
 from albert_tf.heads.classification import ClassificationHead
 from albert_tf.heads.multiple_choice import MultipleChoiceHead
 from albert_tf.heads.span import SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.layers import backend_ops
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
+from albert_tf.models.inputs import INPUT_MASK, SEGMENT_IDS, encoder_inputs
 
 # Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
 _HEAD_STREAM = 2
@@ -37,14 +39,16 @@ class _AlbertWithHead(ConfiguredModel):
 
     def _pooled(self, inputs, training, dropout_seed, skip_padding):
         """The pooled [CLS], the only position of which the last layer is computed."""
-        nothing_else = ops.zeros_like(inputs["input_ids"][:, :0])
+        nothing_else = ops.zeros_like(inputs[SEGMENT_IDS][:, :0])
         outputs = self.albert(
             inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else, skip_padding=skip_padding
         )
         return outputs["pooled_output"]
 
-    def _sequence(self, inputs, training, dropout_seed, skip_padding):
-        outputs = self.albert(inputs, training=training, dropout_seed=dropout_seed, skip_padding=skip_padding)
+    def _sequence(self, inputs, training, dropout_seed, skip_padding, wanted=None):
+        outputs = self.albert(
+            inputs, training=training, dropout_seed=dropout_seed, skip_padding=skip_padding, wanted=wanted
+        )
         return outputs["sequence_output"]
 
     def _seeds(self, training, dropout_seed):
@@ -120,7 +124,7 @@ class AlbertForSequenceClassification(_AlbertWithClassifier):
         """Scores the classes.
 
         Args:
-            inputs: dict as AlbertModel takes it.
+            inputs: as AlbertModel takes them.
             training: whether dropout is active.
             dropout_seed: int32 [2], see AlbertModel.call.
             skip_padding: see AlbertModel.call.
@@ -128,6 +132,7 @@ class AlbertForSequenceClassification(_AlbertWithClassifier):
         Returns:
             {"logits": float32 [B, C]}, before softmax or sigmoid; with C = 1 the number itself.
         """
+        inputs = self._read(inputs)
         seed, head_seed = self._seeds(training, dropout_seed)
         pooled = self._pooled(inputs, training, seed, skip_padding)
         return {"logits": self.classifier(pooled, seed=head_seed, training=training)}
@@ -155,6 +160,7 @@ class AlbertForTokenClassification(_AlbertWithClassifier):
         Returns:
             {"logits": float32 [B, S, C]}, before softmax.
         """
+        inputs = self._read(inputs)
         seed, head_seed = self._seeds(training, dropout_seed)
         sequence = self._sequence(inputs, training, seed, skip_padding)
         return {"logits": self.classifier(sequence, seed=head_seed, training=training)}
@@ -169,6 +175,8 @@ class AlbertForMultipleChoice(_AlbertWithHead):
         classifier_dropout_prob: rate of dropout on the pooled output.
         remat, constant_graph, dtype: see AlbertModel.
     """
+
+    num_axes = 3
 
     def __init__(self, config, classifier_dropout_prob=0.1, name="albert_for_multiple_choice", **kwargs):
         super().__init__(config, True, name=name, **kwargs)
@@ -189,16 +197,16 @@ class AlbertForMultipleChoice(_AlbertWithHead):
         """Scores the options.
 
         Args:
-            inputs: dict as AlbertModel takes it, but of int32 [B, N, S].
+            inputs: as AlbertModel takes them, but int32 [B, N, S] (and "inputs_embeds" float [B, N, S, E]).
             training, dropout_seed, skip_padding: as in AlbertForSequenceClassification.call.
 
         Returns:
             {"logits": float32 [B, N]}, before softmax.
         """
         seed, head_seed = self._seeds(training, dropout_seed)
-        _, num_options, length = ops.shape(inputs["input_ids"])
-        names = [name for name in ("input_ids", "input_mask", "segment_ids") if inputs.get(name) is not None]
-        flat = {name: ops.reshape(inputs[name], (-1, length)) for name in names}
+        inputs = encoder_inputs(self._read(inputs))
+        num_options = ops.shape(inputs[INPUT_MASK])[1]
+        flat = {name: ops.reshape(value, (-1, *ops.shape(value)[2:])) for name, value in inputs.items()}
         pooled = self._pooled(flat, training, seed, skip_padding)
         return {"logits": self.classifier(pooled, num_options=num_options, seed=head_seed, training=training)}
 
@@ -242,19 +250,24 @@ class AlbertForSpan(_AlbertWithHead):
         """Scores starts and ends.
 
         Args:
-            inputs: dict as AlbertModel takes it; with `beam` also "p_mask" int32 [B, S], 1 where no answer can be,
-                and in training "start_positions" int32 [B].
+            inputs: as AlbertModel takes them; with `beam` also "p_mask" int32 [B, S], 1 where no answer can be (left
+                out: in the padding), and in training "start_positions" int32 [B].
             training, dropout_seed, skip_padding: as in AlbertForSequenceClassification.call.
 
         Returns:
             {"start_logits", "end_logits"}: float32 [B, S]; with `beam` what SpanBeamHead returns.
         """
+        inputs = self._read(inputs)
         seed, head_seed = self._seeds(training, dropout_seed)
-        sequence = self._sequence(inputs, training, seed, skip_padding)
         if not self.beam:
-            return self.span(sequence)
-        starts = inputs["start_positions"] if training else None
-        return self.span(sequence, inputs["p_mask"], starts, seed=head_seed, training=training)
+            return self.span(self._sequence(inputs, training, seed, skip_padding))
+        p_mask = 1 - ops.cast(inputs[INPUT_MASK], "int32") if inputs.get("p_mask") is None else inputs["p_mask"]
+        wanted = p_mask == 0 if skip_padding else None
+        sequence = self._sequence(inputs, training, seed, skip_padding, wanted)
+        starts = inputs.get("start_positions") if training else None
+        if training and starts is None:
+            raise InputError("With `beam` training needs `start_positions`, int32 [B]. Received none.")
+        return self.span(sequence, p_mask, starts, seed=head_seed, training=training)
 
     def get_config(self):
         """What the model was made with."""

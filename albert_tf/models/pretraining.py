@@ -51,7 +51,7 @@ class AlbertForPretraining(ConfiguredModel):
         """Encodes a batch and scores both tasks.
 
         Args:
-            inputs: dict as AlbertModel takes it, and "masked_lm_positions" int32 [B, P].
+            inputs: as AlbertModel takes them, and "masked_lm_positions" int32 [B, P] (left out: all S of them).
             training: whether dropout is active.
             dropout_seed: int32 [2], see AlbertModel.call.
             read_only_predictions: compute the last layer for [CLS] and the masked positions alone, with the same
@@ -63,7 +63,8 @@ class AlbertForPretraining(ConfiguredModel):
             "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32 [B, 2]
             (heads.sentence_order.IN_ORDER, SWAPPED), both before softmax.
         """
-        positions = inputs["masked_lm_positions"]
+        inputs = self._read(inputs)
+        positions = inputs.get("masked_lm_positions")
         outputs = self.albert(
             inputs,
             training=training,

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from albert_tf.config import DEAD_KEYS, AlbertConfig
+from albert_tf.config import DEAD_KEYS, LARGEST, AlbertConfig
 from albert_tf.errors import InputError
 
 TINY = {
@@ -185,3 +185,36 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
     (tmp_path / "config.json").write_bytes(b'{"vocab_size": "\xff"}')
     with pytest.raises(InputError, match="not a JSON config"):
         AlbertConfig.from_json_file(str(tmp_path / "config.json"))
+
+
+@pytest.mark.parametrize("key", LARGEST)
+def test_what_is_larger_than_any_model_is_refused_at_once(key):
+    fits = {
+        "num_hidden_layers": 1_000 if key in ("num_hidden_layers", "num_hidden_groups") else 1,
+        "hidden_size": 10_000,
+    }
+    values = {**TINY, "num_attention_heads": 1, **fits, key: LARGEST[key]}
+    assert getattr(AlbertConfig(**values), key) == LARGEST[key]
+    for value in (LARGEST[key] + 1, 10**9, 10**4000):
+        message = error_of({**TINY, key: value})
+        assert message.startswith(f"config: `{key}` must be at most {LARGEST[key]:,}. Received {key}=")
+        assert len(message) < 200
+
+
+def test_a_depth_that_takes_hours_to_trace_is_refused():
+    AlbertConfig(**{**TINY, "num_hidden_layers": 100, "inner_group_num": 10})
+    message = error_of({**TINY, "num_hidden_layers": 101, "inner_group_num": 10})
+    assert "`num_hidden_layers` times `inner_group_num` must be at most 1,000" in message
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 10**400])
+@pytest.mark.parametrize("key", ["hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range"])
+def test_a_rate_that_is_no_number_is_refused(key, value):
+    assert f"Received {key}=" in error_of({**TINY, key: value})
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "1e400", "-Infinity"])
+def test_json_with_a_rate_that_is_no_number_is_refused(tmp_path, text):
+    path = write(tmp_path / "config.json", json.dumps(TINY)[:-1] + f', "initializer_range": {text}}}')
+    with pytest.raises(InputError, match="initializer_range"):
+        AlbertConfig.from_json_file(path)

@@ -1,5 +1,6 @@
 """The model and both optimizers on Keras's JAX backend: the same numbers, and no tensorflow in the process."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -75,3 +76,74 @@ def test_jax_gives_the_same_numbers_and_loads_no_tensorflow(small_config, tmp_pa
         optimizer.build(variables)
         optimizer.apply([keras.ops.ones(variable.shape) for variable in variables])
     np.testing.assert_allclose(found["pooler"], named_weights(model)["albert/pooler/kernel"].numpy(), atol=1e-5)
+
+
+GRADIENTS_SCRIPT = """
+import json, sys
+import numpy as np
+import jax, keras
+from jax import numpy as jnp
+from albert_tf.config import AlbertConfig
+from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+
+given = np.load(sys.argv[1])
+inputs = {name.removeprefix("in:"): given[name] for name in given if name.startswith("in:")}
+expected = {name.removeprefix("g:"): given[name] for name in given if name.startswith("g:")}
+differences = {}
+for way in ({}, {"remat": True}, {"constant_graph": True}, {"remat": True, "constant_graph": True}):
+    model = AlbertForPretraining(AlbertConfig.from_dict(json.loads(sys.argv[2])), **way)
+    assign_weights(model, {name.removeprefix("w:"): given[name] for name in given if name.startswith("w:")}, "test")
+    names = list(named_weights(model))
+    weights = [variable.value for variable in model.trainable_variables]
+    others = [variable.value for variable in model.non_trainable_variables]
+    for training in (True, False):
+        def loss(weights):
+            outputs, _ = model.stateless_call(weights, others, inputs, training=training)
+            return sum(jnp.sum(jnp.sin(outputs[name])) for name in ("masked_lm_logits", "sentence_order_logits"))
+        for compiled in (False, True):
+            gradient = jax.jit(jax.grad(loss)) if compiled else jax.grad(loss)
+            found = dict(zip(names, gradient(weights)))
+            floor = 0.01 * max(np.abs(value).max() for value in expected.values())
+            differences[f"{sorted(way)} training={training} compiled={compiled}"] = max(
+                float(np.abs(found[name] - value).max() / max(np.abs(value).max(), floor))
+                for name, value in expected.items()
+            )
+print(json.dumps(differences))
+"""
+
+
+@pytest.mark.parity
+def test_jax_has_the_same_gradients_in_training_and_outside_of_it(small_config, tmp_path):
+    pytest.importorskip("jax")
+    import tensorflow as tf
+
+    changes = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.2}
+    config = dataclasses.replace(small_config, **changes)
+    model = AlbertForPretraining(config)
+    rng = np.random.default_rng(0)
+    inputs = {
+        "input_ids": rng.integers(60, size=(3, 16)),
+        "input_mask": (np.arange(16) < np.array([[16], [9], [5]])).astype("int32"),
+        "masked_lm_positions": np.array([[1, 15], [2, 8], [4, 0]]),
+    }
+    variables = named_weights(model)
+    with tf.GradientTape() as tape:
+        outputs = model(inputs, training=True)
+        names = ("masked_lm_logits", "sentence_order_logits")
+        loss = sum(tf.reduce_sum(tf.sin(outputs[name])) for name in names)
+    found = tape.gradient(loss, [variable.value for variable in variables.values()])
+    stored = {f"g:{name}": tf.convert_to_tensor(value).numpy() for name, value in zip(variables, found, strict=True)}
+    stored |= {f"w:{name}": variable.numpy() for name, variable in variables.items()}
+    np.savez(tmp_path / "given.npz", **stored, **{f"in:{name}": value for name, value in inputs.items()})
+    done = subprocess.run(
+        [sys.executable, "-c", GRADIENTS_SCRIPT, str(tmp_path / "given.npz"), json.dumps(config.to_dict())],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    differences = json.loads(done.stdout.splitlines()[-1])
+    assert len(differences) == 16
+    assert max(differences.values()) < 1e-5, differences

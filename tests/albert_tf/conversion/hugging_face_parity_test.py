@@ -205,6 +205,29 @@ def test_rows_that_are_all_padding_are_where_both_differ(random_model, transform
         assert (np.abs(mine.numpy() - its.numpy()).max() < TOLERANCE) == agree
 
 
+def test_positions_and_embeddings_mean_what_theirs_do(random_model, transformers, torch, tmp_path):
+    ours = random_model()
+    save_hugging_face(ours, str(tmp_path / "theirs"))
+    theirs = transformers.AlbertModel.from_pretrained(str(tmp_path / "theirs")).eval()
+    rng = np.random.default_rng(0)
+    config, shape = ours.config, (3, LENGTH)
+    given = {
+        "inputs_embeds": rng.standard_normal((*shape, config.embedding_size)).astype("float32"),
+        "attention_mask": (np.arange(LENGTH) < np.array([[LENGTH], [5], [2]])).astype("int64"),
+        "token_type_ids": rng.integers(config.type_vocab_size, size=shape),
+        "position_ids": rng.integers(config.max_position_embeddings, size=shape),
+    }
+    ids = {"input_ids": rng.integers(config.vocab_size, size=shape)}
+    one_row = {"position_ids": given["position_ids"][:1]}
+    words = {name: value for name, value in given.items() if name != "inputs_embeds"}
+    for inputs in (given, words | ids, words | ids | one_row):
+        mine = ours.albert(inputs)
+        with torch.no_grad():
+            its = theirs(**{name: torch.tensor(value) for name, value in inputs.items()})
+        np.testing.assert_allclose(mine["sequence_output"], its.last_hidden_state, atol=TOLERANCE)
+        np.testing.assert_allclose(mine["pooled_output"], its.pooler_output, atol=TOLERANCE)
+
+
 def test_their_tokenizers_open_the_folder(random_model, vocabulary_file, transformers, tmp_path):
     folder = str(tmp_path / "theirs")
     save_hugging_face(random_model(), folder, vocabulary_file)

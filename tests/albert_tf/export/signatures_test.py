@@ -107,14 +107,44 @@ def test_tokens_from_text_are_the_models_outputs_row_by_row(call, eager, tokeniz
         assert_near(served["pooled_output"][at], expected["pooled_output"])
 
 
-def test_a_row_of_padding_alone_disturbs_no_other(call):
-    ids = {"input_ids": [[2, 9, 3], [2, 9, 3]], "segment_ids": [[0, 0, 0], [0, 0, 0]]}
-    alone = call("tokens", input_mask=[[1, 1, 1], [1, 1, 1]], **ids)
-    beside = call("tokens", input_mask=[[0, 0, 0], [1, 1, 1]], **ids)
-    assert_near(beside["sequence_output"][1], alone["sequence_output"][1])
-    nothing = call("tokens", input_mask=[[0, 0, 0], [0, 0, 0]], **ids)
-    assert not nothing["sequence_output"][:, 1:].any()
-    assert np.isfinite(nothing["pooled_output"]).all()
+_MASKS = {
+    "[CLS] masked": [[0] + [1] * 8, [1] * 9],
+    "holes": [[1, 0, 1, 1, 0, 0, 1, 0, 0], [1, 1, 1, 0, 1, 1, 1, 1, 1]],
+    "left padding": [[0, 0, 0, 1, 1, 1, 1, 1, 1], [0, 1, 1, 1, 1, 1, 1, 1, 1]],
+    "all padding": [[0] * 9, [0] * 9],
+    "a row of padding": [[0] * 9, [1] * 9, [1] * 3 + [0] * 6, [0] * 9, [1] * 9],
+    "random": np.random.default_rng(0).integers(2, size=(8, 9)).tolist(),
+}
+
+
+@pytest.mark.parametrize("mask", _MASKS)
+def test_signatures_from_ids_compute_what_the_model_does_for_any_mask(call, model, mask):
+    mask = np.array(_MASKS[mask], "int32")
+    rng = np.random.default_rng(1)
+    ids = {
+        "input_ids": rng.integers(VOCABULARY, size=mask.shape).astype("int32"),
+        "segment_ids": rng.integers(2, size=mask.shape).astype("int32"),
+        "input_mask": mask,
+    }
+    # Some of what is asked for is padding.
+    positions = np.argsort(rng.random(mask.shape), axis=1)[:, :4].astype("int32")
+    expected = {name: np.asarray(value) for name, value in _outputs(model, ids, positions).items()}
+    tolerance = {"atol": 5e-6}
+    for name, more in (("tokens", {}), ("mlm", {"mlm_positions": positions}), ("sop", {})):
+        served = call(name, **ids, **more)
+        sequence = expected["sequence_output"] * mask[:, :, None]
+        np.testing.assert_allclose(served["sequence_output"], sequence, **tolerance)
+        np.testing.assert_allclose(served["pooled_output"], expected["pooled_output"], **tolerance)
+        if name == "mlm":
+            np.testing.assert_allclose(served["mlm_logits"], expected["masked_lm_logits"], **tolerance)
+        if name == "sop":
+            log_probs = np.log(softmax(expected["sentence_order_logits"]))
+            np.testing.assert_allclose(served["sop_log_probs"], log_probs, **tolerance)
+
+
+def _outputs(model, ids, positions):
+    outputs = model({**ids, "masked_lm_positions": positions})
+    return {name: outputs[name] for name in outputs if name != "hidden_states"}
 
 
 def test_mlm_from_text_scores_each_mask_of_each_text(call, eager, tokenizer):

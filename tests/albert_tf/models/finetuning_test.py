@@ -115,3 +115,21 @@ def test_a_config_makes_the_same_model(small_config, batch, head):
 def test_an_unknown_head_is_refused(small_config):
     with pytest.raises(ValueError, match="no kind of head"):
         make_finetuning_model(small_config, "translation")
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_any_mask_can_be_skipped(small_config, batch, head):
+    model, inputs = _model(small_config, head), batch(head)
+    shape = inputs["input_ids"].shape
+    # Left padding, holes, nothing.
+    masks = np.stack([np.arange(S) >= 4, np.arange(S) % 3 > 0, np.zeros(S, bool)])
+    inputs["input_mask"] = np.broadcast_to(masks if len(shape) == 2 else masks[:, None], shape).astype("int32")
+    # Answers may be anywhere, in the padding too.
+    inputs["p_mask"] = np.zeros(shape, "int32")
+    there = inputs["input_mask"].astype(bool)
+    outputs, lean = model(inputs), model(inputs, skip_padding=True)
+    for name, value in outputs.items():
+        found, wanted = lean[name].numpy(), value.numpy()
+        if head in ("span", "token_classification"):
+            found, wanted = found[there], wanted[there]
+        np.testing.assert_allclose(found, wanted, atol=1e-5, err_msg=name)

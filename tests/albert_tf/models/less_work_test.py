@@ -102,21 +102,48 @@ _MASKS = {
     "one": np.arange(S) < np.array([[7]]),
     "more than groups": np.arange(S) < np.array([[3], [16], [1], [9], [9], [2], [12], [4], [16]]),
     "holes": np.random.default_rng(1).integers(2, size=(6, S)) | (np.arange(S) == S // 2),
+    "left padding": np.arange(S) >= np.array([[0], [3], [15], [8], [1]]),
+    "[CLS] masked": np.arange(S) > 0 * np.ones((5, 1)),
+    "random": np.random.default_rng(3).integers(2, size=(7, S)),
     "all padding": np.zeros((2, S)),
+    "some all padding": np.arange(S) < np.array([[0], [9], [0], [16], [4], [0]]),
     "a half all padding": np.repeat([[1], [0]], SMALLEST_BATCH // S, axis=0) * np.ones(S),
     "halves": np.arange(S) < np.random.default_rng(2).integers(1, S + 1, size=(SMALLEST_BATCH // S + 1, 1)),
 }
 
 
-@pytest.mark.parametrize("mask", _MASKS)
 @pytest.mark.parametrize("constant_graph", [False, True])
-def test_any_mask_can_be_skipped(mask, constant_graph, small_config):
+def test_any_mask_can_be_skipped(constant_graph, small_config):
     model = AlbertModel(_config(small_config), constant_graph=constant_graph)
+    unknown = tf.TensorSpec([None, None], tf.int32)
+    skipping = tf.function(
+        lambda ids, mask: model({"input_ids": ids, "input_mask": mask}, skip_padding=True),
+        input_signature=[unknown, unknown],
+        autograph=False,
+    )
+    for name, mask in _MASKS.items():
+        mask = mask.astype("int32")
+        ids = np.random.default_rng(2).integers(60, size=mask.shape).astype("int32")
+        expected, found = model({"input_ids": ids, "input_mask": mask}), skipping(ids, mask)
+        sequence = expected["sequence_output"] * mask[:, :, None]
+        np.testing.assert_allclose(found["sequence_output"], sequence, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(found["pooled_output"], expected["pooled_output"], atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("mask", ["holes", "left padding", "random", "some all padding"])
+def test_what_is_read_in_the_padding_is_computed(mask, small_config):
+    model = AlbertModel(_config(small_config))
     mask = _MASKS[mask].astype("int32")
-    batch = {"input_ids": np.random.default_rng(2).integers(60, size=mask.shape), "input_mask": mask}
-    expected = model(batch)["sequence_output"] * mask[:, :, None]
-    found = tf.function(lambda: model(batch, skip_padding=True)["sequence_output"])()
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    rng = np.random.default_rng(4)
+    batch = {"input_ids": rng.integers(60, size=mask.shape), "input_mask": mask}
+    expected = np.asarray(model(batch)["sequence_output"])
+    wanted = rng.integers(2, size=mask.shape)
+    found = np.asarray(model(batch, skip_padding=True, wanted=wanted)["sequence_output"])
+    read = (mask > 0) | (wanted > 0)
+    np.testing.assert_allclose(found[read], expected[read], atol=1e-5)
+    positions = rng.integers(S, size=(len(mask), 3))
+    found = model(batch, skip_padding=True, positions=positions)["sequence_output"]
+    np.testing.assert_allclose(found, np.take_along_axis(expected, positions[:, :, None], axis=1), atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, "one layer"])

@@ -1,0 +1,159 @@
+"""What a model is called with: names, shapes and ranges, checked before anything is computed.
+
+Shapes: B batch, N options, S sequence, E embedding.
+"""
+
+import difflib
+from collections.abc import Mapping
+
+import keras
+import numpy as np
+from keras import ops
+
+from albert_tf.errors import InputError
+from albert_tf.layers import backend_ops
+
+INPUT_IDS, INPUTS_EMBEDS = "input_ids", "inputs_embeds"
+INPUT_MASK, SEGMENT_IDS, POSITION_IDS = "input_mask", "segment_ids", "position_ids"
+_NAMES = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS, POSITION_IDS, INPUTS_EMBEDS)
+# Hugging Face's names of what the official code calls otherwise.
+ALIASES = {"attention_mask": INPUT_MASK, "token_type_ids": SEGMENT_IDS}
+# What else the batches of both datasets hold, and records by their official names: a batch may be given whole.
+# A head reads what it needs of them (heads/), a loss the labels.
+_OF_BATCHES = (
+    *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights", "sentence_order_labels", "next_sentence_labels"),
+    *("label", "label_ids", "p_mask", "start_positions", "end_positions", "is_impossible"),
+    *("example_weight", "example_weights", "feature_index"),
+)
+
+
+def to_arrays(inputs):
+    """Lists of numbers as arrays: the inputs themselves, or in a dict of them; everything else as it is."""
+    if isinstance(inputs, Mapping):
+        return {name: _to_array(name, value) for name, value in inputs.items()}
+    return _to_array(INPUT_IDS, inputs)
+
+
+def _to_array(name, value):
+    if not isinstance(value, list | tuple):
+        return value
+    if any(len(getattr(part, "shape", ())) > 1 for part in value):
+        raise InputError(f"`{name}` is a {type(value).__name__} of tensors; give a dict of tensors by their names.")
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = None
+    if array is None or array.dtype == object:
+        raise InputError(f"`{name}` has rows of unequal lengths; pad them, and give `{INPUT_MASK}`.")
+    return array
+
+
+def read_inputs(inputs, config, num_axes=2):
+    """The inputs by their official names, those left out (or None) filled in, once they are known to fit.
+
+    Args:
+        inputs: int [B, S], which is `input_ids`, or a dict as AlbertModel.call takes it; aliases are allowed.
+        config: AlbertConfig.
+        num_axes: 2, or 3 where all of them are [B, N, S].
+
+    Returns:
+        dict: "input_ids" or "inputs_embeds"; "input_mask" and "segment_ids"; "position_ids", if given, of the same
+        shape; and what else is in a batch.
+
+    Raises:
+        InputError: a name that no input has, an input given twice or by neither name, a wrong dtype or shape, and,
+            where values are known, as they are outside of a traced or compiled function, one out of range.
+    """
+    given = _by_official_name(inputs if isinstance(inputs, Mapping) else {INPUT_IDS: inputs})
+    if (INPUT_IDS in given) == (INPUTS_EMBEDS in given):
+        both = "both" if INPUT_IDS in given else "neither"
+        raise InputError(f"A model is called with either `{INPUT_IDS}` or `{INPUTS_EMBEDS}`. Received {both}.")
+    _check_forms(given, config, num_axes)
+    _check_values(given, config)
+    like = given[INPUT_IDS] if INPUT_IDS in given else ops.cast(given[INPUTS_EMBEDS][..., 0], "int32")
+    read = {
+        **given,
+        INPUT_MASK: given[INPUT_MASK] if INPUT_MASK in given else ops.ones_like(like),
+        SEGMENT_IDS: given[SEGMENT_IDS] if SEGMENT_IDS in given else ops.zeros_like(like),
+    }
+    if POSITION_IDS in given:
+        read[POSITION_IDS] = ops.cast(given[POSITION_IDS], "int32") + ops.zeros_like(like, dtype="int32")
+    return read
+
+
+def encoder_inputs(read):
+    """Those of what `read_inputs` returns that the encoder reads, one of int [B, S] first."""
+    return {name: read[name] for name in _NAMES if name in read}
+
+
+def _by_official_name(inputs):
+    unknown = [name for name in inputs if name not in (*_NAMES, *ALIASES, *_OF_BATCHES)]
+    if unknown:
+        close = [hit for name in unknown for hit in difflib.get_close_matches(str(name), (*_NAMES, *ALIASES), n=1)]
+        aliases = {ours: f"`{ours}` (or `{theirs}`)" for theirs, ours in ALIASES.items()}
+        raise InputError(
+            f"A model has no input {', '.join(f'`{name}`' for name in unknown)}"
+            f"{'; did you mean ' + ', '.join(f'`{name}`' for name in close) + '?' if close else '.'} Its inputs are "
+            f"{', '.join(aliases.get(name, f'`{name}`') for name in _NAMES)}, and the columns of a dataset's batches: "
+            f"{', '.join(_OF_BATCHES)}."
+        )
+    given = {name: value for name, value in inputs.items() if value is not None}
+    for alias, name in ALIASES.items():
+        if alias in given and name in given:
+            raise InputError(f"`{alias}` is another name of `{name}`; give one of them. Received both.")
+    return {ALIASES.get(name, name): value for name, value in given.items()}
+
+
+def _check_forms(given, config, num_axes):
+    """Raises InputError for a dtype or a shape that an input cannot have."""
+    lead = given[INPUT_IDS] if INPUT_IDS in given else given[INPUTS_EMBEDS]
+    sizes = tuple(lead.shape)[:num_axes]
+    for name in (name for name in _NAMES if name in given):
+        shape, dtype = tuple(given[name].shape), keras.backend.standardize_dtype(given[name].dtype)
+        axes = ("B", "N", "S") if num_axes == 3 else ("B", "S")
+        wanted = sizes
+        if name == INPUTS_EMBEDS:
+            axes, wanted = (*axes, "E"), (*sizes, config.embedding_size)
+        is_right = "float" in dtype if name == INPUTS_EMBEDS else "int" in dtype or name == INPUT_MASK
+        if not is_right:
+            kind = "floats" if name == INPUTS_EMBEDS else "integers"
+            raise InputError(f"`{name}` must be {kind}. Received the dtype {dtype}.")
+        # Sizes that are not known yet are None; one row of positions serves all.
+        fits = len(shape) == len(axes) and all(
+            None in (size, want) or size == want or (name == POSITION_IDS and size == 1 and axis != "S")
+            for size, want, axis in zip(shape, wanted, axes, strict=True)
+        )
+        if not fits:
+            of = f", E={config.embedding_size}" if name == INPUTS_EMBEDS else ""
+            beside = "" if given[name] is lead else f" beside one of shape {_written(lead.shape)}"
+            raise InputError(
+                f"`{name}` must have the shape [{', '.join(axes)}]{of}. Received the shape {_written(shape)}{beside}."
+            )
+
+
+def _written(shape):
+    return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
+
+
+def _check_values(given, config):
+    """Raises InputError for a value out of range, where values are known."""
+    ends = {
+        INPUT_IDS: ("vocab_size", config.vocab_size),
+        SEGMENT_IDS: ("type_vocab_size", config.type_vocab_size),
+        POSITION_IDS: ("max_position_embeddings", config.max_position_embeddings),
+        INPUT_MASK: (None, 2),
+    }
+    for name, (rule, end) in ends.items():
+        values = backend_ops.known_values(given[name]) if name in given else None
+        if values is None or not values.size:
+            continue
+        if name == INPUT_MASK:
+            if not ((values == 0) | (values == 1)).all():
+                raise InputError(f"`{name}` must be 1 for a token and 0 for padding. Received {_odd(values)}.")
+        elif values.min() < 0 or values.max() >= end:
+            worst = values.min() if values.min() < 0 else values.max()
+            raise InputError(f"`{name}` must lie in [0, {rule}={end}). Received {worst}.")
+
+
+def _odd(values):
+    return values[(values != 0) & (values != 1)].flat[0]
