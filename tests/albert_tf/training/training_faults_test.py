@@ -193,7 +193,8 @@ def test_a_lost_worker_stops_the_other_and_a_restart_brings_the_same_losses(comm
 
 def test_a_full_disk_is_one_line_and_keeps_the_checkpoints_before(command, small_disk):
     output_dir = os.path.join(small_disk, "run")
-    subprocess.run(command(output_dir=output_dir, num_train_steps=3), check=True, capture_output=True)
+    short = command(output_dir=output_dir, num_train_steps=3, num_warmup_steps=1)
+    subprocess.run(short, check=True, capture_output=True)
     with open(os.path.join(small_disk, "filler"), "wb") as filler, pytest.raises(OSError, match="No space left"):
         while True:
             filler.write(b"\0" * 65536)
@@ -214,3 +215,22 @@ def test_an_output_that_cannot_be_written_is_one_line(command, tmp_path):
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("run_pretraining: ")
     assert "Not a directory" in done.stderr.splitlines()[-1]
+
+
+def test_of_two_runs_in_one_folder_the_second_is_refused_and_the_first_goes_on(command, tmp_path):
+    plan = {"num_train_steps": 400, "save_checkpoints_steps": 40, "output_dir": tmp_path / "run"}
+    log = tmp_path / "run" / "train_log.jsonl"
+    first = subprocess.Popen(command(**plan), stderr=subprocess.PIPE, text=True)
+    while not log.exists():
+        assert first.poll() is None, first.stderr.read()
+        time.sleep(0.01)
+    # Stopped, so that it is there for certain when the second one comes.
+    first.send_signal(signal.SIGSTOP)
+    second = subprocess.run(command(**plan), capture_output=True, text=True, check=False)
+    assert second.returncode == 1
+    assert f"is in use by process {first.pid} on " in second.stderr.splitlines()[-1]
+    first.send_signal(signal.SIGCONT)
+    _, errors = first.communicate(timeout=120)
+    assert first.returncode == 0, errors
+    assert checkpoints.read_state(checkpoints.CheckpointFolder(str(tmp_path / "run")).all()[-1]).step == 400
+    assert not (tmp_path / "run" / "run.lock").exists()
