@@ -120,7 +120,11 @@ def explain_no_examples(settings: InstanceSettings, counts: Counter) -> str:
     """Why a corpus gave no example, as one line."""
     if settings.sentence_task != NONE and counts["one_sentence_documents_left_out"]:
         return (
-            f"all {counts['documents']} documents have one sentence, which leaves no sentence order to learn; write "
+            f"{_all_documents(counts['documents'])} one sentence, which leaves no sentence order to learn; write "
             "one sentence a line and a blank line between documents, or set --sentence_task=none"
         )
     return "holds no sentence; write one sentence a line and a blank line between documents"
+
+
+def _all_documents(count: int) -> str:
+    return "the only document has" if count == 1 else f"all {count} documents have"

@@ -210,8 +210,8 @@ def _draw_baselines(axes, baselines: Sequence[Baseline]) -> None:
 
 def _label(axes, panel: _Panel, with_legend: bool) -> None:
     axes.set_ylabel(panel.label)
-    low = axes.get_ylim()[0]
-    axes.set_ylim(bottom=min(0.0, low) if low < 0 and panel.top is None else 0.0, top=panel.top)
+    lowest = axes.dataLim.y0 if panel.top is None else 0.0
+    axes.set_ylim(bottom=min(0.0, lowest), top=panel.top)
     if panel.top is None:
         axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 4))
     else:

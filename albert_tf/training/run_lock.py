@@ -21,6 +21,7 @@ from absl import logging
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.strategy import Agreement
 
@@ -94,7 +95,7 @@ def _lock(path: str) -> int:
             if holder is not None:
                 logging.warning("%s: taken over from %s, which is dead", path, _describe(holder))
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, json.dumps(_own_note()).encode(), 0)
+            os.pwrite(descriptor, to_json(_own_note()).encode(), 0)
             os.fsync(descriptor)
             return descriptor
         except BaseException:
