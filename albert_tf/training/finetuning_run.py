@@ -82,6 +82,7 @@ class FinetuningRun(TrainingRun):
         settings = self.settings
         self._check_own_checkpoints()
         if settings.do_train:
+            self._warn_of_one_score()
             self._train()
         # The chief has written its last checkpoint before another worker looks for it, or leaves.
         self.agreement.mean(0.0)
@@ -95,6 +96,16 @@ class FinetuningRun(TrainingRun):
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
         self.agreement.mean(0.0)
         return results
+
+    def _warn_of_one_score(self) -> None:
+        """Says so where the best checkpoint of a run can only be its last."""
+        settings, steps = self.settings, self._num_train_steps()
+        asked = self.data.settings.save_checkpoints_steps
+        if settings.do_eval and asked is not None and asked >= steps:
+            logging.warning(
+                "the run of %d steps is scored once, at its end: --save_checkpoints_steps=%d; an epoch is %d steps",
+                *(steps, asked, settings.steps_per_epoch(len(self.data.training_split().features))),
+            )
 
     def _score_those_left_out(self) -> None:
         """Scores the checkpoints of a training without --do_eval, so that the best is the best of all."""

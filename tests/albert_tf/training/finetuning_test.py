@@ -271,7 +271,8 @@ def test_a_head_is_shared_by_checkpoints_of_one_task_alone():
 @pytest.fixture
 def head_of_another_task(finetuning_settings):
     """Settings of wnli, which start from a run of sst-2; both call their classes 0 and 1."""
-    run(dataclasses.replace(finetuning_settings, num_train_steps=1, do_eval=False, classifier_dropout_prob=0.3))
+    one_step = {"num_train_steps": 1, "num_warmup_steps": 0, "do_eval": False}
+    run(dataclasses.replace(finetuning_settings, classifier_dropout_prob=0.3, **one_step))
     folder = Path(finetuning_settings.data_dir).parent / "wnli"
     folder.mkdir()
     for split in ("train", "dev"):
@@ -282,10 +283,9 @@ def head_of_another_task(finetuning_settings):
         data_dir=str(folder),
         init_checkpoint=finetuning_settings.output_dir,
         output_dir=str(folder / "run"),
-        num_train_steps=1,
         learning_rate=1e-12,
         random_seed=7,
-        do_eval=False,
+        **one_step,
     )
 
 
@@ -303,6 +303,7 @@ def test_the_head_of_another_task_starts_afresh_though_its_classes_have_the_same
     assert "was fine-tuned for sst-2 (classification: 0, 1), this run is for wnli (classification: 0, 1)" in told[0]
     # Two examples in batches of eight: one step is one epoch.
     assert "1 steps of up to 8 examples: 2 examples, 1.00 epochs of the 2 in 1 file(s)" in caplog.text
+    assert "is scored once" not in caplog.text
     # Nor is its dropout that of the other task's head.
     assert load_pretrained(head_of_another_task.output_dir).task.classifier_dropout_prob == 0.1
     untrained = dataclasses.replace(
@@ -317,12 +318,14 @@ def test_the_head_of_another_task_starts_afresh_though_its_classes_have_the_same
 
 
 @pytest.mark.slow
-def test_a_flag_keeps_the_head_of_another_task(head_of_another_task, finetuning_settings, read_weights):
+def test_a_flag_keeps_the_head_of_another_task(head_of_another_task, finetuning_settings, read_weights, caplog):
     theirs = read_weights(finetuning_settings.output_dir, 1)
     kept = dataclasses.replace(head_of_another_task, keep_head=True)
     untrained = dataclasses.replace(kept, do_train=False, do_eval=True)
     assert "accuracy" in run(untrained)["scores"]["dev"]
-    run(kept)
+    run(dataclasses.replace(kept, do_eval=True))
+    told = "the run of 1 steps is scored once, at its end: --save_checkpoints_steps=4; an epoch is 1 steps"
+    assert told in caplog.messages
     np.testing.assert_allclose(
         read_weights(kept.output_dir, 1)["classifier/kernel"], theirs["classifier/kernel"], atol=1e-6
     )
