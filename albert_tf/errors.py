@@ -34,4 +34,4 @@ class RunStopped(Exception):
 def reason_of(error: Exception) -> str:
     """The first line of an exception's message, without the names of functions and operations that TensorFlow adds."""
     lines = [line.strip() for line in _AROUND.sub("", str(error)).splitlines()]
-    return next(filter(None, lines), type(error).__name__)
+    return next((line for line in lines if line and not line.startswith('File "')), type(error).__name__)

@@ -1,7 +1,7 @@
 """Rows with the model's answers: one for each input row, in order, whatever became of it."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from albert_tf.errors import InputError
@@ -28,11 +28,21 @@ def answer_rows(predictor, rows: Iterable[InputRow], batch_size: int) -> Iterato
     while batch := list(itertools.islice(rows, batch_size)):
         results = [_checked(predictor, row) for row in batch]
         answered = [number for number, result in enumerate(results) if ERROR not in result]
-        found = predictor.predict([batch[number].values for number in answered])
+        found = _predictions(predictor, [batch[number] for number in answered])
         for number, prediction in zip(answered, found, strict=True):
             warning = {WARNING: results[number].pop(WARNING)} if WARNING in results[number] else {}
             results[number] |= prediction | warning
         yield from results
+
+
+def _predictions(predictor, rows: Sequence[InputRow]) -> list[dict[str, Any]]:
+    """The predictions of sound rows; where the model fails on the batch, each row by itself, with its error."""
+    try:
+        return predictor.predict([row.values for row in rows])
+    except InputError as error:
+        if len(rows) == 1:
+            return [{ERROR: f"{rows[0].where}: {error}"}]
+    return [prediction for row in rows for prediction in _predictions(predictor, [row])]
 
 
 def count_errors(results: Iterable[dict[str, Any]], errors: list[str]) -> Iterator[dict[str, Any]]:

@@ -38,6 +38,10 @@ class Predictor:
             InputError: none of these is there, it is damaged, or its model is not fine-tuned.
         """
         self.path = path
+        self._load()
+
+    def _load(self) -> None:
+        path = self.path
         if files.exists(os.path.join(path, SAVED_MODEL_NAME)):
             # Kept, since the signatures live as long as what they were loaded with.
             self._module, about = load_export(path, SIGNATURES)
@@ -85,7 +89,7 @@ class Predictor:
             return [{"words": [], "tags": []} for _ in examples]
         inputs = {field: _column(examples, field) for field in examples[0]}
         try:
-            arrays = {name: value.numpy() for name, value in self._predict(**inputs).items()}
+            arrays = {name: value.numpy() for name, value in self._call(inputs).items()}
         except tf.errors.ResourceExhaustedError:
             raise InputError(f"{self.path}: no memory for {len(examples)} examples at once; give fewer") from None
         except tf.errors.OpError as error:
@@ -97,6 +101,14 @@ class Predictor:
         if WORDS not in inputs:
             return found
         return [{"words": row[WORDS], "tags": tags["tags"][: len(row[WORDS])]} for row, tags in zip(examples, found)]
+
+    def _call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        try:
+            return self._predict(**inputs)
+        except tf.errors.NotFoundError:
+            # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
+            self._load()
+            return self._predict(**inputs)
 
 
 def _of_one_shape(examples: list[dict[str, Any]]) -> list[list[int]]:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from albert_tf.errors import InputError
 from albert_tf.export.answered_rows import answer_rows, count_errors
 from albert_tf.export.input_fields import ExampleFields
 from albert_tf.export.input_rows import columns_of, read_rows
@@ -25,6 +26,8 @@ class Lengths:
     def predict(self, examples):
         texts = [self.example_fields.check(example, "")["text"] for example in examples]
         self.batches.append(len(texts))
+        if "fails" in texts:
+            raise InputError("the model failed")
         chances = [{"odd": len(text) % 2 + 0.0, "even": 1.0 - len(text) % 2} for text in texts]
         return [{"label": max(chance, key=chance.get), "probabilities": chance} for chance in chances]
 
@@ -55,6 +58,13 @@ def test_each_row_gives_one_result_with_its_number_columns_and_answer_or_error()
         ["error"],
         ["label", "probabilities"],
     ]
+
+
+def test_a_row_on_which_the_model_fails_keeps_no_other_from_its_answer():
+    results, _, batches = results_of(["one", "fails", "two"])
+    assert ["error" in result for result in results] == [False, True, False]
+    assert results[1]["error"] == "argument 2: the model failed"
+    assert batches == [3, 1, 1, 1]
 
 
 def test_errors_are_counted_on_the_way():

@@ -176,11 +176,9 @@ def predictors(tmp_path_factory, save_finetuned):
     from albert_tf.export.predictor import Predictor
 
     folder = tmp_path_factory.mktemp("hostile")
-    found = {}
-    for name, (head, labels, fields, task) in HEADS_ASKED.items():
-        save_finetuned(folder / name, head, labels, fields, task)
-        found[name] = Predictor(str(folder / name))
-    return found
+    for name, asked in HEADS_ASKED.items():
+        save_finetuned(folder / name, *asked)
+    return {name: Predictor(str(folder / name)) for name in HEADS_ASKED}
 
 
 @pytest.fixture(scope="session")

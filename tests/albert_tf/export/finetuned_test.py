@@ -57,6 +57,14 @@ def test_a_text_has_the_models_probabilities_for_each_label(finetuned, tmp_path,
     ]
 
 
+def test_a_seed_that_is_set_in_between_changes_no_answer(finetuned):
+    folder, _ = finetuned("classification", ("good", "bad"))
+    predictor = Predictor(folder)
+    before = predictor.predict(["bada gimo"])
+    tf.random.set_seed(1)
+    assert predictor.predict(["bada gimo"]) == before
+
+
 def test_a_pair_may_lack_its_second_text_only_if_the_task_says_so(finetuned, tmp_path, export_vocabulary):
     folder, model = finetuned("regression", fields=("text", "text_pair?"))
     predictor = Predictor(_export(folder, tmp_path))
