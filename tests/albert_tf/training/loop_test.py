@@ -114,6 +114,37 @@ def test_a_signal_behind_a_checkpoint_saves_nothing_twice():
         _train(plan, stop_at=4)
 
 
+def test_a_signal_after_a_step_saves_and_reports_what_is_not_yet():
+    def seen(signal_at, **plan):
+        events, signals = _Events(), _Signals()
+        plan = loop.LoopPlan(**{"num_train_steps": 20, "iterations_per_loop": 1, **plan})
+        steps = []
+
+        def take(count, progress):
+            steps.append(count)
+            if len(steps) == signal_at:
+                signals.arrive()
+            return progress, tf.constant(1), tf.zeros([len(TRAIN_METRICS)]), tf.constant(True)
+
+        progress = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
+        with pytest.raises(RunStopped, match=f"step {signal_at} is saved"):
+            loop.train(plan, take, 0, progress, events, signals, Agreement(None, Cluster()))
+        return [(kind, step) for kind, step, _ in events.seen]
+
+    # At a checkpoint, at a report, at neither.
+    assert seen(4, log_steps=2, save_checkpoints_steps=4) == [("report", 2), ("report", 4), ("save", 4)]
+    assert seen(2, log_steps=2, save_checkpoints_steps=4) == [("report", 2), ("save", 2)]
+    assert seen(3, log_steps=2, save_checkpoints_steps=4) == [("report", 2), ("report", 3), ("save", 3)]
+
+
+def test_the_last_step_is_saved_and_reported_wherever_it_lies():
+    seen = _train(loop.LoopPlan(7, log_steps=3, save_checkpoints_steps=4, iterations_per_loop=100))
+    assert [event[:2] for event in seen] == [
+        *[("report", 3), ("report", 4), ("save", 4), ("report", 6)],
+        *[("report", 7), ("save", 7)],
+    ]
+
+
 def test_a_signal_before_the_first_step_saves_nothing():
     plan = loop.LoopPlan(8, log_steps=4, save_checkpoints_steps=4, iterations_per_loop=100)
     for start, told in ((0, "no step was taken"), (3, "step 3 is saved")):

@@ -106,7 +106,7 @@ def pretraining(small_config):
         "input_ids": tf.constant(rng.integers(60, size=(4, 8)), tf.int32),
         "masked_lm_positions": tf.constant(rng.integers(8, size=(4, 2)), tf.int32),
         "masked_lm_ids": tf.constant(rng.integers(60, size=(4, 2)), tf.int32),
-        "masked_lm_weights": tf.constant([[1, 1], [1, 0], [1, 0], [0, 0]], tf.float32),
+        "masked_lm_weights": tf.constant([[1, 1], [1, 1], [1, 0], [0, 0]], tf.float32),
         "sentence_order_labels": tf.constant([0, 1, 1, 0]),
     }
     return lambda trained=True: (
@@ -123,15 +123,15 @@ def test_pre_training_adds_the_means_of_both_losses(pretraining):
         outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"]
     )
     order, pairs = losses.classification_loss(outputs["sentence_order_logits"], batch["sentence_order_labels"])
-    assert (float(count), float(pairs)) == (4, 4)
+    assert (float(count), float(pairs)) == (5, 4)
     loss, metrics = steps._losses(batch, steps._counts(batch), SEED)
-    assert float(loss) == pytest.approx(float(masked) / 4 + float(order) / 4, rel=1e-5)
+    assert float(loss) == pytest.approx(float(masked) / 5 + float(order) / 4, rel=1e-5)
     right = losses.classification_correct(outputs["sentence_order_logits"], batch["sentence_order_labels"])
-    np.testing.assert_allclose(metrics[:2], [loss, masked / 4], rtol=1e-5)
+    np.testing.assert_allclose(metrics[:2], [loss, masked / 5], rtol=1e-5)
     np.testing.assert_allclose(metrics[3:], [order / 4, right / 4], rtol=1e-5)
     alone, alone_batch = pretraining(False)
     loss, metrics = alone._losses(alone_batch, alone._counts(alone_batch), SEED)
-    assert float(loss) == pytest.approx(float(masked) / 4, rel=1e-5)
+    assert float(loss) == pytest.approx(float(masked) / 5, rel=1e-5)
     # It is told all the same.
     np.testing.assert_allclose(metrics[3], order / 4, rtol=1e-5)
 
@@ -153,4 +153,4 @@ def test_an_evaluation_adds_up_examples_that_count(pretraining):
     half = {name: value[:2] for name, value in batch.items()}
     expected = dict(zip(names, steps._evaluate_replica(half).numpy(), strict=True))
     assert found == pytest.approx(expected, rel=1e-5)
-    assert (found["count"], found["order_count"]) == (3, 2)
+    assert (found["count"], found["order_count"]) == (4, 2)
