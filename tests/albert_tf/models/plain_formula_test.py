@@ -1,4 +1,4 @@
-"""The model in training against the plain formula of the paper, written once more: outputs and every gradient.
+"""The model, in training and not, against the plain formula of the paper written once more: outputs and gradients.
 
 The formula is straight TensorFlow on the named weights, without any of the ways to compute less; shapes that the
 official code's stored numbers do not have, such as several inner blocks, have no other reference.
@@ -105,9 +105,9 @@ def _weighted(outputs):
     return tf.add_n([tf.reduce_sum(x * np.sin(np.arange(x.shape.num_elements()).reshape(x.shape))) for x in outputs])
 
 
-@pytest.mark.parametrize("read_only_predictions", [False, True])
+@pytest.mark.parametrize(("training", "read_only_predictions"), [(True, False), (True, True), (False, False)])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_outputs_and_gradients_are_those_of_the_formula(shape, read_only_predictions, small_config, batch):
+def test_outputs_and_gradients_are_those_of_the_formula(shape, training, read_only_predictions, small_config, batch):
     changes = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, **SHAPES[shape]}
     config = dataclasses.replace(small_config, **changes)
     model = AlbertForPretraining(config)
@@ -120,7 +120,7 @@ def test_outputs_and_gradients_are_those_of_the_formula(shape, read_only_predict
         total = _weighted(expected[1:])
     wanted = tape.gradient(total, weights)
     with tf.GradientTape() as tape:
-        outputs = model(batch, training=True, read_only_predictions=read_only_predictions)
+        outputs = model(batch, training=training, read_only_predictions=read_only_predictions)
         names = ("sequence_output", "pooled_output", "masked_lm_logits", "sentence_order_logits")
         found = [outputs[name] for name in names]
         total = _weighted(found[1:])
