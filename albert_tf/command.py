@@ -23,6 +23,8 @@ EXIT_INTERRUPTED = 130
 # What a shell says of a program that SIGPIPE ended.
 EXIT_NO_READER = 141
 
+_LINE_ENDS = str.maketrans({"\n": "\\n", "\r": "\\r", "\x1b": "\\x1b"})
+
 # What TensorFlow and Keras import wherever it is installed, for parts of them that no command uses.
 _NEVER_USED = ("jax", "matplotlib", "sklearn")
 
@@ -51,6 +53,8 @@ def run(main: Callable[..., None], positional: str | None = None, required: Iter
 
     def start(arguments: list[str]) -> None:
         logging.get_absl_handler().setFormatter(_LineFormatter())
+        # A file's name need not be UTF-8, and a terminal need not know every character.
+        sys.stdout.reconfigure(errors="backslashreplace")
         words = arguments[1:]
         if words and positional is None:
             _fail(f"unexpected argument {words[0]!r}; every option is a flag, --name=value", EXIT_WRONG_FLAGS)
@@ -217,7 +221,8 @@ def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[st
 
 def _fail(message: str, code: int) -> None:
     logging.flush()
-    sys.stderr.write(f"{_command_name()}: {message}\n")
+    # One line, also where a path holds a line end.
+    sys.stderr.write(f"{_command_name()}: {message.translate(_LINE_ENDS)}\n")
     sys.exit(code)
 
 

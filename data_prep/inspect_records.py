@@ -33,6 +33,7 @@ def main() -> None:
 def _run() -> None:
     written = [(name, FLAGS[name].value) for name in ("json_file", "plot_file")]
     output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
+    from albert_tf.errors import InputError
     from albert_tf.files import list_files, write_json
     from albert_tf.inputs.manifest import MANIFEST_SUFFIX
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -40,6 +41,8 @@ def _run() -> None:
 
     # A glob such as train* also finds the manifest, which is no record file.
     paths = [path for path in list_files(FLAGS.input_file) if not path.endswith(MANIFEST_SUFFIX)]
+    if not paths:
+        raise InputError(f"--input_file: {FLAGS.input_file!r} names only a manifest; name the record files beside it")
     if FLAGS.plot_file:
         from data_prep.record_plot import draw, import_pyplot
 

@@ -23,6 +23,7 @@ command.run(main)
     [
         ("pass", 0, ""),
         ("raise InputError('no such file')", 1, "no such file"),
+        ("raise InputError('a\\nb\\x1b[2J: no such file')", 1, "a\\nb\\x1b[2J: no such file"),
         ("raise OSError(28, 'No space left on device', 'a')", 1, "a: No space left on device; free some room"),
         ("raise RunStopped('stopped by SIGTERM', command.EXIT_STOPPED)", 75, "stopped by SIGTERM"),
         ("raise RunStopped('a worker was lost', command.EXIT_WORKER_LOST)", 69, "a worker was lost"),
@@ -61,3 +62,11 @@ def test_a_command_whose_reader_goes_away_says_nothing():
     assert run.stderr.read() == b""
     assert run.wait() == 141
     run.stderr.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_what_cannot_be_encoded_is_printed_all_the_same(encoding):
+    program = PROGRAM.format(body="print('caf\\udce9 \u4e2d')")
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+    assert done.stdout.decode(encoding).strip() in ("caf\\udce9 \u4e2d", "caf\\udce9 \\u4e2d")

@@ -250,3 +250,14 @@ def test_names_that_are_not_utf8_work_from_text_to_records(small_corpus, small_v
     )
     assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr
     assert io.BytesIO(done.stdout).readline().strip()
+
+
+def test_a_manifest_alone_is_no_record_file(records, small_vocabulary):
+    manifest = records("none").with_name("r.manifest.json")
+    program = [sys.executable, "-m", "data_prep.inspect_records", f"--input_file={manifest}"]
+    done = subprocess.run(
+        [*program, f"--spm_model_file={small_vocabulary}"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "names only a manifest; name the record files beside it" in line
