@@ -1,7 +1,8 @@
 """What a fine-tuned model says of a user's examples: of a SavedModel, or of a checkpoint without exporting it."""
 
 import os
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,8 @@ class Predictor:
         Raises:
             InputError: a field is missing, or is not what it should be.
         """
+        if not isinstance(examples, Iterable):
+            raise InputError(f"a list of examples was expected; received {reprlib.repr(examples)}")
         examples = [examples] if isinstance(examples, str | Mapping) else list(examples)
         names = where or [f"example {number}" for number in range(1, len(examples) + 1)]
         checked = [self.example_fields.check(example, name) for example, name in zip(examples, names, strict=True)]
