@@ -14,7 +14,7 @@ from albert_tf.tokenization.tokenizer import AlbertTokenizer
 pytestmark = pytest.mark.parity
 
 TOLERANCE = 1e-5
-BATCH, LENGTH, PREDICTIONS = 3, 17, 5
+BATCH, LENGTH, PREDICTIONS = 6, 17, 5
 ARCHITECTURES = ("AlbertForPreTraining", "AlbertForMaskedLM", "AlbertModel")
 
 CONFIGS = {
@@ -59,13 +59,19 @@ def _their_model(torch, transformers, kind="AlbertForPreTraining", **changes):
     return model
 
 
+def _masks(rng):
+    """A full row, padding behind and in front, every other position, holes at random, and a single position."""
+    places = np.arange(LENGTH)
+    rows = [places >= 0, places < 9, places > 5, places % 2 == 1, rng.random(LENGTH) < 0.5, places == 0]
+    return np.stack(rows).astype("int32")
+
+
 def _batch(segments=2):
-    """Ids, a mask of padding and segments; every position is predicted."""
+    """Ids, masks and segments; every position is predicted."""
     rng = np.random.default_rng(3)
-    lengths = np.array([LENGTH, 9, 1])
     return {
         "input_ids": rng.integers(0, 101, (BATCH, LENGTH)).astype("int32"),
-        "input_mask": (np.arange(LENGTH) < lengths[:, np.newaxis]).astype("int32"),
+        "input_mask": _masks(rng),
         "segment_ids": rng.integers(0, segments, (BATCH, LENGTH)).astype("int32"),
         "masked_lm_positions": np.tile(np.arange(LENGTH, dtype="int32"), (BATCH, 1)),
     }

@@ -87,14 +87,14 @@ def _randomise(model):
 
 
 def _batch(config: AlbertConfig):
-    """Rows of 11 tokens: full, padded, and all padding but one."""
-    rng = np.random.default_rng(3)
-    mask = (np.arange(11) < np.array([[11], [7], [1]])).astype("int32")
+    """Rows of 11 tokens: full, padded behind and in front, with holes, at random, and all padding but one."""
+    rng, places = np.random.default_rng(3), np.arange(11)
+    masks = [places >= 0, places < 7, places > 3, places % 3 == 1, rng.random(11) < 0.5, places == 0]
     return {
-        "ids": rng.integers(0, config.vocab_size, (3, 11)).astype("int32"),
-        "mask": mask,
-        "segments": rng.integers(0, config.type_vocab_size, (3, 11)).astype("int32"),
-        "positions": np.array([[1, 3, 3], [0, 6, 2], [0, 0, 0]], "int32"),
+        "ids": rng.integers(0, config.vocab_size, (6, 11)).astype("int32"),
+        "mask": np.stack(masks).astype("int32"),
+        "segments": rng.integers(0, config.type_vocab_size, (6, 11)).astype("int32"),
+        "positions": np.array([[1, 3, 3], [0, 6, 2], [4, 10, 5], [1, 4, 10], [2, 3, 9], [0, 0, 0]], "int32"),
     }
 
 
