@@ -158,10 +158,10 @@ def test_the_budget_shortens_windows_as_a_literal_walk_through_the_rules_does():
 
 
 def test_budget_counts_specials_rounds_halves_to_even_and_is_at_least_1():
-    lengths = np.array([5, 10, 30, 50, 70, 128, 512])
-    assert _rules().budgets(lengths).tolist() == [1, 2, 4, 8, 10, 19, 20]
+    lengths = np.array([3, 5, 10, 30, 50, 70, 128, 512])
+    assert _rules().budgets(lengths).tolist() == [1, 1, 2, 4, 8, 10, 19, 20]
     assert _rules(most=77).budgets(lengths[-1:]).tolist() == [77]
-    assert _rules(prob=0.0).budgets(lengths).tolist() == [0] * 7
+    assert _rules(prob=0.0).budgets(lengths).tolist() == [0] * 8
 
 
 def test_four_in_five_are_masked_and_half_the_rest_left_alone():

@@ -75,8 +75,8 @@ def test_a_regression_has_no_accuracy():
 
 
 def test_pieces_without_a_label_count_nowhere():
-    scores = [[[0.0, LN3], [LN3, 0.0], [0.0, 9.0], [0.0, 0.0], [0.0, 0.0]], [[0.0, LN3]] * 5]
-    label = [[1, 1, -1, -1, -1], [1, 1, 1, 1, 1]]
+    scores = [[[0.0, LN3], [0.0, LN3], [0.0, 9.0], [0.0, 0.0], [0.0, 0.0]], [[0.0, LN3]] * 5]
+    label = [[1, 0, -1, -1, -1], [1, 1, 1, 1, 1]]
     loss, metrics = _shares("token_classification", {"logits": scores}, label=label, example_weight=[1.0, 0.0])
     assert loss == pytest.approx((np.log(4 / 3) + np.log(4)) / 2, rel=1e-5)
     assert metrics["accuracy"] == 0.5
@@ -85,7 +85,7 @@ def test_pieces_without_a_label_count_nowhere():
 
 
 def test_a_span_is_right_at_both_ends_and_the_beam_head_tells_impossible_ones_besides():
-    outputs = {"start_logits": [[0.0, LN3], [LN3, 0.0]], "end_logits": [[LN3, 0.0], [LN3, 0.0]]}
+    outputs = {"start_logits": [[0.0, LN3], [0.0, LN3]], "end_logits": [[LN3, 0.0], [0.0, LN3]]}
     places = {"start_positions": [1, 1], "end_positions": [0, 0]}
     span, metrics = _shares("span", outputs, **places)
     assert span == pytest.approx((3 * np.log(4 / 3) + np.log(4)) / 4, rel=1e-5)
