@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from albert_tf.inputs.masking_rules import PieceIds
 from data_prep.draws import Draws
 from data_prep.masking import Masker, MaskingRules, Pieces
 from data_prep.segment_pairs import SegmentPairs
@@ -192,6 +193,13 @@ def test_specials_replace_words_only_with_quirks():
         for instance in masked(masker, [([7] * 100, [8] * 100, 0)] * 50, seed=2)[0]:
             seen.update(instance.input_ids[position] for position in instance.masked_lm_positions)
         assert seen & {0, 1, 2, 3} == expected
+
+
+def test_the_pieces_that_replace_others_are_all_but_the_special_ones():
+    assert PieceIds(9).replacements(with_specials=False).tolist() == [5, 6, 7, 8]
+    assert PieceIds(9).replacements(with_specials=True).tolist() == [*range(9)]
+    elsewhere = PieceIds(9, pad_id=8, unk_id=6, cls_id=4, sep_id=2, mask_id=0)
+    assert elsewhere.replacements(with_specials=False).tolist() == [1, 3, 5, 7]
 
 
 def test_all_of_a_word_or_none_and_never_a_special():

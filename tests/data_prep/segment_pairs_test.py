@@ -206,16 +206,19 @@ def test_quirks_look_ten_times_for_another_document():
 
 def test_a_random_segment_fills_what_the_first_leaves_of_the_target():
     documents = [_document([1] * 60, source) for source in range(3)]
-    sizes, counts = Counter(), Counter()
+    sizes, starts, counts = Counter(), set(), Counter()
     for seed in range(100):
         for pair in _pairs(documents, _rules("nsp"), seed=seed, counts=counts):
             if pair.label:
                 to_the_end = 60 - pair.second[0] // 100 % 100
                 assert len(pair.second) == min(20 - len(pair.first), to_the_end)
                 sizes[len(pair.second)] += 1
+                starts.add(60 - to_the_end)
     # Sentences of one piece: nothing had to be cut to fit.
     assert counts["pieces_cut_off"] == 0
     assert set(range(1, 20)) <= set(sizes)
+    # It starts anywhere, at the first sentence and at the last.
+    assert {0, 59} <= starts
 
 
 def test_a_random_segment_has_a_sentence_even_where_none_is_wanted():
