@@ -23,6 +23,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("input_file", None, "Records to train on: comma-separated paths and globs.", **fv)
     flags.DEFINE_string("output_dir", None, "Where checkpoints and logs go.", **fv)
     flags.DEFINE_string("eval_input_file", None, "Records to evaluate on; left out: those of --input_file.", **fv)
+    text = "The records' vocabulary (.model), to keep a copy of; left out: the one near the records, by its hash."
+    flags.DEFINE_string("spm_model_file", None, text, **fv)
     flag_help.begin_group("Weights to start from", flag_values)
     flags.DEFINE_string("init_checkpoint", None, "Checkpoint to start from, ours or another format's.", **fv)
     flags.DEFINE_string("init_embeddings", None, "Word embeddings to start from, of count_embeddings.", **fv)

@@ -75,8 +75,7 @@ constant=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["most
 run plot_training --output_dir="$out/model" --output_file="$out/training.png" --title="albert_tiny on docstrings" \
   --baseline="a coin, for the order=0.5" --baseline="always the most frequent piece=$constant" --overwrite
 if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
-  run export_saved_model --init_checkpoint="$out/model" --albert_config_file=configs/models/albert_tiny.json \
-    --spm_model_file="$out/vocabulary.model" --output_dir="$out/saved_model"
+  run export_saved_model --init_checkpoint="$out/model" --output_dir="$out/saved_model"
 fi
 stage "Masked words filled in" ""
 run fill_mask --format=table --saved_model="$out/saved_model" \

@@ -28,12 +28,13 @@ class NativeFormat(CheckpointFormat):
             given = AlbertConfig.from_json_file(config_file)
             check_same_model(given, config, folder, "leave --albert_config_file out: the checkpoint has its own")
             config = given
+        sha256 = state.vocabulary["sha256"] if state.vocabulary is not None else None
         return StoredCheckpoint(
             source=folder,
             config=config,
             arrays=checkpoints.read_weights(folder),
-            # A fine-tuning run leaves it in its output_dir.
-            vocabulary_file=find_vocabulary(folder) or find_vocabulary(os.path.dirname(folder)),
+            # A run keeps it in its output_dir.
+            vocabulary_file=find_vocabulary(folder, sha256) or find_vocabulary(os.path.dirname(folder), sha256),
             vocabulary=state.vocabulary,
             sentence_task=state.sentence_task,
             task=state.finetuned_task(folder),

@@ -1,6 +1,7 @@
 """A checkpoint of any format as it was found, before anything is made of it."""
 
 import dataclasses
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ import numpy as np
 
 from albert_tf import files
 from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
 from albert_tf.training.finetuned_task import FinetunedTask
 
 
@@ -92,7 +94,22 @@ def describe_vocabulary(path: str) -> dict[str, Any]:
     return {"file": os.path.basename(path), "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
 
 
-def find_vocabulary(folder: str) -> str | None:
-    """The sentencepiece model that lies in a folder, if there is just one."""
-    found = [name for name in files.list_folder(folder) if name.endswith((".model", ".spm"))]
-    return os.path.join(folder, found[0]) if len(found) == 1 else None
+def find_vocabulary(folder: str, sha256: str | None = None) -> str | None:
+    """The sentencepiece model that lies in a folder.
+
+    Args:
+        folder: where to look.
+        sha256: of the one that is wanted; None takes what lies there, if there is just one.
+    """
+    names = [name for name in files.list_folder(folder) if name.endswith((".model", ".spm"))]
+    found = [os.path.join(folder, name) for name in names]
+    if sha256 is not None:
+        found = [path for path in found if _sha256_of(path) == sha256][:1]
+    return found[0] if len(found) == 1 else None
+
+
+def _sha256_of(path: str) -> str | None:
+    try:
+        return hashlib.sha256(files.read_small(path)).hexdigest()
+    except (InputError, OSError):
+        return None

@@ -1,5 +1,7 @@
 """A pre-training run from its settings to its last checkpoint."""
 
+import os
+
 from absl import logging
 
 from albert_tf.config import AlbertConfig
@@ -32,6 +34,7 @@ from albert_tf.training.strategy import (
     make_strategy,
 )
 from albert_tf.training.training_run import TrainingRun
+from albert_tf.training.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
 
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
@@ -89,6 +92,14 @@ class PretrainingRun(TrainingRun):
         self.records = records
         self.evaluation_records = evaluation_records
         self.sentence_task = resolve_sentence_task(settings.sentence_task, records)
+        self.vocabulary = records.manifest.vocabulary if records.manifest is not None else None
+        self.vocabulary_file = settings.spm_model_file
+        if settings.spm_model_file is not None:
+            self.vocabulary = check_given_vocabulary(settings.spm_model_file, self.vocabulary, config)
+        elif cluster.is_chief and settings.do_train:
+            before = settings.init_checkpoint or settings.output_dir
+            near = [settings.output_dir, before, os.path.dirname(before.rstrip("/"))]
+            self.vocabulary_file = locate_vocabulary(self.vocabulary, records.paths, near)
         super().__init__(settings, strategy, cluster)
 
     def run(self) -> None:
@@ -144,9 +155,12 @@ class PretrainingRun(TrainingRun):
         return list(self.records.paths)
 
     def _state_facts(self):
-        manifest = self.records.manifest
-        vocabulary = manifest.vocabulary if manifest is not None else None
-        return {"vocabulary": vocabulary, "sentence_task": self.sentence_task}
+        return {"vocabulary": self.vocabulary, "sentence_task": self.sentence_task}
+
+    def _write_settings(self):
+        super()._write_settings()
+        if self.vocabulary_file is not None:
+            keep_copy(self.vocabulary_file, self.settings.output_dir)
 
     def _initialise(self, path):
         settings = self.settings

@@ -19,6 +19,7 @@ class PretrainingSettings(TrainingSettings):
     albert_config_file: str
     input_file: str
     eval_input_file: str | None = None
+    spm_model_file: str | None = None
     init_embeddings: str | None = None
     init_from_group0: bool = False
     max_seq_length: int = 512
