@@ -9,6 +9,7 @@ import tensorflow as tf
 from albert_tf.layers import backend_ops
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.named_weights import assign_weights, named_weights
 
 INPUTS = {"input_ids": np.arange(12, dtype="int32").reshape(2, 6)}
 SEED = np.array([1, 2], "int32")
@@ -80,3 +81,13 @@ def test_a_model_without_dropout_wants_no_seed_in_training(small_config):
     model = _rates(small_config, 0.0, 0.0)
     step = tf.function(lambda: model(INPUTS, training=True)["pooled_output"])
     np.testing.assert_allclose(step(), model(INPUTS)["pooled_output"], atol=1e-5)
+
+
+def test_layers_in_a_loop_draw_what_layers_one_after_the_other_do(small_config):
+    changes = {"num_hidden_layers": 5, "num_hidden_groups": 2, "initializer_range": 0.3}
+    config = dataclasses.replace(small_config, **changes)
+    plain, loop = AlbertModel(config), AlbertModel(config, constant_graph=True)
+    assign_weights(loop, {name: value.numpy() for name, value in named_weights(plain).items()}, "test")
+    for training in (True, False):
+        results = [model(INPUTS, training=training, dropout_seed=SEED)["pooled_output"] for model in (plain, loop)]
+        np.testing.assert_allclose(*results, atol=1e-5)
