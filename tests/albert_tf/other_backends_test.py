@@ -101,7 +101,7 @@ for way in ({}, {"remat": True}, {"constant_graph": True}, {"remat": True, "cons
         def loss(weights):
             outputs, _ = model.stateless_call(weights, others, inputs, training=training)
             return sum(jnp.sum(jnp.sin(outputs[name])) for name in ("masked_lm_logits", "sentence_order_logits"))
-        for compiled in (False, True):
+        for compiled in (True,) if way else (True, False):
             gradient = jax.jit(jax.grad(loss)) if compiled else jax.grad(loss)
             found = dict(zip(names, gradient(weights)))
             floor = 0.01 * max(np.abs(value).max() for value in expected.values())
@@ -145,5 +145,5 @@ def test_jax_has_the_same_gradients_in_training_and_outside_of_it(small_config, 
     )
     assert done.returncode == 0, done.stderr[-2000:]
     differences = json.loads(done.stdout.splitlines()[-1])
-    assert len(differences) == 16
+    assert len(differences) == 10
     assert max(differences.values()) < 1e-5, differences
