@@ -72,7 +72,7 @@ class ServedModel:
             InputError: a text without "[MASK]" or with one beyond the longest sequence, or top_k below 1.
         """
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise InputError(f"--top_k must be at least 1. Received {top_k!r}")
+            raise InputError(f"--top_k must be at least 1. Received {reprlib.repr(top_k)}")
         if not isinstance(texts, str | Iterable):
             raise InputError(f"texts were expected; received {reprlib.repr(texts)}")
         texts = [texts] if isinstance(texts, str) else list(texts)

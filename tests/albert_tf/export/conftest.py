@@ -23,7 +23,7 @@ from data_prep.vocabulary import VocabularyTraining, train
 VOCAB_SIZE, LONGEST, MAX_SEQ_LENGTH = 120, 24, 20
 FINETUNED_LENGTH = 24
 # Seconds, far more than any case takes.
-PATIENCE = 60
+PATIENCE = 300
 HEADS_ASKED = {
     "classification": ("classification", ("good", "bad"), ("text",), "classification"),
     "pair": ("classification", ("good", "bad"), ("text", "text_pair"), "mnli"),
