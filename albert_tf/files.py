@@ -125,14 +125,21 @@ def read_small(path: str) -> bytes:
     return contents
 
 
-def read_json(path: str) -> dict[str, Any]:
+def read_json(path: str, of_any_size: bool = False) -> dict[str, Any]:
     """Reads a JSON object.
+
+    Args:
+        path: of a regular file.
+        of_any_size: for data of the user's; left out: read_small's limit holds.
 
     Raises:
         InputError: not JSON, or not an object.
         OSError: no such file, or no right to read it.
     """
-    return parse_json(read_small(path), path)
+    if not of_any_size:
+        return parse_json(read_small(path), path)
+    with open_binary(path) as file:
+        return parse_json(file.read(), path)
 
 
 def parse_json(contents: bytes, path: str) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _questions(path: str) -> Iterator[tuple[str, str, dict]]:
     """Yields (file and place, paragraph, question) of every question."""
     if not files.exists(path):
         raise InputError(f"{path} does not exist")
-    articles = _field(files.read_json(path), "data", list, path)
+    articles = _field(files.read_json(path, of_any_size=True), "data", list, path)
     for article_number, article in enumerate(articles):
         place = f"{path}, data[{article_number}]"
         for paragraph_number, paragraph in enumerate(_field(article, "paragraphs", list, place)):

@@ -140,17 +140,20 @@ def _first_sound(candidates: list[str], use: Callable[[str], Any]) -> Any:
     Raises:
         DamagedError: all are damaged; the first one's fault is told.
     """
-    first_fault = None
+    faults: list[tuple[str, Exception]] = []
     for folder in candidates:
         try:
-            return use(folder)
+            found = use(folder)
         except (DamagedError, OSError) as error:
             if isinstance(error, OSError) and error.errno != errno.EIO:
                 raise
-            logging.warning("%s is passed over: %s", folder, error)
-            first_fault = first_fault or error
-    if first_fault is not None:
-        raise first_fault
+            faults.append((folder, error))
+        else:
+            for passed_over, fault in faults:
+                logging.warning("%s is passed over: %s", passed_over, fault)
+            return found
+    if faults:
+        raise faults[0][1]
     return None
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from albert_tf import files
 from albert_tf.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask
@@ -131,3 +132,12 @@ def test_files_are_named_or_found(tmp_path, write):
         SplitFiles("none", NAMES).find("train")
     with pytest.raises(InputError, match="--train_file=none does not exist"):
         SplitFiles("none", NAMES, train_file="none").find("train")
+
+
+def test_a_file_of_questions_may_be_of_any_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_SMALL_FILE", 100)
+    path = tmp_path / "large.json"
+    question = {"id": "q", "question": "Who?", "answers": [{"text": "Ann", "answer_start": 0}]}
+    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": "Ann sang. " * 20, "qas": [question]}]}]}))
+    (example,) = read_squad(str(path), with_impossible=False, need_answers=True)
+    assert example.question == "Who?"

@@ -266,8 +266,11 @@ def test_a_damaged_checkpoint_does_not_stand_for_its_run(trained, tmp_path, capl
     assert f"{second} is passed over" in caplog.text
     _flip(os.path.join(first, "checkpoint.json"))
     _flip(os.path.join(third, "model.index"))
+    caplog.clear()
     with pytest.raises(DamagedError, match="checkpoint-00000002"):
         checkpoints.find_checkpoint(str(tmp_path))
+    # What is raised is not said twice.
+    assert caplog.text == ""
 
 
 def test_a_failed_save_leaves_nothing(trained, tmp_path, monkeypatch):
