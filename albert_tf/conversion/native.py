@@ -1,7 +1,10 @@
 """Our own checkpoints as one of the formats: a folder with weights by our names, with or without optimizer state."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
+from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_file
 from albert_tf.conversion.rows import Row
@@ -28,13 +31,11 @@ class NativeFormat(CheckpointFormat):
             given = AlbertConfig.from_json_file(config_file)
             check_same_model(given, config, folder, "leave --albert_config_file out: the checkpoint has its own")
             config = given
-        sha256 = state.vocabulary["sha256"] if state.vocabulary is not None else None
         return StoredCheckpoint(
             source=folder,
             config=config,
             arrays=checkpoints.read_weights(folder),
-            # A run keeps it in its output_dir.
-            vocabulary_file=find_vocabulary(folder, sha256) or find_vocabulary(os.path.dirname(folder), sha256),
+            vocabulary_file=_find_vocabulary(folder, state.vocabulary),
             vocabulary=state.vocabulary,
             sentence_task=state.sentence_task,
             task=state.finetuned_task(folder),
@@ -51,6 +52,21 @@ class NativeFormat(CheckpointFormat):
             copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
             vocabulary = describe_vocabulary(vocabulary_file)
         checkpoints.write_weights(folder, config, arrays, vocabulary, task)
+
+
+def _find_vocabulary(folder: str, known: Mapping[str, Any] | None) -> str | None:
+    """The vocabulary in a checkpoint's folder, or in the one above, where a run keeps it.
+
+    Of a known one that is nowhere, the file of its name: whoever uses it finds that it was damaged or replaced.
+    """
+    folders = (folder, os.path.dirname(folder))
+    if known is None:
+        found = [find_vocabulary(place) for place in folders]
+    else:
+        named = [os.path.join(place, os.path.basename(known["file"])) for place in folders]
+        found = [find_vocabulary(place, known["sha256"]) for place in folders]
+        found += [path for path in named if files.exists(path)]
+    return next(filter(None, found), None)
 
 
 NATIVE = NativeFormat()

@@ -160,7 +160,6 @@ def test_no_flipped_bit_of_a_vocabulary_ends_the_process(export_vocabulary, tmp_
     sys.stdout.write(f"\nflipped bits of a vocabulary: {ends[1]} refused in one line, {ends[0]} still sound\n")
 
 
-@pytest.mark.faults
 def test_a_damaged_vocabulary_beside_a_checkpoint_is_refused_before_it_is_used(save_finetuned, tmp_path):
     save_finetuned(tmp_path / "run", "classification", ("good", "bad"))
     path = tmp_path / "run" / "small.model"
