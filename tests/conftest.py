@@ -1,5 +1,6 @@
 """Fixtures that every test file may use."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -8,10 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from absl import logging as absl_logging
 
 _FILE_OPERATIONS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "open", "shutil.rmtree")
 _KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def _same_log_levels() -> Iterator[None]:
+    """Sets back how much is logged, which parsing a command's flags changes for the whole process."""
+    loggers = [absl_logging.get_absl_logger(), logging.getLogger()]
+    levels = [logger.level for logger in loggers]
+    yield
+    for logger, level in zip(loggers, levels):
+        logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")
