@@ -65,6 +65,7 @@ def test_a_seed_that_is_set_in_between_changes_no_answer(finetuned):
     assert predictor.predict(["bada gimo"]) == before
 
 
+@pytest.mark.slow
 def test_a_pair_may_lack_its_second_text_only_if_the_task_says_so(finetuned, tmp_path, export_vocabulary):
     folder, model = finetuned("regression", fields=("text", "text_pair?"))
     predictor = Predictor(_export(folder, tmp_path))
@@ -80,6 +81,7 @@ def test_a_pair_may_lack_its_second_text_only_if_the_task_says_so(finetuned, tmp
         predictor.predict([{"text_pair": "bada"}])
 
 
+@pytest.mark.slow
 def test_labels_that_may_be_several_are_those_from_one_half_on(finetuned, tmp_path):
     folder, _ = finetuned("multi_label", ("a", "b", "c", "d"))
     (prediction,) = Predictor(_export(folder, tmp_path)).predict([{"text": "bada gimo"}])
@@ -118,6 +120,7 @@ def _texts(rng, count, shortest, longest):
     return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, beam",
     [
@@ -176,6 +179,7 @@ def test_a_tag_is_the_tasks_for_every_word_of_a_long_sentence_too(finetuned, tmp
         assert [tag.decode() for tag in tags if tag] == found["tags"]
 
 
+@pytest.mark.slow
 def test_an_option_is_chosen_as_by_the_task(finetuned, tmp_path, export_vocabulary):
     rng = random.Random(0)
     settings = TaskSettings(max_seq_length=LONGEST, max_qa_length=9)

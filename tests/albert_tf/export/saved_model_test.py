@@ -94,6 +94,7 @@ def test_an_export_in_bfloat16_has_such_weights_and_says_nearly_the_same(
         np.testing.assert_allclose(found[name], expected[name], atol=0.05)
 
 
+@pytest.mark.slow
 def test_a_model_without_a_sentence_task_replaces_an_export_and_has_no_sop(
     exported, serving, model, export_vocabulary, tmp_path, save_checkpoint, monkeypatch
 ):

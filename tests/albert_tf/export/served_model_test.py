@@ -123,6 +123,7 @@ def test_the_command_gives_a_result_for_each_line_of_stdin(served, exported):
             assert [one["piece"] for one in candidates] == [one["piece"] for one in masks]
 
 
+@pytest.mark.slow
 def test_a_table_shows_each_mask_and_the_best_of_all(served, exported):
     result = run_fill_mask(exported, "--top_k=2", "--format=table", "Babe [MASK].", "tuko [MASK] dika [MASK]")
     assert (result.returncode, result.stderr) == (0, "")

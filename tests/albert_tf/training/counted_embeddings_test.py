@@ -51,6 +51,7 @@ def test_rows_with_neighbours_are_replaced_at_the_size_of_the_random_ones(small_
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_them_if_they_are_of_its_vocabulary(settings, counted, write, write_manifest, read_weights):
     write_manifest(settings.input_file, "a" * 64)
     settings = dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0, learning_rate=1e-9)

@@ -387,6 +387,7 @@ def test_a_dev_split_without_labels_is_noticed_before_the_first_step(finetuning_
         run(settings)
 
 
+@pytest.mark.slow
 def test_a_short_run_is_scored_each_epoch_and_its_best_checkpoint_predicted_once(
     finetuning_settings, monkeypatch, read_log
 ):

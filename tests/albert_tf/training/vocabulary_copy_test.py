@@ -46,6 +46,7 @@ def test_it_is_found_by_its_hash_in_the_likely_places(tmp_path, small_vocabulary
     assert locate_vocabulary(None, paths, []) is None
 
 
+@pytest.mark.slow
 def test_whatever_opens_the_run_finds_it_there(short, small_vocabulary, tmp_path, finetuning_settings):
     shutil.copy(small_vocabulary, os.path.join(os.path.dirname(short.input_file), "small.model"))
     run(short)
