@@ -98,6 +98,10 @@ def _by_official_name(inputs):
             f"{', '.join(_OF_BATCHES)}."
         )
     given = {name: value for name, value in inputs.items() if value is not None}
+    for name, value in given.items():
+        if not hasattr(value, "shape"):
+            what = "text; a tokenizer makes ids of it" if isinstance(value, str) else f"a {type(value).__name__}"
+            raise InputError(f"`{name}` must be an array, a tensor or lists of numbers. Received {what}.")
     for alias, name in ALIASES.items():
         if alias in given and name in given:
             raise InputError(f"`{alias}` is another name of `{name}`; give one of them. Received both.")

@@ -249,3 +249,10 @@ def test_training_a_beam_without_the_right_starts_is_refused(small_config, batch
     model = make_finetuning_model(small_config, "span_beam")
     with pytest.raises(ValueError, match="training needs `start_positions`"):
         model(batch, training=True)
+
+
+def test_text_and_other_objects_are_refused(model):
+    with pytest.raises(ValueError, match="`input_ids` must be an array, a tensor or lists of numbers. Received text"):
+        model("some text")
+    with pytest.raises(ValueError, match="`input_mask` must be an array, a tensor or lists of numbers. Received a set"):
+        model({"input_ids": [[2, 3]], "input_mask": {1}})
