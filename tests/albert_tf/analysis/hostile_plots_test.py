@@ -132,6 +132,7 @@ def test_bytes_of_any_kind_are_one_line(tmp_path):
             read_log(where)
 
 
-def test_a_log_of_a_very_long_run_is_drawn_in_seconds(tmp_path):
+def test_a_log_of_a_very_long_run_is_drawn(tmp_path):
     text = "".join(_line(step, masked_lm_loss=2.0 + step % 7) for step in range(1, 60_001))
     draw([_log(tmp_path / "run", text)], str(tmp_path / "a.png"))
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
