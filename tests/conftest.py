@@ -16,14 +16,19 @@ _KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+_LOGGERS = (absl_logging.get_absl_logger(), logging.getLogger())
+_LEVELS = tuple(logger.level for logger in _LOGGERS)
+
+
 @pytest.fixture(autouse=True)
-def _same_log_levels() -> Iterator[None]:
-    """Sets back how much is logged, which parsing a command's flags changes for the whole process."""
-    loggers = [absl_logging.get_absl_logger(), logging.getLogger()]
-    levels = [logger.level for logger in loggers]
-    yield
-    for logger, level in zip(loggers, levels):
+def _same_start() -> None:
+    """Every test starts with the same random numbers, and logs what a fresh process does: parsing a command's flags, be
+    it in a fixture that several tests share, changes that for the whole process.
+    """
+    for logger, level in zip(_LOGGERS, _LEVELS):
         logger.setLevel(level)
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.set_random_seed(0)
 
 
 @pytest.fixture(scope="session")
