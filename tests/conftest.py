@@ -16,8 +16,22 @@ _KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
+_ONE_PROCESS = "tests/albert_tf/export/"
 _LOGGERS = (absl_logging.get_absl_logger(), logging.getLogger())
 _LEVELS = tuple(logger.level for logger in _LOGGERS)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """The tests of a file go to one process, and so do all that use the one SavedModel, which takes long to make."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFile(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return _ONE_PROCESS if file.startswith(_ONE_PROCESS) else file
+
+    return ByFile(config, log)
 
 
 @pytest.fixture(autouse=True)

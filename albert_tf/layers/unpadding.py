@@ -36,7 +36,7 @@ class Unpadding:
         batch, length = ops.shape(given)
         self._mask = _computed(given, positions, wanted)
         self._is_full = ops.all(self._mask > 0)
-        ends = ops.max(self._mask * ops.arange(1, length + 1, dtype="int32"), axis=1)
+        ends = ops.max(self._mask * ops.arange(1, length + 1, dtype="int32"), axis=1, initial=0)
         order = ops.cast(ops.argsort(ends), "int32")
         by_end, given_by_end = (ops.take(mask, order, axis=0) for mask in (self._mask, given))
         counts = ops.sum(by_end, axis=1)

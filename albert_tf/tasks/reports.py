@@ -10,6 +10,8 @@ from albert_tf.tasks.task import Report
 ERRORS_LISTED = 20
 _ERRORS_ON_SCREEN = 5
 _TEXT_WIDTH = 100
+# Between the two texts of a pair.
+TEXT_SEPARATOR = " / "
 # Beyond these a table is not read on a screen; the whole one is in a file.
 _CLASSES_ON_SCREEN, _CONFUSIONS_ON_SCREEN, _NAME_WIDTH = 20, 10, 24
 CONFUSION_MATRIX = "confusion_matrix"
@@ -55,7 +57,7 @@ def confusion_report(
         lines += [
             f"  {shorten(error['label'], _NAME_WIDTH)} taken for {shorten(error['prediction'], _NAME_WIDTH)}"
             + (f" ({error['probability']:.2f})" if "probability" in error else "")
-            + f": {shorten(error['text'])}"
+            + f": {_shorten_texts(error['text'])}"
             for error in errors[:_ERRORS_ON_SCREEN]
         ]
     values = {
@@ -140,7 +142,7 @@ def difference_report(texts: Sequence[str], gold: Sequence[float], predicted: Se
     mean = float(np.abs(differences).mean()) if len(differences) else 0.0
     lines = [f"mean absolute difference {mean:.3f}; the largest:"]
     lines += [
-        f"  {error['prediction']:.2f} instead of {error['label']:.2f}: {shorten(error['text'])}"
+        f"  {error['prediction']:.2f} instead of {error['label']:.2f}: {_shorten_texts(error['text'])}"
         for error in errors[:_ERRORS_ON_SCREEN]
     ]
     return Report("\n".join(lines), {"mean_absolute_difference": mean, "errors": errors})
@@ -182,7 +184,7 @@ def label_report(
     if errors:
         lines.append(f"{len(wrong)} of {len(texts)} not wholly right; the surest ones:")
         lines += [
-            f"  {_names(one['predictions'])} instead of {_names(one['labels'])}: {shorten(one['text'])}"
+            f"  {_names(one['predictions'])} instead of {_names(one['labels'])}: {_shorten_texts(one['text'])}"
             for one in errors[:_ERRORS_ON_SCREEN]
         ]
     return Report("\n".join(lines), {"classes": classes, "wrong": len(wrong), "errors": errors})
@@ -209,3 +211,12 @@ def shorten(text: str, width: int = _TEXT_WIDTH) -> str:
     """The start of a text, on one line of at most so many characters."""
     text = " ".join(text.split())
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _shorten_texts(texts: str) -> str:
+    """The start of a text, or of both texts of a pair, on one line."""
+    parts = texts.split(TEXT_SEPARATOR, maxsplit=1)
+    if len(parts) == 1 or len(texts) <= _TEXT_WIDTH:
+        return shorten(texts)
+    width = (_TEXT_WIDTH - len(TEXT_SEPARATOR)) // 2
+    return TEXT_SEPARATOR.join(shorten(part, width) for part in parts)

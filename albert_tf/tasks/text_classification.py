@@ -128,7 +128,7 @@ class TextClassification(Task):
     def report(self, examples, predictions) -> Report:
         """Measures by class, a confusion matrix, the errors the model was surest of; or the largest differences."""
         gold = self._gold(examples)
-        texts = [" / ".join(filter(None, (example.first, example.second))) for example in examples]
+        texts = [reports.TEXT_SEPARATOR.join(filter(None, (example.first, example.second))) for example in examples]
         values = [prediction.value for prediction in predictions]
         if self.head == "regression":
             return reports.difference_report(texts, gold, values)

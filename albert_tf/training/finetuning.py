@@ -65,7 +65,6 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
         with lock, explain_memory_errors(settings), StopSignals() as signals:
             if settings.num_seeds == 1:
-                data.read()
                 return FinetuningRun(settings, config, data, strategy, cluster, signals).run()
             return _run_seeds(settings, config, data, strategy, cluster, signals)
 

@@ -61,6 +61,8 @@ class FinetuningRun(TrainingRun):
         cluster: Cluster,
         signals: StopSignals,
     ):
+        _check_own_checkpoints(settings.output_dir, data.finetuned_task())
+        data.read()
         rate = head_dropout(settings, data.finetuned_task())
         settings = dataclasses.replace(settings, classifier_dropout_prob=rate)
         if settings.do_train:
@@ -80,7 +82,6 @@ class FinetuningRun(TrainingRun):
             what RESULTS_NAME in output_dir holds.
         """
         settings = self.settings
-        self._check_own_checkpoints()
         if settings.do_train:
             self._warn_of_one_score()
             self._train()
@@ -122,22 +123,6 @@ class FinetuningRun(TrainingRun):
                 write_evaluation(folder, found)
                 logging.info("%s: %s %.4f", folder, self.task.metric, found[self.task.metric])
         self.agreement.mean(0.0)
-
-    def _check_own_checkpoints(self) -> None:
-        """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
-        for folder in reversed(self.checkpoints.all()):
-            try:
-                known = checkpoints.read_state(folder).finetuned_task(folder)
-            except InputError:
-                # A damaged one is passed over when the run is restored.
-                continue
-            if known is None or not known.shares_head_with(self.finetuned_task):
-                what = "a pre-training run" if known is None else f"a run of {known}"
-                raise InputError(
-                    f"--output_dir={self.settings.output_dir} holds {what}, not of {self.finetuned_task}; name another "
-                    "folder, and give this one as --init_checkpoint to start from it"
-                )
-            return
 
     def _load_best(self) -> Chosen:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""
@@ -285,3 +270,20 @@ def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
         if known.classifier_dropout_prob is not None and known.shares_head_with(task):
             return known.classifier_dropout_prob
     return _HEAD_DROPOUT
+
+
+def _check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:
+    """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
+    for folder in reversed(checkpoints.CheckpointFolder(output_dir).all()):
+        try:
+            known = checkpoints.read_state(folder).finetuned_task(folder)
+        except InputError:
+            # A damaged one is passed over when the run is restored.
+            continue
+        if known is None or not known.shares_head_with(task):
+            what = "a pre-training run" if known is None else f"a run of {known}"
+            raise InputError(
+                f"--output_dir={output_dir} holds {what}, not of {task}; name another folder, and give this one as "
+                "--init_checkpoint to start from it"
+            )
+        return

@@ -49,6 +49,7 @@ print(held() - before)
 """
 
 
+@pytest.mark.slow
 def test_memory_of_freed_tensors_is_given_back_on_request_only():
     # A tensor of 256 MiB and a second one.
     assert _number(_MEBIBYTES_HELD, "released") < 64

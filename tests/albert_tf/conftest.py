@@ -22,13 +22,19 @@ def small_config() -> AlbertConfig:
         vocab_size=60,
         embedding_size=8,
         hidden_size=16,
-        num_hidden_layers=3,
+        num_hidden_layers=2,
         num_attention_heads=2,
         intermediate_size=32,
         max_position_embeddings=SEQUENCE_LENGTH,
         hidden_dropout_prob=0.1,
         attention_probs_dropout_prob=0.1,
     )
+
+
+@pytest.fixture
+def three_layers(small_config) -> AlbertConfig:
+    """`small_config` with room for three groups."""
+    return dataclasses.replace(small_config, num_hidden_layers=3)
 
 
 def _random_instance(rng) -> PretrainingInstance:

@@ -83,6 +83,7 @@ def test_every_gradient_is_met(official):
     assert max(errors.values()) < TOLERANCE, errors
 
 
+@pytest.mark.slow
 def test_ten_clipped_lamb_steps_are_met(official):
     # The official code takes the global norm over the gradients of the embedding lookup and of the tied projection
     # before they are added up, on CPU and GPU; the stored norms are used here so that the steps can be compared.

@@ -57,6 +57,7 @@ def test_a_text_has_the_models_probabilities_for_each_label(finetuned, tmp_path,
     ]
 
 
+@pytest.mark.slow
 def test_a_seed_that_is_set_in_between_changes_no_answer(finetuned):
     folder, _ = finetuned("classification", ("good", "bad"))
     predictor = Predictor(folder)

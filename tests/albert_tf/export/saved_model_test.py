@@ -163,6 +163,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(checkpoint, export_vocabular
     assert len(result.stderr.splitlines()) == 3  # the others tell what was loaded, and what is being saved
 
 
+@pytest.mark.slow
 def test_a_saved_model_of_other_weights_is_found(serving, model, tokenizer):
     assert verification.largest_error(serving, model, tokenizer, MAX_SEQ_LENGTH) < 1e-5
     bias = model.masked_lm.output_bias
@@ -175,6 +176,7 @@ def test_a_saved_model_of_other_weights_is_found(serving, model, tokenizer):
         bias.assign(before)
 
 
+@pytest.mark.slow
 def test_a_saved_model_that_cuts_texts_elsewhere_is_found(serving, model, tokenizer):
     with pytest.raises(RuntimeError, match=r"tokens_from_text: \w+ has the shape"):
         verification.largest_error(serving, model, tokenizer, 8)

@@ -105,6 +105,7 @@ def run_fill_mask(exported, *arguments, stdin=None):
     return subprocess.run(command, input=stdin, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_the_command_gives_a_result_for_each_line_of_stdin(served, exported):
     result = run_fill_mask(exported, "--top_k=2", stdin="Babe [MASK].\n\ntuko [MASK] dika [MASK]\n")
     assert result.returncode == 1

@@ -29,7 +29,11 @@ def _run_a_step(config, arguments):
     return norm, {"graph": weakref.ref(graph), "weight": weakref.ref(variables[0])}
 
 
-@pytest.mark.parametrize("arguments", [{}, {"remat": True}, {"constant_graph": True}], ids=str)
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, *(pytest.param({way: True}, marks=pytest.mark.slow) for way in ("remat", "constant_graph"))],
+    ids=str,
+)
 def test_a_model_and_its_step_are_freed(small_config, arguments):
     norm, references = _run_a_step(small_config, arguments)
     assert norm > 0

@@ -66,14 +66,14 @@ def test_groups_take_layers_by_integer_division(small_config):
     assert [encoder.group_of_layer(layer) for layer in range(22)] == list(range(22))
 
 
-def test_attention_sharing_shares_attention_only(small_config):
-    blocks = [row[0] for row in _blocks(small_config, parameter_sharing="attention")]
+def test_attention_sharing_shares_attention_only(three_layers):
+    blocks = [row[0] for row in _blocks(three_layers, parameter_sharing="attention")]
     assert len({id(block.attention) for block in blocks}) == 1
     assert len({id(block.feed_forward) for block in blocks}) == 3
 
 
-def test_ffn_sharing_within_two_groups(small_config):
-    blocks = [row[0] for row in _blocks(small_config, parameter_sharing="ffn", num_hidden_groups=2)]
+def test_ffn_sharing_within_two_groups(three_layers):
+    blocks = [row[0] for row in _blocks(three_layers, parameter_sharing="ffn", num_hidden_groups=2)]
     assert len({id(block.attention) for block in blocks}) == 3
     assert blocks[0].feed_forward is blocks[1].feed_forward
     assert blocks[1].feed_forward is not blocks[2].feed_forward
@@ -90,8 +90,8 @@ def test_inner_blocks_are_applied_in_every_layer(small_config):
     np.testing.assert_allclose(outputs["sequence_output"], expected, atol=1e-6)
 
 
-def test_shapes_of_all_outputs(small_config):
-    outputs = AlbertModel(small_config)({"input_ids": np.ones((2, 7), "int32")})
+def test_shapes_of_all_outputs(three_layers):
+    outputs = AlbertModel(three_layers)({"input_ids": np.ones((2, 7), "int32")})
     assert outputs["embedding_output"].shape == (2, 7, 8)
     assert [state.shape for state in outputs["hidden_states"]] == [(2, 7, 16)] * 4
     assert outputs["sequence_output"].shape == (2, 7, 16)

@@ -66,8 +66,8 @@ def test_each_rate_is_that_of_its_places(small_config, masks):
 
 
 @pytest.mark.parametrize(("hidden", "attention", "places"), [(0.0, 0.5, 3), (0.5, 0.0, 7), (0.0, 0.0, 0)])
-def test_either_rate_alone_still_drops(small_config, masks, hidden, attention, places):
-    model = _rates(small_config, hidden, attention)
+def test_either_rate_alone_still_drops(three_layers, masks, hidden, attention, places):
+    model = _rates(three_layers, hidden, attention)
     outputs = [model(INPUTS, training=True, dropout_seed=SEED + more)["pooled_output"].numpy() for more in (0, 1)]
     assert len(masks) == 2 * places
     assert (np.abs(outputs[0] - outputs[1]).max() > 1e-3) == (places > 0)

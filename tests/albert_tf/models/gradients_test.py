@@ -82,9 +82,11 @@ def _largest_difference(found, expected):
     )
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.slow) if way in ("remat", "constant_graph") else way for way in WAYS]
+)
 @pytest.mark.parametrize("training", [True, False], ids=["training", "not_training"])
-@pytest.mark.parametrize("traced", [False, True], ids=["eager", "function"])
+@pytest.mark.parametrize("traced", [pytest.param(False, marks=pytest.mark.slow), True], ids=["eager", "function"])
 def test_every_gradient_is_the_official_one(official, way, training, traced):
     model, inputs, theirs = official
     model = _copy(model, **WAYS[way])
@@ -140,7 +142,7 @@ def test_skipping_padding_has_the_same_gradients(small, constant_graph, traced):
     assert _largest_difference(found, {name: value.numpy() for name, value in expected.items()}) < TOLERANCE
 
 
-@pytest.mark.parametrize("precision", ["mixed_bfloat16", "mixed_float16"])
+@pytest.mark.parametrize("precision", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)])
 def test_low_precision_rounds_as_much_in_both_modes(small, precision):
     plain, batch = small
     expected = _gradients(plain, lambda: _loss_of(plain, batch, training=True))

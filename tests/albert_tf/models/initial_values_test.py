@@ -38,7 +38,7 @@ def test_kernels_are_a_cut_off_normal_and_the_rest_zeros_and_ones(small_config, 
                 assert abs(values.mean() / spread) < 5 / np.sqrt(values.size), name
 
 
-def test_no_two_kernels_start_alike(small_config):
-    for model in _models(dataclasses.replace(small_config, num_hidden_groups=3, inner_group_num=2)):
+def test_no_two_kernels_start_alike(three_layers):
+    for model in _models(dataclasses.replace(three_layers, num_hidden_groups=3, inner_group_num=2)):
         kernels = [value.numpy() for name, value in named_weights(model).items() if name.endswith("_kernel")]
         assert len({kernel.tobytes() for kernel in kernels}) == len(kernels)

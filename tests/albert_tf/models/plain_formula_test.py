@@ -105,7 +105,10 @@ def _weighted(outputs):
     return tf.add_n([tf.reduce_sum(x * np.sin(np.arange(x.shape.num_elements()).reshape(x.shape))) for x in outputs])
 
 
-@pytest.mark.parametrize(("training", "read_only_predictions"), [(True, False), (True, True), (False, False)])
+@pytest.mark.parametrize(
+    ("training", "read_only_predictions"),
+    [pytest.param(True, False, marks=pytest.mark.slow), (True, True), (False, False)],
+)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_outputs_and_gradients_are_those_of_the_formula(shape, training, read_only_predictions, small_config, batch):
     changes = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, **SHAPES[shape]}

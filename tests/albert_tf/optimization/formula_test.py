@@ -81,6 +81,7 @@ def test_a_thousand_steps_leave_adamw_where_the_formula_is():
         assert _relative_error(moments[0].numpy(), expected) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("optimizer_class", "rate"), [(AdamW, 3e-4), (LAMB, 6e-2)])
 def test_50_steps_of_fine_tuning_have_the_losses_of_the_formula(optimizer_class, rate, small_config):
     tf = pytest.importorskip("tensorflow")

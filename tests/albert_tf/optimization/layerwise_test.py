@@ -23,10 +23,10 @@ from albert_tf.optimization.layerwise import layerwise_factors
         ({"parameter_sharing": "none"}, {"block_2_0/attention/key_bias": 0.5, "position_emb": 0.0625}),
     ],
 )
-def test_each_depth_below_the_head_learns_slower(small_config, changes, expected, optimizer):
+def test_each_depth_below_the_head_learns_slower(three_layers, changes, expected, optimizer):
     moved = []
     for decay in (1.0, 0.5):
-        model = AlbertForSequenceClassification(dataclasses.replace(small_config, **changes))
+        model = AlbertForSequenceClassification(dataclasses.replace(three_layers, **changes))
         weights = named_weights(model)
         for variable in weights.values():
             variable.assign(np.full(variable.shape, 0.5))

@@ -24,6 +24,7 @@ def _variables(values):
     return variables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("optimizer_class", "file"), [(LAMB, "lamb"), (AdamW, "adamw")])
 def test_200_steps_equal_the_official_ones(shared, optimizer_class, file):
     stored = np.load(shared / f"reference/{file}_200_steps.npz")

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import precision_recall_fscore_support
 
-from albert_tf.tasks.reports import confusion_report, label_report
+from albert_tf.tasks.reports import TEXT_SEPARATOR, confusion_report, label_report
 
 
 def test_precision_and_recall_by_hand():
@@ -50,6 +50,13 @@ def test_errors_without_probabilities_stand_in_their_order_and_name_none():
     assert [error["text"] for error in report.values["errors"]] == ["first", "second"]
     assert "probability" not in report.values["errors"][0]
     assert "  x taken for y: first" in report.text
+
+
+def test_a_pair_of_long_texts_is_shown_by_the_start_of_both():
+    pair = "one " * 50 + TEXT_SEPARATOR + "two " * 50
+    line = confusion_report(["x", "y"], [pair], [0], [1], None).text.splitlines()[-1]
+    assert "one one" in line and "two two" in line
+    assert line.count("…") == 2 and len(line) < 130
 
 
 def test_no_classes_at_all_are_named_none():

@@ -216,7 +216,7 @@ def test_another_optimizer_is_refused(trained, small_config, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"num_hidden_layers": 2}, {"num_attention_heads": 4}, {"hidden_act": "relu", "num_hidden_layers": 6}]
+    "changes", [{"num_hidden_layers": 3}, {"num_attention_heads": 4}, {"hidden_act": "relu", "num_hidden_layers": 6}]
 )
 def test_another_model_is_refused_though_the_shapes_fit(trained, small_config, tmp_path, changes, caplog):
     folder = CheckpointFolder(str(tmp_path))

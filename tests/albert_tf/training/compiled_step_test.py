@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from albert_tf import losses
@@ -12,6 +13,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 B, S, P = 2, 16, 4
 
 
+@pytest.mark.slow
 def test_a_training_step_compiles_to_static_float32(small_config):
     model = AlbertForPretraining(small_config)
     variables = [variable.value for variable in named_weights(model).values()]

@@ -83,7 +83,7 @@ def write_manifest():
 def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
     """Of a run of twelve steps that takes three checkpoints."""
     config_file = str(tmp_path / "config.json")
-    dataclasses.replace(small_config, num_hidden_layers=2).to_json_file(config_file)
+    dataclasses.replace(small_config, num_hidden_layers=1).to_json_file(config_file)
     return PretrainingSettings(
         albert_config_file=config_file,
         input_file=write_records("train", 50),
@@ -137,7 +137,7 @@ def finetuning_settings(tmp_path, small_config, small_vocabulary) -> FinetuningS
     """Of a run of twelve steps on texts of one word or seven, few lengths to compile for; the words tell the label."""
     rng = random.Random(1)
     config_file = str(tmp_path / "config.json")
-    changes = {"vocab_size": 60, "max_position_embeddings": 48, "initializer_range": 0.1, "num_hidden_layers": 2}
+    changes = {"vocab_size": 60, "max_position_embeddings": 48, "initializer_range": 0.1, "num_hidden_layers": 1}
     dataclasses.replace(small_config, **changes).to_json_file(config_file)
     (tmp_path / "data").mkdir()
     for split, count in (("train", 60), ("dev", 22), ("test", 7)):

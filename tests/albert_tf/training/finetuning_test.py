@@ -307,9 +307,15 @@ def test_the_head_of_another_task_starts_afresh_though_its_classes_have_the_same
     with pytest.raises(InputError, match=r"for sst-2 .*, not for wnli .*; give --do_train, .* or --keep_head"):
         run(untrained)
     in_its_folder = dataclasses.replace(head_of_another_task, output_dir=finetuning_settings.output_dir)
+    cached = _times_of_files(finetuning_settings.output_dir)
     for do_train in (True, False):
         with pytest.raises(InputError, match="holds a run of sst-2 .*, not of wnli"):
             run(dataclasses.replace(in_its_folder, do_train=do_train, do_eval=True))
+    assert _times_of_files(finetuning_settings.output_dir) == cached
+
+
+def _times_of_files(folder):
+    return {path: path.stat().st_mtime_ns for path in Path(folder).glob("features/**/*")}
 
 
 @pytest.mark.slow

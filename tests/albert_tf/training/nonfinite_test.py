@@ -108,6 +108,7 @@ def test_skip_leaves_weights_and_moments_and_counts_the_step(settings, tmp_path)
         np.testing.assert_allclose(value, end[name], atol=1e-4, err_msg=name)
 
 
+@pytest.mark.slow
 def test_skip_has_a_limit(settings):
     with pytest.raises(InputError, match="such steps: 1, --max_nonfinite_steps=0"):
         run(dataclasses.replace(settings, nonfinite="skip", max_nonfinite_steps=0))

@@ -13,7 +13,10 @@ from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, eval
 from albert_tf.training.pretraining import run
 
 
-@pytest.mark.parametrize(("task", "figures"), [("sop", "sentence_order"), ("nsp", "next_sentence"), ("none", None)])
+@pytest.mark.parametrize(
+    ("task", "figures"),
+    [("sop", "sentence_order"), pytest.param("nsp", "next_sentence", marks=pytest.mark.slow), ("none", None)],
+)
 def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
     settings, write_manifest, read_log, caplog, task, figures
 ):

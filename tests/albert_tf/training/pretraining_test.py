@@ -86,6 +86,7 @@ def test_training_learns_the_labels(settings, small_config, read_log):
     assert "checkpoint-00000200" in format_evaluation(result)
 
 
+@pytest.mark.slow
 def test_without_a_sentence_task_its_head_is_left_as_it_was(settings, read_weights):
     settings = dataclasses.replace(
         settings, sentence_task="none", optimizer="adamw", num_train_steps=4, input_file=settings.input_file
@@ -120,8 +121,8 @@ def test_a_run_starts_from_the_best_checkpoint_of_another(finished, tmp_path, re
         np.testing.assert_array_equal(value.numpy(), read_weights(second.output_dir, 1)[name])
 
 
-def test_groups_start_from_group_0(finished, small_config, read_weights):
-    config = AlbertConfig.from_dict({**small_config.to_dict(), "num_hidden_groups": 3})
+def test_groups_start_from_group_0(finished, three_layers, read_weights):
+    config = AlbertConfig.from_dict({**three_layers.to_dict(), "num_hidden_groups": 3})
     model = AlbertForPretraining(config)
     with pytest.raises(InputError, match="missing albert/encoder/block_1_0"):
         initialise(model, finished.output_dir)
@@ -225,6 +226,7 @@ def test_records_of_another_sentence_task_are_refused(settings, write_manifest):
     assert checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000001")).sentence_task == "nsp"
 
 
+@pytest.mark.slow
 def test_records_to_evaluate_on_are_of_the_same_sentence_task(settings, write_records, write_manifest):
     write_manifest(settings.input_file, "a" * 64)
     other = write_records("other/train", 50)
@@ -244,6 +246,7 @@ def test_masks_of_the_other_kind_are_refused(settings, write_unmasked_records):
     assert not os.path.exists(settings.output_dir)
 
 
+@pytest.mark.slow
 def test_unmasked_records_are_evaluated_with_the_same_masks_each_time(settings, write_unmasked_records):
     (unmasked,) = write_unmasked_records("unmasked", 30)
     run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))

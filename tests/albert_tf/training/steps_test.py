@@ -45,18 +45,18 @@ def test_a_slow_input_is_waited_for_and_a_quick_one_is_not(runner, write_records
             return tf.nest.map_structure(tf.identity, batch)
 
     quick = make_dataset([write_records("records", 50)], 8, 16, 4)
-    waited, took = {}, {}
+    waited = {}
     for name, batches in (("slow", quick.map(pause)), ("quick", quick.take(1).cache().repeat().prefetch(4))):
         iterator = iter(runner.strategy.distribute_datasets_from_function(lambda _, batches=batches: batches))
         progress = runner.take(iterator, tf.constant(2), runner.start())[0].cleared()
-        began = time.monotonic()
         progress, taken, _, usable = runner.take(iterator, tf.constant(STEPS), progress)
         assert (int(taken), bool(usable), float(progress.counted)) == (STEPS, True, STEPS)
-        waited[name], took[name] = float(progress.waited), time.monotonic() - began
+        waited[name] = float(progress.waited)
     assert waited["slow"] > 0.5 * PAUSE * STEPS
-    assert waited["quick"] < 0.5 * took["quick"]
+    assert waited["quick"] < 0.5 * waited["slow"]
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_is_freed(small_config, write_records):
     batches = make_dataset([write_records("records", 50)], 8, 16, 4)
 
