@@ -39,6 +39,7 @@ def test_every_way_to_end_has_a_code_and_a_line(body, code, line):
     assert len(done.stderr.splitlines()) == bool(line)
 
 
+@pytest.mark.slow
 def test_tensorflow_comes_without_what_no_command_uses_and_with_keras_on_it():
     program = """
 import sys

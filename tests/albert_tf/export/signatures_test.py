@@ -173,6 +173,7 @@ def test_sop_from_text_packs_and_cuts_pairs(call, eager, tokenizer):
         assert_near(np.array([served["in_order"][at], served["swapped"][at]]), probabilities)
 
 
+@pytest.mark.slow
 def test_the_signatures_from_ids_agree_with_those_from_text(call):
     from_text = call("mlm_from_text", text=TEXTS)
     ids = {name: from_text[name] for name in IDS}

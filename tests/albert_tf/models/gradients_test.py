@@ -26,7 +26,7 @@ WAYS = {
 TOLERANCE = 1e-5
 
 
-@pytest.fixture(scope="module", params=["tiny", "groups2"])
+@pytest.fixture(scope="module", params=[pytest.param("tiny", marks=pytest.mark.slow), "groups2"])
 def official(request, shared):
     """(model, inputs, gradients by our names) of the official code."""
     folder = shared / "reference/official" / request.param
@@ -114,7 +114,7 @@ def _loss_of(model, batch, **arguments):
     return tf.reduce_sum(sequence * tokens) + tf.reduce_sum(pooled)
 
 
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("training", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_gradients_are_what_the_loss_changes_by(small, training):
     model, batch = small
     gradients = _gradients(model, lambda: _loss_of(model, batch, training=training))

@@ -21,9 +21,7 @@ SHAPES = {
     "attention shared": {"num_hidden_layers": 2, "parameter_sharing": "attention"},
 }
 # Those whose gradients are traced, which takes seconds: the others in `make test-slow`.
-TRACED = [
-    name if name in ("one group", "two groups") else pytest.param(name, marks=pytest.mark.slow) for name in SHAPES
-]
+TRACED = [name if name == "one group" else pytest.param(name, marks=pytest.mark.slow) for name in SHAPES]
 
 
 def _config(small_config, dropout=0.0, **changes):
@@ -116,7 +114,7 @@ _MASKS = {
 }
 
 
-@pytest.mark.parametrize("constant_graph", [False, True])
+@pytest.mark.parametrize("constant_graph", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_any_mask_can_be_skipped(constant_graph, small_config):
     model = AlbertModel(_config(small_config), constant_graph=constant_graph)
     unknown = tf.TensorSpec([None, None], tf.int32)
@@ -205,6 +203,7 @@ def test_the_graph_does_not_grow_with_the_layers(small_config, batch):
     assert nodes(6) > nodes(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)])
 def test_low_precision_keeps_weights_and_outputs_in_float32(precision, small_config, batch):
     config = _config(small_config, hidden_act="gelu")

@@ -284,6 +284,7 @@ def head_of_another_task(finetuning_settings):
     )
 
 
+@pytest.mark.slow
 def test_the_head_of_another_task_starts_afresh_though_its_classes_have_the_same_names(
     head_of_another_task, finetuning_settings, read_weights, caplog
 ):

@@ -46,6 +46,7 @@ def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
         assert not [name for name in result if "sentence_order" in name or "next_sentence" in name]
 
 
+@pytest.mark.slow
 def test_a_foreign_checkpoint_without_a_sentence_head_is_measured_without_it(finished, tmp_path):
     output = str(tmp_path / "foreign")
     architecture = {"hugging_face_architecture": "AlbertForMaskedLM"}

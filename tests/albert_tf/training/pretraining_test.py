@@ -218,6 +218,7 @@ def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_
     assert not os.path.exists(second.output_dir)
 
 
+@pytest.mark.slow
 def test_records_of_another_sentence_task_are_refused(settings, write_manifest):
     write_manifest(settings.input_file, "a" * 64, sentence_task="nsp")
     with pytest.raises(InputError, match="--sentence_task=sop, but the records were made with --sentence_task=nsp"):

@@ -35,6 +35,7 @@ def runner(small_config):
     return _make_runner(small_config)
 
 
+@pytest.mark.slow
 def test_a_slow_input_is_waited_for_and_a_quick_one_is_not(runner, write_records):
     def pause(batch):
         def wait():

@@ -65,6 +65,7 @@ def test_whatever_opens_the_run_finds_it_there(short, small_vocabulary, tmp_path
         model_and_vocabulary(finetuning)
 
 
+@pytest.mark.slow
 def test_the_flag_names_it_and_no_other_one_is_taken(short, small_vocabulary, tmp_path):
     elsewhere = shutil.copy(small_vocabulary, tmp_path / "elsewhere.model")
     other = tmp_path / "other.model"
