@@ -4,9 +4,11 @@ Training with all that a run can ask for (scaled loss, micro-batches, dropout se
 fine-tuning and its predictions; for every shipped config, and on a small one in every way.
 """
 
+import gc
 import re
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -28,6 +30,14 @@ CONFIGS = sorted((Path(__file__).resolve().parents[3] / "configs/models").glob("
 B, P = 4, 4
 # Above this many parameters a test would spend minutes on arithmetic that a smaller config has done.
 EXECUTED_BELOW = 5_000_000
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left():
+    """Frees weights and moments, gigabytes of the largest configs, before the next model is made."""
+    yield
+    keras.backend.clear_session()
+    gc.collect()
 
 
 def _pretraining_batch(config, length):
