@@ -6,6 +6,7 @@ Shapes: B batch, H hidden, C classes.
 import keras
 from keras import ops
 
+from albert_tf.errors import InputError
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.projection import Unquantized
@@ -24,6 +25,8 @@ class ClassificationHead(Unquantized, keras.layers.Layer):
 
     def __init__(self, hidden_size, num_labels, dropout_rate=0.1, initializer_range=0.02, **kwargs):
         super().__init__(autocast=False, **kwargs)
+        if not isinstance(num_labels, int) or num_labels < 1:
+            raise InputError(f"`num_labels` must be a whole number of at least 1. Received {num_labels!r}.")
         self.hidden_size = hidden_size
         self.num_labels = num_labels
         self.dropout_rate = dropout_rate

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from albert_tf.errors import InputError
 from albert_tf.layers import backend_ops
 from albert_tf.layers.dropping import drop
 from albert_tf.layers.projection import Unquantized
@@ -21,6 +22,8 @@ class StatelessDropout(Unquantized, keras.layers.Layer):
 
     def __init__(self, rate, site, **kwargs):
         super().__init__(autocast=False, **kwargs)
+        if not 0 <= rate < 1:
+            raise InputError(f"The share of a dropout must lie in [0, 1). Received {rate}.")
         self.rate = rate
         self.site = site
         self.built = True

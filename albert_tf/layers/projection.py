@@ -24,14 +24,19 @@ class Unquantized:
 
     @property
     def dtype_policy(self):
-        """The Keras dtype policy; one of quantized weights is refused."""
+        """The Keras dtype policy; one of quantized weights is refused, and for a made model another one."""
         return super().dtype_policy
 
     @dtype_policy.setter
     def dtype_policy(self, value):
-        mode = keras.dtype_policies.get(value).quantization_mode
-        if mode is not None:
-            self._refuse_quantization(mode)
+        policy = keras.dtype_policies.get(value)
+        if policy.quantization_mode is not None:
+            self._refuse_quantization(policy.quantization_mode)
+        if isinstance(self, keras.Model) and getattr(self, "built", False) and policy.name != self.dtype_policy.name:
+            raise InputError(
+                f"The dtype of a model is that of its layers, from the beginning. Received {policy.name} for one of "
+                f"{self.dtype_policy.name}; make a model with dtype={policy.name!r} and give it the weights."
+            )
         keras.layers.Layer.dtype_policy.fset(self, value)
 
     def _refuse_quantization(self, mode=None, *args, **kwargs):

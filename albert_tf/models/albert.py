@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
+from albert_tf.errors import InputError
 from albert_tf.layers import backend_ops
 from albert_tf.layers.embeddings import AlbertEmbeddings, make_initializer
 from albert_tf.layers.encoder import SharedEncoder
@@ -18,11 +19,13 @@ from albert_tf.models.inputs import (
     INPUTS_EMBEDS,
     POSITION_IDS,
     SEGMENT_IDS,
+    check_arguments,
     encoder_inputs,
     read_inputs,
     to_arrays,
 )
 
+_COMPUTE_DTYPES = ("float32", "bfloat16", "float16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 # Which outputs are read, among the tensors that are encoded.
@@ -35,10 +38,11 @@ class ConfiguredModel(Unquantized, keras.Model):
     # Of the ids it is called with: [B, S].
     num_axes = 2
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs=None, *args, **kwargs):
         """What `call` returns, for arrays, tensors or lists; see AlbertModel.call."""
+        check_arguments(args, kwargs)
         # Checked before Keras sees them too, which would surround the error with an account of the call.
-        return super().__call__(self._read(to_arrays(inputs)), *args, **kwargs)
+        return super().__call__(self._read(to_arrays(inputs)), **kwargs)
 
     def _read(self, inputs):
         return read_inputs(inputs, self.config, self.num_axes)
@@ -85,6 +89,15 @@ class AlbertModel(ConfiguredModel):
     def __init__(self, config, remat=False, constant_graph=False, pooler=True, name="albert", **kwargs):
         super().__init__(name=name, autocast=False, **kwargs)
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
+        if not isinstance(self.config, AlbertConfig):
+            raise InputError(
+                f"`config` must be an AlbertConfig or the dict of one. Received {config!r}; "
+                "AlbertConfig.from_json_file reads a file."
+            )
+        if self.compute_dtype not in _COMPUTE_DTYPES:
+            raise InputError(
+                f"A model computes in {', '.join(_COMPUTE_DTYPES)}. Received the dtype {self.dtype_policy.name}."
+            )
         self.embeddings = AlbertEmbeddings(
             self.config.vocab_size,
             self.config.embedding_size,

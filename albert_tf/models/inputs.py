@@ -25,6 +25,25 @@ _OF_BATCHES = (
     *("label", "label_ids", "p_mask", "start_positions", "end_positions", "is_impossible"),
     *("example_weight", "example_weights", "feature_index"),
 )
+# Those of them that heads read, and their axes; "p_mask" has those of the ids.
+_OF_HEADS = {"masked_lm_positions": ("B", "P"), "start_positions": ("B",)}
+_MASKS = {
+    INPUT_MASK: "1 for a token and 0 for padding",
+    "p_mask": "1 where no answer can be and 0 elsewhere",
+}
+# Those that TensorFlow looks up without a cast.
+_INDEX_DTYPES = ("int32", "int64")
+
+
+def check_arguments(args, kwargs):
+    """Raises InputError for inputs side by side, as Hugging Face's models take them, in place of one dict."""
+    names = [name for name in kwargs if name in (*_NAMES, *ALIASES, *_OF_BATCHES, "labels")]
+    if names or args:
+        received = f"the argument{'s' * (len(names) > 1)} {', '.join(names)}" if names else f"{1 + len(args)} of them"
+        raise InputError(
+            "A model takes its inputs in one dict, as in model({'input_ids': ids, 'attention_mask': mask}), and all "
+            f"else by name. Received {received}."
+        )
 
 
 def to_arrays(inputs):
@@ -70,6 +89,8 @@ def read_inputs(inputs, config, num_axes=2):
         raise InputError(f"A model is called with either `{INPUT_IDS}` or `{INPUTS_EMBEDS}`. Received {both}.")
     _check_forms(given, config, num_axes)
     _check_values(given, config)
+    if INPUT_IDS in given and keras.backend.standardize_dtype(given[INPUT_IDS].dtype) not in _INDEX_DTYPES:
+        given[INPUT_IDS] = ops.cast(given[INPUT_IDS], "int32")
     like = given[INPUT_IDS] if INPUT_IDS in given else ops.cast(given[INPUTS_EMBEDS][..., 0], "int32")
     read = {
         **given,
@@ -102,6 +123,10 @@ def _by_official_name(inputs):
         if not hasattr(value, "shape"):
             what = "text; a tokenizer makes ids of it" if isinstance(value, str) else f"a {type(value).__name__}"
             raise InputError(f"`{name}` must be an array, a tensor or lists of numbers. Received {what}.")
+        if type(value).__name__ in ("RaggedTensor", "SparseTensor"):
+            raise InputError(
+                f"`{name}` must be dense. Received a {type(value).__name__}; pad its rows, and give `{INPUT_MASK}`."
+            )
     for alias, name in ALIASES.items():
         if alias in given and name in given:
             raise InputError(f"`{alias}` is another name of `{name}`; give one of them. Received both.")
@@ -112,13 +137,16 @@ def _check_forms(given, config, num_axes):
     """Raises InputError for a dtype or a shape that an input cannot have."""
     lead = given[INPUT_IDS] if INPUT_IDS in given else given[INPUTS_EMBEDS]
     sizes = tuple(lead.shape)[:num_axes]
-    for name in (name for name in _NAMES if name in given):
-        shape, dtype = tuple(given[name].shape), keras.backend.standardize_dtype(given[name].dtype)
+    for name in (name for name in (*_NAMES, "p_mask", *_OF_HEADS) if name in given):
+        shape, dtype = tuple(given[name].shape), _dtype_of(name, given[name])
         axes = ("B", "N", "S") if num_axes == 3 else ("B", "S")
         wanted = sizes
         if name == INPUTS_EMBEDS:
             axes, wanted = (*axes, "E"), (*sizes, config.embedding_size)
-        is_right = "float" in dtype if name == INPUTS_EMBEDS else "int" in dtype or name == INPUT_MASK
+        elif name in _OF_HEADS:
+            axes = _OF_HEADS[name]
+            wanted = (sizes[0], None)[: len(axes)]
+        is_right = "float" in dtype if name == INPUTS_EMBEDS else "int" in dtype or name in _MASKS
         if not is_right:
             kind = "floats" if name == INPUTS_EMBEDS else "integers"
             raise InputError(f"`{name}` must be {kind}. Received the dtype {dtype}.")
@@ -133,6 +161,15 @@ def _check_forms(given, config, num_axes):
             raise InputError(
                 f"`{name}` must have the shape [{', '.join(axes)}]{of}. Received the shape {_written(shape)}{beside}."
             )
+    if sizes[-1] == 0:
+        raise InputError(f"A sequence must have at least one position. Received the shape {_written(lead.shape)}.")
+
+
+def _dtype_of(name, value):
+    try:
+        return keras.backend.standardize_dtype(value.dtype)
+    except ValueError:
+        raise InputError(f"`{name}` must be numbers. Received the dtype {value.dtype}.") from None
 
 
 def _written(shape):
@@ -141,22 +178,25 @@ def _written(shape):
 
 def _check_values(given, config):
     """Raises InputError for a value out of range, where values are known."""
+    length = given[INPUT_IDS].shape[-1] if INPUT_IDS in given else given[INPUTS_EMBEDS].shape[-2]
     ends = {
-        INPUT_IDS: ("vocab_size", config.vocab_size),
-        SEGMENT_IDS: ("type_vocab_size", config.type_vocab_size),
-        POSITION_IDS: ("max_position_embeddings", config.max_position_embeddings),
-        INPUT_MASK: (None, 2),
+        INPUT_IDS: ("vocab_size=", config.vocab_size),
+        SEGMENT_IDS: ("type_vocab_size=", config.type_vocab_size),
+        POSITION_IDS: ("max_position_embeddings=", config.max_position_embeddings),
+        "masked_lm_positions": ("S=", length),
+        "start_positions": ("S=", length),
+        **dict.fromkeys(_MASKS, ("", 2)),
     }
     for name, (rule, end) in ends.items():
         values = backend_ops.known_values(given[name]) if name in given else None
         if values is None or not values.size:
             continue
-        if name == INPUT_MASK:
+        if name in _MASKS:
             if not ((values == 0) | (values == 1)).all():
-                raise InputError(f"`{name}` must be 1 for a token and 0 for padding. Received {_odd(values)}.")
-        elif values.min() < 0 or values.max() >= end:
+                raise InputError(f"`{name}` must be {_MASKS[name]}. Received {_odd(values)}.")
+        elif end is not None and (values.min() < 0 or values.max() >= end):
             worst = values.min() if values.min() < 0 else values.max()
-            raise InputError(f"`{name}` must lie in [0, {rule}={end}). Received {worst}.")
+            raise InputError(f"`{name}` must lie in [0, {rule}{end}). Received {worst}.")
 
 
 def _odd(values):

@@ -67,6 +67,11 @@ def read_sentences(
             if columns == 1:
                 raise InputError(f"{path}, line {number}: one column; a word and its tag were expected")
             tags.append((f"{path}, line {number}", _column(fields, tag_column, path, number)))
+            if word_column % columns == tag_column % columns:
+                raise InputError(
+                    f"{path}, line {number}: --text_column={word_column} and --label_column={tag_column} are the same "
+                    f"of its {columns} columns"
+                )
     finish()
     if not found:
         raise InputError(f"{path} holds no sentences")

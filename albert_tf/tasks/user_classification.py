@@ -16,6 +16,8 @@ LABEL_SEPARATOR = "|"
 # Columns that tell one row from the others; the first that is there.
 _ID_COLUMNS = ("guid", "id", "index")
 _SCORES = {"classification": ("accuracy", "macro_f1"), "regression": ("pearson", "spearman", "mean_squared_error")}
+# The square of a difference must be a float32 too.
+_LARGEST = 1e18
 _METRICS = {"classification": "accuracy", "regression": "pearson", "multi_label": "micro_f1"}
 
 
@@ -66,6 +68,12 @@ class UserClassification(TextClassification):
         """
         if multi_label and regression:
             raise InputError("--multi_label and --regression exclude each other")
+        named = (*columns.texts, columns.label)
+        if len(set(named)) < len(named):
+            raise InputError(
+                "--text_column, --text_pair_column and --label_column must name different columns; they name "
+                + ", ".join(named)
+            )
         if regression and labels:
             raise InputError("--labels are the names of classes; --regression has none")
         self.split_files, self.columns = split_files, columns
@@ -149,11 +157,13 @@ class UserClassification(TextClassification):
     def _number(self, row: Row) -> float:
         text = row.text(self.columns.label)
         try:
-            value = float(text)
+            # Python reads 1_000 as a thousand, of which a table knows nothing.
+            value = float("nan" if "_" in text else text)
         except ValueError:
             value = float("nan")
-        if not abs(value) < float("inf"):
-            raise InputError(f"{row.where}: with --regression the label must be a number; received {text!r}")
+        if not abs(value) <= _LARGEST:
+            rule = "a number" if not abs(value) < float("inf") else f"from -{_LARGEST:g} to {_LARGEST:g}"
+            raise InputError(f"{row.where}: with --regression the label must be {rule}; received {text!r}")
         return value
 
     def _find_labels(self) -> tuple[str, ...]:

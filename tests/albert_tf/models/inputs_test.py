@@ -220,6 +220,42 @@ _WRONG = {
         r"`position_ids` must lie in \[0, max_position_embeddings=16\). Received 16",
     ),
     "rows of unequal lengths": ([[1, 2], [3]], "`input_ids` has rows of unequal lengths; pad them"),
+    "no position": (np.ones((2, 0), int), r"at least one position. Received the shape \[2, 0\]"),
+    "words": (np.array([["a", "b"]]), "`input_ids` must be numbers. Received the dtype <U1"),
+    "ragged": (tf.ragged.constant([[1, 2], [3]]), "`input_ids` must be dense. Received a RaggedTensor; pad its rows"),
+    "sparse": (tf.sparse.eye(2, 3, tf.int32), "`input_ids` must be dense. Received a SparseTensor"),
+    "prediction before": (
+        {"input_ids": np.ones((2, 4), int), "masked_lm_positions": [[-1], [0]]},
+        r"`masked_lm_positions` must lie in \[0, S=4\). Received -1",
+    ),
+    "prediction beyond": (
+        {"inputs_embeds": np.ones((2, 4, E)), "masked_lm_positions": [[1], [4]]},
+        r"`masked_lm_positions` must lie in \[0, S=4\). Received 4",
+    ),
+    "one row of predictions": (
+        {"input_ids": np.ones((2, 4), int), "masked_lm_positions": [1, 2]},
+        r"`masked_lm_positions` must have the shape \[B, P\]. Received the shape \[2\] beside one of shape \[2, 4\]",
+    ),
+    "predictions of others": (
+        {"input_ids": np.ones((2, 4), int), "masked_lm_positions": [[1]]},
+        r"`masked_lm_positions` must have the shape \[B, P\]. Received the shape \[1, 1\]",
+    ),
+    "float predictions": (
+        {"input_ids": np.ones((2, 4), int), "masked_lm_positions": [[1.5], [0.0]]},
+        "`masked_lm_positions` must be integers. Received the dtype float",
+    ),
+    "column of starts": (
+        {"input_ids": np.ones((2, 4), int), "start_positions": [[1], [2]]},
+        r"`start_positions` must have the shape \[B\]. Received the shape \[2, 1\]",
+    ),
+    "start beyond": (
+        {"input_ids": np.ones((2, 4), int), "start_positions": [1, 4]},
+        r"`start_positions` must lie in \[0, S=4\). Received 4",
+    ),
+    "half an answer": (
+        {"input_ids": np.ones((2, 4), int), "p_mask": np.full((2, 4), 0.5)},
+        "`p_mask` must be 1 where no answer can be and 0 elsewhere. Received 0.5",
+    ),
     "a list of inputs": (
         [np.ones((2, 4), int), np.ones((2, 4), int)],
         "`input_ids` is a list of tensors; give a dict of tensors by their names",
@@ -233,6 +269,27 @@ def test_what_cannot_be_is_refused_in_one_line(model, case):
     with pytest.raises(ValueError, match=f"^.*{message}") as error:
         model(inputs)
     assert "\n" not in str(error.value)
+
+
+def test_inputs_side_by_side_are_told_the_dict(model, batch):
+    ids, mask = batch["input_ids"], batch["input_mask"]
+    with pytest.raises(ValueError, match="in one dict, .*Received the arguments input_ids, attention_mask.$"):
+        model(input_ids=ids, attention_mask=mask)
+    with pytest.raises(ValueError, match="in one dict, .*Received the argument attention_mask.$"):
+        model(ids, attention_mask=mask)
+    with pytest.raises(ValueError, match="in one dict, .*Received 2 of them.$"):
+        model(ids, mask)
+    with pytest.raises(ValueError, match="Received neither"):
+        model()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "uint32", "int64", "uint64"])
+def test_integers_of_every_kind_are_ids(model, batch, dtype):
+    expected = _pooled(model, batch)
+    typed = {name: value.astype(dtype) for name, value in batch.items()}
+    np.testing.assert_array_equal(_pooled(model, typed), expected)
+    tensors = {name: tf.constant(value) for name, value in typed.items()}
+    np.testing.assert_allclose(tf.function(model, autograph=False)(tensors)["pooled_output"], expected, atol=1e-6)
 
 
 def test_a_batch_may_be_given_whole(small_config, batch):
@@ -249,6 +306,33 @@ def test_training_a_beam_without_the_right_starts_is_refused(small_config, batch
     model = make_finetuning_model(small_config, "span_beam")
     with pytest.raises(ValueError, match="training needs `start_positions`"):
         model(batch, training=True)
+
+
+@pytest.mark.parametrize("number", [0, -1, "3", 2.0])
+def test_a_head_without_a_number_of_classes_is_refused(small_config, number):
+    with pytest.raises(ValueError, match="^`num_labels` must be a whole number of at least 1. Received"):
+        make_finetuning_model(small_config, "classification", number)
+
+
+def test_a_dropout_of_all_or_more_is_refused(small_config):
+    for rate in (1.0, 1.5, -0.1):
+        with pytest.raises(ValueError, match=r"dropout must lie in \[0, 1\). Received"):
+            make_finetuning_model(small_config, "classification", 2, classifier_dropout_prob=rate)
+
+
+@pytest.mark.parametrize("config", ["albert-base-v2", None])
+def test_a_name_in_place_of_a_config_is_refused(config):
+    with pytest.raises(ValueError, match="^`config` must be an AlbertConfig .*from_json_file reads a file.$"):
+        AlbertModel(config)
+
+
+def test_a_dtype_is_one_that_models_compute_in_and_stays(small_config, model):
+    with pytest.raises(ValueError, match="computes in float32, bfloat16, float16. Received the dtype float64.$"):
+        AlbertModel(small_config, dtype="float64")
+    model.dtype_policy = "float32"
+    with pytest.raises(ValueError, match="^The dtype of a model is that of its layers.* dtype='mixed_bfloat16'"):
+        model.dtype_policy = "mixed_bfloat16"
+    assert model.dtype_policy.name == "float32"
 
 
 def test_text_and_other_objects_are_refused(model):

@@ -170,6 +170,9 @@ def test_a_tag_that_training_did_not_have_is_named(make, write):
 def test_columns_of_conll_files_are_numbers(make):
     with pytest.raises(InputError, match="--label_column: the columns of CoNLL files have numbers"):
         make(label_column="tag")
+    for columns in ({"text_column": "-1"}, {"label_column": "0"}, {"text_column": "1", "label_column": "-3"}):
+        with pytest.raises(InputError, match="line [13]: --text_column=.* are the same of its 4 columns$"):
+            make(**columns)
     with pytest.raises(InputError, match="line 3: there is no column 7 .from 0.; the line has 4"):
         make(label_column="7")
 

@@ -159,12 +159,21 @@ def test_a_score_that_is_no_number_is_named(make):
         task.examples("train")
 
 
+@pytest.mark.parametrize("score, rule", [("1_000", "a number"), ("inf", "a number"), ("-1e40", r"from -1e\+18 to")])
+def test_a_score_that_cannot_be_learned_is_named(make, score, rule):
+    task = make(f"text\tlabel\na\t1\nb\t{score}\n", regression=True)
+    with pytest.raises(InputError, match=f"line 3: with --regression the label must be {rule}.*received '{score}'"):
+        task.examples("train")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"multi_label": True, "regression": True}, "exclude each other"),
         ({"regression": True, "labels": ("a", "b")}, "--regression has none"),
         ({"labels": ("a", "a")}, "--labels names a class twice"),
+        ({"text_column": "label"}, "must name different columns; they name label, label$"),
+        ({"text_pair_column": "text"}, "must name different columns; they name text, text, label$"),
         ({"beam": True}, "--beam means nothing to --task_name=classification"),
         ({"race_level": "high"}, "--race_level means nothing"),
     ],
