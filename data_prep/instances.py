@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 
+from albert_tf.config import LARGEST
 from albert_tf.errors import InputError
 from albert_tf.inputs.instance_batch import InstanceBatch, to_examples, to_unmasked_examples
 from albert_tf.inputs.masking_rules import DYNAMIC, MASKINGS, STATIC, MaskingRules
@@ -42,6 +43,11 @@ class InstanceSettings:
         for name, value in least.items():
             if getattr(self, name) < value:
                 raise InputError(f"--{name} must be at least {value}; received {getattr(self, name)}")
+        # What a model can have; every example takes as much memory.
+        longest = LARGEST["max_position_embeddings"]
+        for name in ("max_seq_length", "max_predictions_per_seq"):
+            if getattr(self, name) > longest:
+                raise InputError(f"--{name} must be at most {longest}; received {getattr(self, name)}")
         for name in ("masked_lm_prob", "short_seq_prob"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"--{name} must be from 0 to 1; received {getattr(self, name)}")

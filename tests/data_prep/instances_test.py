@@ -10,6 +10,8 @@ from data_prep.instances import InstanceSettings
     ("settings", "message"),
     [
         ({"max_seq_length": 4}, "--max_seq_length must be at least 5; received 4"),
+        ({"max_seq_length": 5_000_000_000}, "--max_seq_length must be at most 1000000; received 5000000000"),
+        ({"max_predictions_per_seq": 1_000_001}, "--max_predictions_per_seq must be at most 1000000"),
         ({"max_predictions_per_seq": 0}, "--max_predictions_per_seq must be at least 1"),
         ({"dupe_factor": 0}, "--dupe_factor"),
         ({"ngram": 0}, "--ngram"),
