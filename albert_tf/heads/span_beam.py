@@ -6,6 +6,7 @@ Shapes: B batch, S sequence, H hidden, K width of the beam.
 import keras
 from keras import ops
 
+from albert_tf.errors import InputError
 from albert_tf.layers import chains
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import make_initializer, make_layer_norm
@@ -34,6 +35,8 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
 
     def __init__(self, hidden_size, beam_size=5, dropout_rate=0.1, initializer_range=0.02, **kwargs):
         super().__init__(autocast=False, **kwargs)
+        if not isinstance(beam_size, int) or beam_size < 1:
+            raise InputError(f"`beam_size` must be a whole number of at least 1. Received {beam_size!r}.")
         self.hidden_size = hidden_size
         self.beam_size = beam_size
         self.dropout_rate = dropout_rate

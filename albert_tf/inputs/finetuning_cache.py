@@ -11,7 +11,6 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from absl import logging
@@ -143,10 +142,32 @@ def _one_at_a_time(folder: str) -> Iterator[None]:
         yield
         return
     parent, name = os.path.split(folder.rstrip("/"))
-    files.make_folder(parent or ".")
-    with Path(parent, f".{name}.lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    parent = parent or "."
+    is_new = not os.path.isdir(parent)
+    files.make_folder(parent)
+    path = os.path.join(parent, f".{name}.lock")
+    lock = _wait_for_lock(path)
+    try:
         yield
+    finally:
+        # While it is still locked, so that nobody else's goes.
+        os.unlink(path)
+        os.close(lock)
+        if is_new:
+            with contextlib.suppress(OSError):
+                os.rmdir(parent)
+
+
+def _wait_for_lock(path: str) -> int:
+    """The descriptor of the locked file."""
+    while True:
+        lock = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), os.stat(path)):
+                return lock
+        # Its holder has removed it since.
+        os.close(lock)
 
 
 def hash_files(paths: Sequence[str]) -> dict[str, Any]:

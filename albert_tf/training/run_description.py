@@ -119,6 +119,35 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
     )
 
 
+# Flags that decide what is learned; the others say where, how fast, or what is kept.
+_FLAGS_THAT_MATTER = (
+    *("init_checkpoint", "init_embeddings", "train_batch_size", "optimizer", "learning_rate", "poly_power"),
+    *("layerwise_learning_rate_decay", "num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
+    *("start_warmup_step", "precision"),
+)
+
+
+def describe_changed_flags(before: str, now: str, step: int) -> str | None:
+    """A warning that a run goes on by other flags than it began with, None if it does not.
+
+    Args:
+        before, now: flag files, as runs leave them in their folders; empty where a run had none.
+        step: of the checkpoint that it goes on from.
+    """
+    if not before or not now:
+        return None
+    old, new = (dict(line[2:].split("=", 1) for line in text.splitlines() if "=" in line) for text in (before, now))
+    changes = [
+        f"--{name} was {old.get(name, 'not given')}, is {new.get(name, 'not given')} now"
+        for name in _FLAGS_THAT_MATTER
+        if old.get(name) != new.get(name)
+    ]
+    if not changes:
+        return None
+    weights = "; its weights are the checkpoint's" if any("--init_" in change for change in changes) else ""
+    return f"the run goes on from step {step} by other flags: {'; '.join(changes)}{weights}"
+
+
 def _warn_of_memory(settings: TrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:
     """Only for a CPU, whose memory is known before it is asked for; replicas of one machine share it."""
     devices = [device for device in strategy.extended.worker_devices if "CPU" in device]

@@ -183,6 +183,13 @@ class TrainingRun(abc.ABC):
                 before, now = getattr(restored, name), getattr(fresh, name)
                 if before != now:
                     logging.warning("%s", run_description.describe_change(name, before, now, restored.step))
+            if changed := run_description.describe_changed_flags(
+                self._flags_before(), settings.resolved_flags, restored.step
+            ):
+                logging.warning("%s", changed)
+            if settings.do_train and restored.step >= self._num_train_steps():
+                tell = logging.info if restored.step == self._num_train_steps() else logging.warning
+                tell("no step is left: the run is at %d, it was to have %d", restored.step, self._num_train_steps())
             logging.info("going on from step %d of %s", restored.step, settings.output_dir)
             carried = ("step", "examples_seen", "nonfinite_steps", "loss_scale")
             return dataclasses.replace(fresh, **{name: getattr(restored, name) for name in carried})
@@ -191,6 +198,14 @@ class TrainingRun(abc.ABC):
             check_vocabulary(self._initialise(source), fresh.vocabulary, source)
             logging.info("weights start from %s", source)
         return fresh
+
+    def _flags_before(self) -> str:
+        """The flags by which the run came to its checkpoint, as it left them in its folder."""
+        path = os.path.join(self.settings.output_dir, self.FLAGS_NAME)
+        if not files.exists(path):
+            return ""
+        with files.open_binary(path) as file:
+            return file.read().decode(errors="replace")
 
     def _compare_with_other_workers(self, step: int) -> None:
         (mean,) = self.agreement.mean(float(step))

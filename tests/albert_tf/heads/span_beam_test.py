@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_tf.errors import InputError
 from albert_tf.heads.span_beam import SpanBeamHead
 
 B, S, H, K = 2, 7, 4, 3
@@ -79,3 +80,9 @@ def test_a_sequence_shorter_than_the_beam_has_a_narrower_one(head, hidden):
         outputs = narrow(tf.constant(hidden[:, :length]))
         assert outputs["end_top_index"].shape[1:] == (min(length, K),) * 2
     assert SpanBeamHead.from_config(head.get_config()).get_config() == head.get_config()
+
+
+@pytest.mark.parametrize("beam_size", [0, -1, 2.5])
+def test_a_beam_of_nothing_is_refused(beam_size):
+    with pytest.raises(InputError, match="`beam_size` must be a whole number of at least 1"):
+        SpanBeamHead(8, beam_size=beam_size)

@@ -109,7 +109,7 @@ def test_an_error_in_an_example_leaves_the_old_cache(folder):
     with pytest.raises(InputError, match="line 3"):
         load_features(folder, KEY | {"data": []}, fail, Converter(by_length, "classification"))
     assert load(folder) == ([3, 5, 5], False)
-    assert sorted(os.listdir(Path(folder).parent)) == [".train.lock", "train"]
+    assert sorted(os.listdir(Path(folder).parent)) == ["train"]
 
 
 def test_any_number_of_workers_writes_the_same_bytes(tmp_path, monkeypatch):
@@ -171,4 +171,4 @@ def test_a_process_killed_half_way_leaves_no_cache_that_is_read(folder, tmp_path
         run.wait(60)
     assert why_unusable(folder, KEY) == ""
     assert load(folder) == ([3, 5, 5], True)
-    assert sorted(os.listdir(parent)) == [".train.lock", "train"]
+    assert sorted(os.listdir(parent)) == ["train"]

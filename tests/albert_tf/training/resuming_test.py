@@ -10,6 +10,7 @@ import pytest
 from albert_tf.training import checkpoints
 from albert_tf.training.checkpoint_evaluation import read_evaluation
 from albert_tf.training.pretraining import run
+from albert_tf.training.run_description import describe_changed_flags
 
 STEPS = 12
 
@@ -52,3 +53,25 @@ def test_changed_records_are_told_of(finished, write_records, caplog):
     run(dataclasses.replace(finished, num_train_steps=STEPS + 1, input_file=f"{finished.input_file},{more}"))
     (told,) = [record.getMessage() for record in caplog.records if "are not those of" in record.getMessage()]
     assert "the records are not those of the checkpoint of step 12: more is new; train had" in told
+
+
+def test_a_run_of_fewer_steps_than_were_taken_says_that_none_is_left(finished, caplog):
+    run(dataclasses.replace(finished, num_train_steps=STEPS - 4))
+    assert "no step is left: the run is at 12, it was to have 8" in [
+        record.getMessage() for record in caplog.records if record.levelname == "WARNING"
+    ]
+
+
+def test_changed_flags_are_told_of_and_others_are_not(finished, caplog):
+    # As run_pretraining.flags of `finished` has another text, flags that decide nothing, nothing is told.
+    run(dataclasses.replace(finished, resolved_flags="--seed\n--log_steps=7\n"))
+    assert "other flags" not in caplog.text
+    run(dataclasses.replace(finished, resolved_flags="--seed\n--train_batch_size=8\n--init_checkpoint=a=b\n"))
+    assert (
+        "by other flags: --init_checkpoint was not given, is a=b now; --train_batch_size was not given" in caplog.text
+    )
+    before = "--train_batch_size=8\n--nodo_eval\n--learning_rate=0.1\n--output_dir=a\n"
+    assert describe_changed_flags(before, before.replace("=a", "=b"), 7) is None
+    told = describe_changed_flags(before, before.replace("0.1", "0.2"), 7)
+    assert told == "the run goes on from step 7 by other flags: --learning_rate was 0.1, is 0.2 now"
+    assert describe_changed_flags("", before, 7) is None
