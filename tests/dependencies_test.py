@@ -6,6 +6,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # Distributions that a required one brings with it, and which.
@@ -51,6 +53,7 @@ def distribution_of(package):
     return importlib.metadata.packages_distributions()[package][0].lower().replace("_", "-")
 
 
+@pytest.mark.slow
 def test_every_import_is_of_something_that_setup_asks_for():
     required = required_distributions()
     imports = {name: path for name, path in imported_packages().items() if name not in OPTIONAL}
@@ -63,6 +66,7 @@ def test_every_import_is_of_something_that_setup_asks_for():
     assert unasked == [], "add them to install_requires in setup.py"
 
 
+@pytest.mark.slow
 def test_everything_that_setup_asks_for_is_imported():
     used = {distribution_of(name) for name in imported_packages() if name not in OPTIONAL}
     assert required_distributions() - used - NOT_IMPORTED == set(), "remove them from install_requires in setup.py"

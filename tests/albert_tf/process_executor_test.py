@@ -59,6 +59,7 @@ def test_a_worker_killed_while_a_task_is_on_its_way_to_it_is_replaced():
         assert executor.submit(_pid).result() != worker
 
 
+@pytest.mark.faults
 def test_workers_killed_at_random_moments_lose_nothing():
     rng, kills = random.Random(0), []
     with WorkerPool(3, 100) as pool:

@@ -114,6 +114,7 @@ def test_a_paragraph_too_long_for_memory_is_cut_at_a_line_end(split, monkeypatch
     assert found == ["one two three four five six.", "Seven", "eight.", "", "Nine.", ""]
 
 
+@pytest.mark.slow
 def test_ten_megabytes_in_one_line_take_seconds(split):
     start = time.monotonic()
     assert len(split({"a.txt": "Hello world. " * 800_000})) == 800_001

@@ -41,6 +41,7 @@ def _export(folder, tmp_path) -> str:
 TEXTS = ["bada gimo rasu", "Lefi, 1995.", "", "tade " * 40]
 
 
+@pytest.mark.slow
 def test_a_text_has_the_models_probabilities_for_each_label(finetuned, tmp_path, export_vocabulary):
     folder, model = finetuned("classification", ("good", "bad", "neither"))
     predictions = Predictor(_export(folder, tmp_path)).predict([{"text": text} for text in TEXTS])

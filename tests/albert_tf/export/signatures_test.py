@@ -117,7 +117,10 @@ _MASKS = {
 }
 
 
-@pytest.mark.parametrize("mask", _MASKS)
+@pytest.mark.parametrize(
+    "mask",
+    [pytest.param(name, marks=pytest.mark.slow) if name in ("left padding", "random") else name for name in _MASKS],
+)
 def test_signatures_from_ids_compute_what_the_model_does_for_any_mask(call, model, mask):
     # As many rows of each, since every other shape is traced anew.
     mask = np.resize(np.array(_MASKS[mask], "int32"), (8, 9))

@@ -183,6 +183,7 @@ def test_weights_that_do_not_fit_are_all_named_and_none_is_assigned(small_config
         np.testing.assert_array_equal(variable.numpy(), before[name])
 
 
+@pytest.mark.slow
 def test_fit_trains_the_model(small_config):
     class Classifier(keras.Model):
         def __init__(self):

@@ -142,6 +142,7 @@ def test_skipping_padding_has_the_same_gradients(small, constant_graph, traced):
     assert _largest_difference(found, {name: value.numpy() for name, value in expected.items()}) < TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)])
 def test_low_precision_rounds_as_much_in_both_modes(small, precision):
     plain, batch = small

@@ -65,6 +65,7 @@ def test_100_steps_are_as_exact_as_float32_allows(optimizer_class, shape, rate):
             assert _relative_error(moment.numpy(), expected) < 1e-6
 
 
+@pytest.mark.slow
 def test_a_thousand_steps_leave_adamw_where_the_formula_is():
     rng = np.random.default_rng(1)
     start = {"kernel": rng.normal(size=(8, 8)).astype("f4")}

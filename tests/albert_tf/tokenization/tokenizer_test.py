@@ -199,6 +199,7 @@ def test_word_starts_has_one_entry_a_piece(official_tokenizer):
     assert not starts[official_tokenizer.piece_to_id("ing")]
 
 
+@pytest.mark.slow
 def test_a_line_of_ten_megabytes_is_encoded_in_seconds(small_tokenizer):
     start = time.monotonic()
     ids = small_tokenizer.encode("ba " * 3_400_000)

@@ -15,7 +15,11 @@ from albert_tf.training.pretraining import run
 
 @pytest.mark.parametrize(
     ("task", "figures"),
-    [("sop", "sentence_order"), pytest.param("nsp", "next_sentence", marks=pytest.mark.slow), ("none", None)],
+    [
+        pytest.param("sop", "sentence_order", marks=pytest.mark.slow),
+        pytest.param("nsp", "next_sentence", marks=pytest.mark.slow),
+        ("none", None),
+    ],
 )
 def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
     settings, write_manifest, read_log, caplog, task, figures

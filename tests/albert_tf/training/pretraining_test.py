@@ -70,6 +70,7 @@ def test_what_a_run_writes(finished, read_weights, read_log):
         np.testing.assert_array_equal(value, before[name])
 
 
+@pytest.mark.slow
 def test_training_learns_the_labels(settings, small_config, read_log):
     # With large enough initial weights to leave the start within seconds.
     config = {**small_config.to_dict(), "initializer_range": 0.2}
@@ -102,6 +103,7 @@ def test_without_a_sentence_task_its_head_is_left_as_it_was(settings, read_weigh
     np.testing.assert_allclose(trained["sentence_order/classifier/kernel"], kernel, rtol=4 * 0.01 * 0.01)
 
 
+@pytest.mark.slow
 def test_a_run_starts_from_the_best_checkpoint_of_another(finished, tmp_path, read_weights):
     pretrained = load_pretrained(finished.output_dir)
     model = pretrained.model
@@ -148,6 +150,7 @@ def test_an_official_checkpoint_starts_a_run(shared):
     )
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
     model = load_pretrained(finished.output_dir).model
     broken = str(tmp_path / "broken")
@@ -195,6 +198,7 @@ def test_bad_settings_end_in_one_line_and_write_nothing(settings, changes, messa
     assert not os.path.exists(settings.output_dir)
 
 
+@pytest.mark.slow
 def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_path, write_manifest):
     write_manifest(settings.input_file, "a" * 64)
     run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))

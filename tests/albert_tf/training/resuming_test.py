@@ -47,6 +47,7 @@ def test_a_scaled_run_in_micro_batches_cut_off_ends_with_the_same_weights(settin
         np.testing.assert_array_equal(value, whole[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_changed_records_are_told_of(finished, write_records, caplog):
     more = write_records("more", 20)
     write_records("train", 40)
