@@ -32,6 +32,7 @@ def scheduler():
         yield cluster.scheduler_address
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_writes_the_same_bytes(scheduler, small_corpus, small_vocabulary, tmp_path, monkeypatch):
     # A relative output: the cluster's workers have working folders of their own.

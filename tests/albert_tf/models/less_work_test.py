@@ -156,7 +156,7 @@ def test_what_is_read_in_the_padding_is_computed(mask, small_config):
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, "one layer"])
-@pytest.mark.parametrize("constant_graph", [False, True])
+@pytest.mark.parametrize("constant_graph", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_halves_of_a_batch_give_what_the_whole_does(shape, constant_graph, small_config):
     changes = SHAPES.get(shape, {"num_hidden_layers": 1})
     model = AlbertModel(_config(small_config, **changes), constant_graph=constant_graph)
@@ -176,7 +176,8 @@ def test_no_positions_leave_the_pooled_output(small_config, batch):
     np.testing.assert_allclose(pooled, model(batch)["pooled_output"], atol=1e-6)
 
 
-@pytest.mark.parametrize("shape", TRACED)
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
 def test_another_way_gives_the_same_gradients_and_dropout(shape, small_config, batch):
     config = _config(small_config, dropout=0.1, **SHAPES[shape])
     plain = _model(config)

@@ -33,6 +33,7 @@ def _assert_same(tokenizer, graph, text):
     assert ends == wanted.ends.tolist(), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_random_text_is_placed_as_in_python(small_model, lower_case):
     tokenizer, rng = AlbertTokenizer(small_model, lower_case), random.Random(0)

@@ -124,6 +124,7 @@ def test_graph_and_python_pack_alike(small_tokenizer):
                 assert packed["segment_ids"][row].numpy().tolist() == segments + [0] * padding
 
 
+@pytest.mark.slow
 def test_a_saved_model_takes_strings(small_tokenizer, tmp_path):
     class Serving(tf.Module):
         def __init__(self):

@@ -13,13 +13,10 @@ from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, eval
 from albert_tf.training.pretraining import run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "figures"),
-    [
-        pytest.param("sop", "sentence_order", marks=pytest.mark.slow),
-        pytest.param("nsp", "next_sentence", marks=pytest.mark.slow),
-        ("none", None),
-    ],
+    [("sop", "sentence_order"), ("nsp", "next_sentence"), ("none", None)],
 )
 def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
     settings, write_manifest, read_log, caplog, task, figures
