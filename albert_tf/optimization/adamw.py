@@ -67,7 +67,7 @@ class AdamW(keras.optimizers.Optimizer):
         if self.built:
             return
         super().build(variables)
-        self._means, self._squares = self.add_optimizer_variables(variables, ["adam_m", "adam_v"])
+        self._means, self._squares = self._make_state(variables)
         self._is_decayed = [
             not any(re.search(pattern, variable.path) for pattern in self.exclude_from_weight_decay)
             for variable in variables
@@ -76,6 +76,10 @@ class AdamW(keras.optimizers.Optimizer):
             next((factor for pattern, factor in self.learning_rate_factors if re.search(pattern, variable.path)), 1.0)
             for variable in variables
         ]
+
+    def _make_state(self, variables):
+        """Two variables for each of those that are updated: lists of them."""
+        return self.add_optimizer_variables(variables, ["adam_m", "adam_v"])
 
     def moments(self):
         """The state, two variables for each variable it was built with: lists of adam_m and of adam_v."""

@@ -3,9 +3,10 @@
 from albert_tf.errors import InputError
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.lamb import LAMB
+from albert_tf.optimization.muon import Muon
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 
-_OPTIMIZERS = dict(zip(OPTIMIZER_NAMES, (LAMB, AdamW), strict=True))
+_OPTIMIZERS = dict(zip(OPTIMIZER_NAMES, (LAMB, AdamW, Muon), strict=True))
 
 
 def build_optimizer(name: str, learning_rate, learning_rate_factors=()) -> AdamW:

@@ -1,3 +1,3 @@
 """The optimizers' names, for flags; importing them loads nothing."""
 
-OPTIMIZER_NAMES = ("lamb", "adamw")
+OPTIMIZER_NAMES = ("lamb", "adamw", "muon")
