@@ -1,4 +1,4 @@
-"""The learning rate at every step: linear warm-up, then polynomial decay to zero."""
+"""The learning rate at every step: linear warm-up, then decay to zero, from the start or at the end alone."""
 
 import keras
 from keras import ops
@@ -54,5 +54,51 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
             "num_warmup_steps": self.num_warmup_steps,
             "start_warmup_step": self.start_warmup_step,
             "power": self.power,
+            "name": self.name,
+        }
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class WarmupStableDecay(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear warm-up, a long stretch at one rate, and a linear decay to zero at the end.
+
+    As much is learned as with a decay from the start (Hu et al., 2024, arXiv 2404.06395, section 4), and a checkpoint
+    from before the decay can go on for longer than was planned.
+
+    Args:
+        initial_learning_rate: that of the stretch between warm-up and decay.
+        num_train_steps: step at which the decay reaches 0.
+        num_warmup_steps: length of the warm-up; 0 for none. The first step of a warm-up has a learning rate of 0.
+        num_decay_steps: length of the decay.
+    """
+
+    def __init__(self, initial_learning_rate, num_train_steps, num_warmup_steps, num_decay_steps, name=None):
+        super().__init__()
+        if num_decay_steps < 1 or num_warmup_steps < 0 or num_warmup_steps + num_decay_steps > num_train_steps:
+            raise ValueError(
+                "Warm-up and decay must fit into the run. Received "
+                f"num_train_steps={num_train_steps}, num_warmup_steps={num_warmup_steps}, "
+                f"num_decay_steps={num_decay_steps}."
+            )
+        self.initial_learning_rate = initial_learning_rate
+        self.num_train_steps = num_train_steps
+        self.num_warmup_steps = num_warmup_steps
+        self.num_decay_steps = num_decay_steps
+        self.name = name
+
+    def __call__(self, step):
+        """The learning rate of a step (counted from 0): float32 scalar."""
+        step = ops.cast(step, "float32")
+        warmed = step / float(self.num_warmup_steps) if self.num_warmup_steps else 1.0
+        left = (float(self.num_train_steps) - step) / float(self.num_decay_steps)
+        return self.initial_learning_rate * ops.maximum(ops.minimum(ops.minimum(warmed, left), 1.0), 0.0)
+
+    def get_config(self):
+        """Constructor arguments, for keras.saving."""
+        return {
+            "initial_learning_rate": self.initial_learning_rate,
+            "num_train_steps": self.num_train_steps,
+            "num_warmup_steps": self.num_warmup_steps,
+            "num_decay_steps": self.num_decay_steps,
             "name": self.name,
         }

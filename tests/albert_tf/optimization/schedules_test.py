@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from albert_tf.optimization.schedules import WarmupPolynomialDecay
+from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
 
 SETTING = re.compile(
     r"lr_init(?P<rate>[\d.]+)_steps(?P<steps>\d+)_warm(?P<warm>\d+)_power(?P<power>\d+)_start(?P<start>\d+)"
@@ -46,3 +46,17 @@ def test_no_steps_are_refused():
 def test_a_config_makes_the_same_schedule():
     schedule = WarmupPolynomialDecay(0.3, 7, 2, 1, 2.0)
     assert WarmupPolynomialDecay.from_config(schedule.get_config()).get_config() == schedule.get_config()
+
+
+def test_a_stable_rate_lies_between_warm_up_and_decay():
+    schedule = WarmupStableDecay(0.5, 100, num_warmup_steps=10, num_decay_steps=20)
+    rates = [float(schedule(step)) for step in (0, 5, 10, 11, 80, 90, 99, 100, 150)]
+    assert rates == pytest.approx([0, 0.25, 0.5, 0.5, 0.5, 0.25, 0.025, 0, 0])
+    assert float(WarmupStableDecay(0.5, 100, 0, 100)(0)) == 0.5
+    assert WarmupStableDecay.from_config(schedule.get_config()).get_config() == schedule.get_config()
+
+
+@pytest.mark.parametrize(("warmup", "decay"), [(60, 50), (-1, 50), (0, 0), (0, 101)])
+def test_a_stretch_that_does_not_fit_is_refused(warmup, decay):
+    with pytest.raises(ValueError, match="must fit into the run"):
+        WarmupStableDecay(1.0, 100, warmup, decay)
