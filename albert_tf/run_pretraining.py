@@ -11,7 +11,7 @@ from absl import flags
 
 from albert_tf import allocator, command, flag_help
 from albert_tf.official import unmatched_flags
-from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.optimization.names import OPTIMIZER_NAMES, SCHEDULES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
 
@@ -41,9 +41,13 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("eval_batch_size", 64, "Examples of an evaluation step, over all devices.", **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
     flags.DEFINE_float("learning_rate", 0.00176, "Learning rate at the end of the warm-up.", **fv)
-    flags.DEFINE_float("poly_power", 1.0, "Power of the learning rate's decay.", **fv)
+    flags.DEFINE_float("muon_rate", 20.0, "With --optimizer=muon: the matrices' rate, times --learning_rate.", **fv)
+    flags.DEFINE_enum("learning_rate_schedule", SCHEDULES[0], SCHEDULES, "What follows the warm-up.", **fv)
+    flags.DEFINE_float("poly_power", 1.0, "Power of the polynomial decay.", **fv)
+    flags.DEFINE_float("decay_proportion", 0.2, "Share of the run in which a stable rate decays at last.", **fv)
     flags.DEFINE_integer("num_train_steps", 125_000, "Steps until the learning rate is 0 and the run ends.", **fv)
     flags.DEFINE_integer("num_warmup_steps", 3125, "Steps of linear warm-up.", **fv)
+    flags.DEFINE_float("warmup_proportion", None, "Share of warm-up in all steps, for --num_warmup_steps.", **fv)
     flags.DEFINE_integer("start_warmup_step", 0, "Step at which the warm-up starts.", **fv)
     flag_help.begin_group("Checkpoints and evaluation", flag_values)
     flags.DEFINE_integer("save_checkpoints_steps", 5000, "Steps between checkpoints.", **fv)

@@ -1,3 +1,4 @@
-"""The optimizers' names, for flags; importing them loads nothing."""
+"""The names of optimizers and schedules, for flags; importing them loads nothing."""
 
 OPTIMIZER_NAMES = ("lamb", "adamw", "muon")
+SCHEDULES = ("polynomial", "stable_decay")

@@ -12,7 +12,7 @@ from albert_tf.inputs.pretraining_dataset import RecordSet, explain_record_error
 from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.optimization.schedules import WarmupPolynomialDecay
+from albert_tf.optimization.schedules import STABLE_DECAY, WarmupPolynomialDecay, WarmupStableDecay
 from albert_tf.training import checkpoints
 from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.training.cluster import Cluster
@@ -115,6 +115,13 @@ class PretrainingRun(TrainingRun):
 
     def _make_schedule(self):
         settings = self.settings
+        if settings.learning_rate_schedule == STABLE_DECAY:
+            return WarmupStableDecay(
+                settings.learning_rate,
+                settings.num_train_steps,
+                settings.num_warmup_steps,
+                settings.num_decay_steps,
+            )
         return WarmupPolynomialDecay(
             settings.learning_rate,
             settings.num_train_steps,
@@ -130,7 +137,8 @@ class PretrainingRun(TrainingRun):
         )
 
     def _make_optimizer(self):
-        return build_optimizer(self.settings.optimizer, self.schedule)
+        own = {"matrix_rate": self.settings.muon_rate} if self.settings.optimizer == "muon" else {}
+        return build_optimizer(self.settings.optimizer, self.schedule, **own)
 
     def _make_steps(self, **kwargs):
         train_sentence_order = self.sentence_task != "none"

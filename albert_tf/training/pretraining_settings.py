@@ -4,6 +4,7 @@ import dataclasses
 import typing
 
 from albert_tf.errors import InputError
+from albert_tf.optimization.names import SCHEDULES
 from albert_tf.training.training_settings import TrainingSettings
 
 
@@ -28,8 +29,12 @@ class PretrainingSettings(TrainingSettings):
     eval_batch_size: int = 64
     optimizer: str = "lamb"
     learning_rate: float = 0.00176
+    muon_rate: float = 20.0
+    learning_rate_schedule: str = SCHEDULES[0]
+    decay_proportion: float = 0.2
     num_train_steps: int = 125_000
     num_warmup_steps: int = 3125
+    warmup_proportion: float | None = None
     save_checkpoints_steps: int = 5000
     max_eval_steps: int = 100
     sentence_task: str | None = None
@@ -41,8 +46,38 @@ class PretrainingSettings(TrainingSettings):
         return self.init_embeddings if self.init_checkpoint is None else self.init_checkpoint
 
     def __post_init__(self):
+        if self.warmup_proportion is not None:
+            if not 0 <= self.warmup_proportion < 1:
+                raise InputError(f"--warmup_proportion must lie in [0, 1). Received {self.warmup_proportion}.")
+            object.__setattr__(self, "num_warmup_steps", round(self.num_train_steps * self.warmup_proportion))
         super().__post_init__()
+        self._check_schedule()
         if self.init_checkpoint is not None and self.init_embeddings is not None:
             raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
         if not self.do_train and not self.do_eval:
             raise InputError("at least one of --do_train and --do_eval must be true")
+
+    @property
+    def num_decay_steps(self) -> int:
+        """Steps in which a stable rate decays."""
+        return max(1, round(self.num_train_steps * self.decay_proportion))
+
+    def _check_schedule(self) -> None:
+        if self.learning_rate_schedule not in SCHEDULES:
+            raise InputError(
+                f"--learning_rate_schedule must be one of {', '.join(SCHEDULES)}. "
+                f"Received {self.learning_rate_schedule!r}."
+            )
+        if not 0 < self.muon_rate < 1e6:
+            raise InputError(f"--muon_rate must be a positive number below 1e6. Received {self.muon_rate}.")
+        if not 0 < self.decay_proportion <= 1:
+            raise InputError(f"--decay_proportion must lie above 0 and not above 1. Received {self.decay_proportion}.")
+        if self.do_train and self.learning_rate_schedule == SCHEDULES[1]:
+            if self.start_warmup_step:
+                raise InputError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
+            if self.num_warmup_steps + self.num_decay_steps > self.num_train_steps:
+                raise InputError(
+                    f"--num_warmup_steps={self.num_warmup_steps} and the decay of {self.num_decay_steps} steps "
+                    f"(--decay_proportion={self.decay_proportion}) are longer than the run of {self.num_train_steps}; "
+                    "give less of either"
+                )

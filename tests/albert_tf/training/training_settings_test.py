@@ -26,6 +26,12 @@ _BAD_IN_BOTH = {
     "poly_power": (NAN, INF, -1.0, 1e39),
 }
 _BAD_IN_PRETRAINING = dict.fromkeys(PretrainingSettings.COUNTS, (0, -1, 2**31)) | _BAD_IN_BOTH
+_BAD_IN_PRETRAINING |= {
+    "muon_rate": (NAN, INF, 0.0, -1.0),
+    "decay_proportion": (NAN, 0.0, -0.1, 1.1),
+    "warmup_proportion": (NAN, 1.0, -0.1),
+    "learning_rate_schedule": ("cosine", ""),
+}
 _BAD_IN_FINETUNING = _BAD_IN_BOTH | {
     **dict.fromkeys(FinetuningSettings.COUNTS_OR_NONE, (-1, 2**31)),
     "num_seeds": (0, -1, 2**31),
@@ -46,6 +52,20 @@ def test_no_run_is_made_of(make, name, value):
     with pytest.raises(InputError, match=f"--{name} ") as error:
         make(**{name: value})
     assert "\n" not in str(error.value)
+
+
+def test_a_share_of_warm_up_becomes_steps():
+    assert _pretraining(num_train_steps=1000, warmup_proportion=0.06).num_warmup_steps == 60
+    assert _pretraining(num_train_steps=1000, warmup_proportion=0.0).num_warmup_steps == 0
+
+
+def test_a_stable_rate_needs_room_for_warm_up_and_decay():
+    stable = {"learning_rate_schedule": "stable_decay", "num_train_steps": 100}
+    assert _pretraining(**stable, num_warmup_steps=70, decay_proportion=0.3).num_decay_steps == 30
+    with pytest.raises(InputError, match="=71 and the decay of 30 steps .* are longer than the run of 100; give less"):
+        _pretraining(**stable, num_warmup_steps=71, decay_proportion=0.3)
+    with pytest.raises(InputError, match="--start_warmup_step goes with --learning_rate_schedule=polynomial alone"):
+        _pretraining(**stable, num_warmup_steps=7, start_warmup_step=1)
 
 
 def test_a_warm_up_that_outlasts_the_run_is_refused():
