@@ -10,6 +10,7 @@ import dataclasses
 from absl import flags
 
 from albert_tf import allocator, command, flag_help
+from albert_tf.errors import InputError
 from albert_tf.official import unmatched_flags
 from albert_tf.optimization.names import OPTIMIZER_NAMES, SCHEDULES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
@@ -46,6 +47,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_float("poly_power", 1.0, "Power of the polynomial decay.", **fv)
     flags.DEFINE_float("decay_proportion", 0.2, "Share of the run in which a stable rate decays at last.", **fv)
     flags.DEFINE_integer("num_train_steps", 125_000, "Steps until the learning rate is 0 and the run ends.", **fv)
+    flags.DEFINE_float("train_minutes", None, "Minutes that the run has; for --num_train_steps.", **fv)
     flags.DEFINE_integer("num_warmup_steps", 3125, "Steps of linear warm-up.", **fv)
     flags.DEFINE_float("warmup_proportion", None, "Share of warm-up in all steps, for --num_warmup_steps.", **fv)
     flags.DEFINE_integer("start_warmup_step", 0, "Step at which the warm-up starts.", **fv)
@@ -70,6 +72,17 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     unmatched_flags.define_unmatched("run_pretraining", flag_values)
 
 
+def _check_budget(given: flags.FlagValues) -> tuple[str, ...]:
+    """The flags whose values --train_minutes takes the place of."""
+    replaced = {"train_minutes": ("num_train_steps", "num_warmup_steps"), "warmup_proportion": ("num_warmup_steps",)}
+    chosen = [name for name in replaced if given[name].value is not None]
+    for name in chosen:
+        for other in replaced[name]:
+            if given[other].present:
+                raise InputError(f"give --{name} or --{other}, not both")
+    return tuple(other for name in chosen for other in replaced[name])
+
+
 def _run() -> None:
     unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
@@ -81,7 +94,10 @@ def _run() -> None:
     given = flags.FLAGS
     names = [field.name for field in dataclasses.fields(PretrainingSettings) if field.name in given]
     tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None
-    resolved = "".join(f"{given[name].serialize()}\n" for name in names if given[name].value is not None)
+    left_out = _check_budget(given)
+    resolved = "".join(
+        f"{given[name].serialize()}\n" for name in names if given[name].value is not None and name not in left_out
+    )
     run(PretrainingSettings(**{name: given[name].value for name in names}, tpu=tpu, resolved_flags=resolved))
 
 

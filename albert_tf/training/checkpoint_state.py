@@ -43,6 +43,7 @@ class TrainingState:
         nonfinite_steps: steps that were left out because their loss or gradient was not finite.
         loss_scale: of float16, the fields of loss_scale.LossScale; None without.
         task: what the model is fine-tuned for, the fields of FinetunedTask; None in pre-training.
+        planned_steps: steps of the whole run, where they were found from the minutes it was given; else None.
     """
 
     step: int
@@ -55,6 +56,7 @@ class TrainingState:
     nonfinite_steps: int = 0
     loss_scale: dict[str, Any] | None = None
     task: dict[str, Any] | None = None
+    planned_steps: int | None = None
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
         """What the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
@@ -184,6 +186,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "nonfinite_steps": _is_count,
     "loss_scale": _or_none(_has(scale=_is_number, good_steps=_is_count, overflows=_is_count)),
     "task": _or_none(_is_task),
+    "planned_steps": _or_none(_is_count),
 }
 
 

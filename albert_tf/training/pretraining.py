@@ -1,6 +1,7 @@
 """A pre-training run from its settings to its last checkpoint."""
 
 import os
+import time
 
 from absl import logging
 
@@ -33,6 +34,7 @@ from albert_tf.training.strategy import (
     find_cluster,
     make_strategy,
 )
+from albert_tf.training.time_budget import plan_steps
 from albert_tf.training.training_run import TrainingRun
 from albert_tf.training.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
 
@@ -51,6 +53,7 @@ def run(settings: PretrainingSettings) -> None:
         InputError: whatever is wrong with the settings, the config, the records or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
+    began = time.monotonic()
     config = AlbertConfig.from_json_file(settings.albert_config_file)
     cluster = find_cluster(settings.distribution_strategy, settings.tpu)
     records, evaluation_records = open_all_records(settings, config)
@@ -62,7 +65,13 @@ def run(settings: PretrainingSettings) -> None:
         describe_strategy(strategy)
         lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
         with lock, explain_memory_errors(settings), explain_record_errors(records.paths):
-            PretrainingRun(settings, config, records, evaluation_records, strategy, cluster).run()
+
+            def make_run(settings):
+                return PretrainingRun(settings, config, records, evaluation_records, strategy, cluster)
+
+            if settings.train_minutes is not None:
+                settings = plan_steps(settings, make_run, began, Agreement(strategy, cluster))
+            make_run(settings).run()
 
 
 class PretrainingRun(TrainingRun):
@@ -163,7 +172,8 @@ class PretrainingRun(TrainingRun):
         return list(self.records.paths)
 
     def _state_facts(self):
-        return {"vocabulary": self.vocabulary, "sentence_task": self.sentence_task}
+        planned = self.settings.num_train_steps if self.settings.train_minutes is not None else None
+        return {"vocabulary": self.vocabulary, "sentence_task": self.sentence_task, "planned_steps": planned}
 
     def _write_settings(self):
         super()._write_settings()

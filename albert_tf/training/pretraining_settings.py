@@ -7,6 +7,9 @@ from albert_tf.errors import InputError
 from albert_tf.optimization.names import SCHEDULES
 from albert_tf.training.training_settings import TrainingSettings
 
+# The share of warm-up in a run whose steps are not known beforehand.
+_WARMUP_OF_PLANNED = 0.06
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PretrainingSettings(TrainingSettings):
@@ -35,6 +38,7 @@ class PretrainingSettings(TrainingSettings):
     num_train_steps: int = 125_000
     num_warmup_steps: int = 3125
     warmup_proportion: float | None = None
+    train_minutes: float | None = None
     save_checkpoints_steps: int = 5000
     max_eval_steps: int = 100
     sentence_task: str | None = None
@@ -46,6 +50,11 @@ class PretrainingSettings(TrainingSettings):
         return self.init_embeddings if self.init_checkpoint is None else self.init_checkpoint
 
     def __post_init__(self):
+        if self.train_minutes is not None:
+            if not 0 < self.train_minutes < 1e6:
+                raise InputError(f"--train_minutes must be a positive number. Received {self.train_minutes}.")
+            if self.warmup_proportion is None:
+                object.__setattr__(self, "warmup_proportion", _WARMUP_OF_PLANNED)
         if self.warmup_proportion is not None:
             if not 0 <= self.warmup_proportion < 1:
                 raise InputError(f"--warmup_proportion must lie in [0, 1). Received {self.warmup_proportion}.")

@@ -144,10 +144,7 @@ class TrainingRun(abc.ABC):
             events.evaluate_if_left_out()
             if state.step and settings.do_eval and self.is_over(state.step):
                 return
-            batches = self.strategy.distribute_datasets_from_function(
-                lambda context: self._make_dataset(state, context)
-            )
-            iterator = iter(batches)
+            iterator = self.batches_from(state)
             reporter.start_clock()
             loop.train(
                 self._plan(),
@@ -161,20 +158,28 @@ class TrainingRun(abc.ABC):
         finally:
             reporter.close()
 
+    def batches_from(self, state: TrainingState):
+        """An iterator over the batches from a state on, for `steps`."""
+        return iter(self.strategy.distribute_datasets_from_function(lambda context: self._make_dataset(state, context)))
+
+    def fresh_state(self) -> TrainingState:
+        """That of a run that has taken no step."""
+        return TrainingState(
+            step=0,
+            examples_seen=0,
+            random_seed=self.settings.random_seed,
+            input_files=[{"name": os.path.basename(p), "bytes": file_size(p)} for p in self._input_files()],
+            optimizer=self.optimizer.name,
+            **self._state_facts(),
+        )
+
     def _plan(self) -> loop.LoopPlan:
         names = ("log_steps", "save_checkpoints_steps", "iterations_per_loop")
         return loop.LoopPlan(self._num_train_steps(), **{name: getattr(self.settings, name) for name in names})
 
     def _restore_or_initialise(self) -> TrainingState:
         settings = self.settings
-        fresh = TrainingState(
-            step=0,
-            examples_seen=0,
-            random_seed=settings.random_seed,
-            input_files=[{"name": os.path.basename(p), "bytes": file_size(p)} for p in self._input_files()],
-            optimizer=self.optimizer.name,
-            **self._state_facts(),
-        )
+        fresh = self.fresh_state()
         restored = self.checkpoints.restore_latest(self.model, self.optimizer)
         self._compare_with_other_workers(restored.step if restored is not None else 0)
         if restored is not None:

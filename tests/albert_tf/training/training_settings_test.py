@@ -27,6 +27,7 @@ _BAD_IN_BOTH = {
 }
 _BAD_IN_PRETRAINING = dict.fromkeys(PretrainingSettings.COUNTS, (0, -1, 2**31)) | _BAD_IN_BOTH
 _BAD_IN_PRETRAINING |= {
+    "train_minutes": (NAN, INF, 0.0, -1.0),
     "muon_rate": (NAN, INF, 0.0, -1.0),
     "decay_proportion": (NAN, 0.0, -0.1, 1.1),
     "warmup_proportion": (NAN, 1.0, -0.1),

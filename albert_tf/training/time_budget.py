@@ -1,0 +1,92 @@
+"""How many steps a run takes in the minutes it is given: a trial of some seconds measures the step."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.errors import InputError
+from albert_tf.training.checkpoints import CheckpointFolder, read_state
+from albert_tf.training.pretraining_settings import PretrainingSettings
+from albert_tf.training.strategy import Agreement
+
+# Fewer steps than these are no training; the first of a trial, which are slower, are not counted.
+_FEWEST_STEPS, _STEPS_BEFORE = 10, 2
+_TRIAL_SECONDS = 5.0
+
+
+def plan_steps(
+    settings: PretrainingSettings, make_run: Callable[[PretrainingSettings], object], began: float, agreement: Agreement
+) -> PretrainingSettings:
+    """The settings with the number of steps that --train_minutes has room for.
+
+    A run that is resumed keeps the number that its checkpoints tell, so that it is the same run; the minutes it had
+    before do not count then.
+
+    Args:
+        settings: with train_minutes.
+        make_run: function of settings that makes a PretrainingRun.
+        began: time.monotonic() of when the minutes began.
+        agreement: of the workers, who take as many steps.
+
+    Raises:
+        InputError: the minutes are not enough for ten steps.
+    """
+    planned = _planned_before(settings.output_dir)
+    if planned is not None:
+        logging.info("--train_minutes was made %d steps when the run began", planned)
+        return dataclasses.replace(settings, num_train_steps=planned)
+    trial_began = time.monotonic()
+    seconds_a_step, first_step = _measure(make_run(settings), settings)
+    # The step is traced once more, for the run itself.
+    left = settings.train_minutes * 60 - (time.monotonic() - began) - first_step
+    steps = math.floor(agreement.mean(left / seconds_a_step)[0])
+    if steps < _FEWEST_STEPS:
+        raise InputError(
+            f"--train_minutes={settings.train_minutes:g}: a step takes {seconds_a_step:.2f} s and to begin takes "
+            f"{first_step + time.monotonic() - began:.0f} s, which leaves {max(0, steps)} steps; give more minutes, a "
+            "smaller model or a smaller batch"
+        )
+    planned = dataclasses.replace(settings, num_train_steps=steps)
+    decay = (
+        f"the last {planned.num_decay_steps} of decay"
+        if settings.learning_rate_schedule == "stable_decay"
+        else "decay to the end"
+    )
+    logging.info(
+        "--train_minutes=%g: a step takes %.3f s (measured for %.0f s), so the run has %d steps: %d of warm-up, %s",
+        *(settings.train_minutes, seconds_a_step, time.monotonic() - trial_began, steps),
+        *(planned.num_warmup_steps, decay),
+    )
+    return planned
+
+
+def _planned_before(output_dir: str) -> int | None:
+    for folder in reversed(CheckpointFolder(output_dir).all()):
+        try:
+            return read_state(folder).planned_steps
+        except InputError:
+            # A damaged one is passed over when the run is restored.
+            continue
+    return None
+
+
+def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
+    """(seconds of a step, seconds to the first one) of a run that is thrown away afterwards."""
+    began = time.monotonic()
+    iterator = run.batches_from(run.fresh_state())
+    progress, *_ = run.steps.take(iterator, tf.constant(_STEPS_BEFORE), run.steps.start())
+    first_step = time.monotonic() - began
+    count, seconds = 0, 0.0
+    while seconds < _TRIAL_SECONDS:
+        at_once = max(1, min(settings.iterations_per_loop, count))
+        began = time.monotonic()
+        progress, *_ = run.steps.take(iterator, tf.constant(at_once), progress)
+        progress.counted.numpy()
+        seconds += time.monotonic() - began
+        count += at_once
+    tf.keras.backend.clear_session()
+    return seconds / count, first_step
