@@ -1,0 +1,192 @@
+"""What is learned in a time, or from a number of tokens: recipes side by side, on one held-out set.
+
+A recipe is a flag file of run_pretraining, with everything but --output_dir, --random_seed and the length of the run.
+Each is trained for each budget and seed, as a user would train it, and every checkpoint of it is measured on the same
+records, whose masks stand in them. Results are kept; what was measured before is not done again.
+
+python -m albert_tf.benchmarks.learning --recipes=adamw.flags,muon.flags --minutes=5,15 --seeds=1,2,3 \\
+    --heldout_file='heldout-*' --output_dir=learning
+"""
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from absl import flags, logging
+
+from albert_tf import command
+from albert_tf.errors import InputError
+from albert_tf.json_text import to_json
+
+RESULTS_NAME, TABLE_NAME, PICTURE_NAME = "results.jsonl", "learning.md", "learning.png"
+_MEASURES = ("masked_lm_loss", "masked_lm_accuracy", "sentence_order_accuracy")
+_HEADER = ("recipe", "budget", "seeds", "tokens", "minutes", "masked LM, nats", "masked LM", "sentence order")
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_list("recipes", None, "Flag files of run_pretraining.", **fv)
+    flags.DEFINE_string("heldout_file", None, "Records that every checkpoint is measured on.", **fv)
+    flags.DEFINE_list("minutes", [], "Budgets: minutes of a run on this machine, its start included.", **fv)
+    flags.DEFINE_list("tokens", [], "Budgets: tokens of a run, padding included; 1e8 for a hundred million.", **fv)
+    flags.DEFINE_list("seeds", ["1"], "Seeds of weights, order, masks and dropout.", **fv)
+    flags.DEFINE_string("output_dir", None, "Where runs, results, table and picture go.", **fv)
+
+
+def _flag_values(recipe: str) -> dict[str, str]:
+    """The flags of run_pretraining as a recipe leaves them."""
+    from albert_tf import run_pretraining
+
+    values = flags.FlagValues()
+    run_pretraining.define_flags(values)
+    values(["run_pretraining", f"--flagfile={recipe}"])
+    return {name: values[name].value for name in values}
+
+
+def _train(recipe: str, budget: dict[str, float], seed: int, folder: str) -> float:
+    """Trains; seconds since the epoch at which the run began."""
+    arguments = [sys.executable, "-m", "albert_tf.run_pretraining", f"--flagfile={recipe}", f"--output_dir={folder}"]
+    arguments += [f"--random_seed={seed}", "--keep_checkpoint_max=0"]
+    if "minutes" in budget:
+        arguments.append(f"--train_minutes={budget['minutes']:g}")
+    else:
+        given = _flag_values(recipe)
+        steps = max(1, round(budget["tokens"] / (given["train_batch_size"] * given["max_seq_length"])))
+        arguments.append(f"--num_train_steps={steps}")
+    began = time.time()
+    done = subprocess.run(arguments, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise InputError(f"{recipe}: run_pretraining ended with {done.returncode}: {done.stderr.strip()[-500:]}")
+    return began
+
+
+def _measure(folder: str, began: float, length: int, heldout: str) -> Iterator[dict[str, Any]]:
+    """The figures of every checkpoint of a run, first to last."""
+    from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint
+    from albert_tf.training.checkpoint_state import STATE_NAME
+    from albert_tf.training.checkpoints import CheckpointFolder, read_state
+
+    for checkpoint in CheckpointFolder(folder).all():
+        found = evaluate_checkpoint(EvaluationSettings(input_file=heldout, init_checkpoint=checkpoint))
+        state = read_state(checkpoint)
+        yield {
+            "step": state.step,
+            "tokens": state.examples_seen * length,
+            "minutes": (os.path.getmtime(os.path.join(checkpoint, STATE_NAME)) - began) / 60,
+            **{name: found[name] for name in _MEASURES if name in found},
+        }
+
+
+def _describe(budget: dict[str, float]) -> str:
+    ((unit, amount),) = budget.items()
+    return f"{amount:g} {unit}"
+
+
+def read_results(output_dir: str) -> list[dict[str, Any]]:
+    """The runs that were measured before, one for each line of RESULTS_NAME."""
+    path = os.path.join(output_dir, RESULTS_NAME)
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def format_table(results: list[dict[str, Any]]) -> str:
+    """The last checkpoints' figures, medians over the seeds, as a Markdown table."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for result in results:
+        groups.setdefault((_describe(result["budget"]), result["recipe"]), []).append(result["checkpoints"][-1])
+    lines = ["| " + " | ".join(_HEADER) + " |", "|" + "---|" * len(_HEADER)]
+    for (budget, recipe), last in groups.items():
+
+        def median(name, last=last):
+            values = [one[name] for one in last if name in one]
+            return statistics.median(values) if values else None
+
+        shown = [f"{median('tokens'):.3g}", f"{median('minutes'):.1f}", f"{median('masked_lm_loss'):.3f}"]
+        for name in _MEASURES[1:]:
+            value = median(name)
+            shown.append("-" if value is None else f"{value:.1%}")
+        lines.append("| " + " | ".join([recipe, budget, str(len(last)), *shown]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def draw(results: list[dict[str, Any]], path: str) -> None:
+    """Masked-LM loss and accuracy and sentence order against minutes and against tokens, a line for each run."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(len(_MEASURES), 2, figsize=(11, 11), constrained_layout=True)
+    recipes = list(dict.fromkeys(result["recipe"] for result in results))
+    for row, measure in zip(axes, _MEASURES, strict=True):
+        for axis, against in zip(row, ("minutes", "tokens"), strict=True):
+            for result in results:
+                points = [(one[against], one[measure]) for one in result["checkpoints"] if measure in one]
+                if points:
+                    color = f"C{recipes.index(result['recipe']) % 10}"
+                    axis.plot(*zip(*points, strict=True), color=color, marker=".", linewidth=1)
+            axis.set(xlabel=against, ylabel=measure.replace("_", " "))
+            axis.grid(alpha=0.3)
+    for at, recipe in enumerate(recipes):
+        axes[0][0].plot([], [], color=f"C{at % 10}", label=recipe)
+    axes[0][0].legend()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def _run() -> None:
+    given = flags.FLAGS
+    budgets = [{"minutes": float(value)} for value in given.minutes] + [
+        {"tokens": float(value)} for value in given.tokens
+    ]
+    if not budgets:
+        raise InputError("give --minutes or --tokens")
+    command.import_tensorflow()
+    os.makedirs(given.output_dir, exist_ok=True)
+    results = read_results(given.output_dir)
+    done = {(result["recipe"], _describe(result["budget"]), result["seed"]) for result in results}
+    for budget in budgets:
+        for seed in map(int, given.seeds):
+            # Recipes next to each other, as a machine is not as fast all day.
+            for recipe in given.recipes:
+                name = os.path.splitext(os.path.basename(recipe))[0]
+                if (name, _describe(budget), seed) in done:
+                    continue
+                folder = os.path.join(given.output_dir, f"{name}-{_describe(budget).replace(' ', '-')}-{seed}")
+                began = _train(recipe, budget, seed, folder)
+                length = _flag_values(recipe)["max_seq_length"]
+                result = {
+                    "recipe": name,
+                    "budget": budget,
+                    "seed": seed,
+                    "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+                    "checkpoints": list(_measure(folder, began, length, given.heldout_file)),
+                }
+                results.append(result)
+                with open(os.path.join(given.output_dir, RESULTS_NAME), "a", encoding="utf-8") as file:
+                    file.write(to_json(result) + "\n")
+                logging.info("%s, %s, seed %d: %s", name, _describe(budget), seed, to_json(result["checkpoints"][-1]))
+    table = format_table(results)
+    with open(os.path.join(given.output_dir, TABLE_NAME), "w", encoding="utf-8") as file:
+        file.write(table)
+    draw(results, os.path.join(given.output_dir, PICTURE_NAME))
+    print(table, end="")  # noqa: T201
+
+
+def main() -> None:
+    """Entry point of the module."""
+    define_flags()
+    command.run(_run, required=("recipes", "heldout_file", "output_dir"))
+
+
+if __name__ == "__main__":
+    main()
