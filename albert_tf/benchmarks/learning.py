@@ -11,6 +11,8 @@ python -m albert_tf.benchmarks.learning --recipes=adamw.flags,muon.flags --minut
 import json
 import os
 import platform
+import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -40,14 +42,14 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("output_dir", None, "Where runs, results, table and picture go.", **fv)
 
 
-def _flag_values(recipe: str) -> dict[str, str]:
-    """The flags of run_pretraining as a recipe leaves them."""
-    from albert_tf import run_pretraining
-
-    values = flags.FlagValues()
-    run_pretraining.define_flags(values)
-    values(["run_pretraining", f"--flagfile={recipe}"])
-    return {name: values[name].value for name in values}
+def _tokens_a_step(recipe: str) -> int:
+    """Those of a batch, padding included, as the recipe says."""
+    with open(recipe, encoding="utf-8") as file:
+        given = dict(line.strip()[2:].split("=", 1) for line in file if re.match(r"--\w+=", line))
+    try:
+        return int(given["train_batch_size"]) * int(given["max_seq_length"])
+    except (KeyError, ValueError):
+        raise InputError(f"{recipe}: give --train_batch_size and --max_seq_length, as numbers, in the recipe") from None
 
 
 def _train(recipe: str, budget: dict[str, float], seed: int, folder: str) -> float:
@@ -57,8 +59,7 @@ def _train(recipe: str, budget: dict[str, float], seed: int, folder: str) -> flo
     if "minutes" in budget:
         arguments.append(f"--train_minutes={budget['minutes']:g}")
     else:
-        given = _flag_values(recipe)
-        steps = max(1, round(budget["tokens"] / (given["train_batch_size"] * given["max_seq_length"])))
+        steps = max(1, round(budget["tokens"] / _tokens_a_step(recipe)))
         arguments.append(f"--num_train_steps={steps}")
     began = time.time()
     done = subprocess.run(arguments, stderr=subprocess.PIPE, text=True)
@@ -67,7 +68,7 @@ def _train(recipe: str, budget: dict[str, float], seed: int, folder: str) -> flo
     return began
 
 
-def _measure(folder: str, began: float, length: int, heldout: str) -> Iterator[dict[str, Any]]:
+def _measure(folder: str, began: float, tokens_a_step: int, heldout: str) -> Iterator[dict[str, Any]]:
     """The figures of every checkpoint of a run, first to last."""
     from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint
     from albert_tf.training.checkpoint_state import STATE_NAME
@@ -78,7 +79,7 @@ def _measure(folder: str, began: float, length: int, heldout: str) -> Iterator[d
         state = read_state(checkpoint)
         yield {
             "step": state.step,
-            "tokens": state.examples_seen * length,
+            "tokens": state.step * tokens_a_step,
             "minutes": (os.path.getmtime(os.path.join(checkpoint, STATE_NAME)) - began) / 60,
             **{name: found[name] for name in _MEASURES if name in found},
         }
@@ -162,14 +163,15 @@ def _run() -> None:
                 if (name, _describe(budget), seed) in done:
                     continue
                 folder = os.path.join(given.output_dir, f"{name}-{_describe(budget).replace(' ', '-')}-{seed}")
+                # Of one that was cut off nobody knows how long it took.
+                shutil.rmtree(folder, ignore_errors=True)
                 began = _train(recipe, budget, seed, folder)
-                length = _flag_values(recipe)["max_seq_length"]
                 result = {
                     "recipe": name,
                     "budget": budget,
                     "seed": seed,
                     "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-                    "checkpoints": list(_measure(folder, began, length, given.heldout_file)),
+                    "checkpoints": list(_measure(folder, began, _tokens_a_step(recipe), given.heldout_file)),
                 }
                 results.append(result)
                 with open(os.path.join(given.output_dir, RESULTS_NAME), "a", encoding="utf-8") as file:

@@ -1,0 +1,53 @@
+"""The learning bench: its table and picture by hand, and a comparison of two tiny recipes from end to end."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from albert_tf.benchmarks import learning
+
+
+def _result(recipe, seed, loss, **more):
+    last = {"step": 8, "tokens": 1024, "minutes": 1.5, "masked_lm_loss": loss, "masked_lm_accuracy": 0.25, **more}
+    return {"recipe": recipe, "budget": {"minutes": 5.0}, "seed": seed, "checkpoints": [{**last, "step": 4}, last]}
+
+
+def test_the_table_has_medians_over_the_seeds_and_a_dash_where_nothing_was_measured():
+    results = [_result("a", seed, loss, sentence_order_accuracy=0.75) for seed, loss in ((1, 4.0), (2, 6.0), (3, 4.5))]
+    table = learning.format_table([*results, _result("b", 1, 5.25)])
+    assert table.splitlines()[2:] == [
+        "| a | 5 minutes | 3 | 1.02e+03 | 1.5 | 4.500 | 25.0% | 75.0% |",
+        "| b | 5 minutes | 1 | 1.02e+03 | 1.5 | 5.250 | 25.0% | - |",
+    ]
+
+
+def test_the_picture_is_a_png(tmp_path):
+    learning.draw([_result("a", 1, 4.0), _result("b", 1, 5.0, sentence_order_accuracy=0.5)], str(tmp_path / "p.png"))
+    assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.slow
+def test_two_recipes_are_trained_measured_and_not_done_twice(write_records, small_config, tmp_path):
+    small_config.to_json_file(str(tmp_path / "config.json"))
+    records, heldout = write_records("train", 50), write_records("heldout", 20, seed=9)
+    common = f"--albert_config_file={tmp_path}/config.json\n--input_file={records}\n--max_seq_length=16\n"
+    common += "--max_predictions_per_seq=4\n--train_batch_size=8\n--num_warmup_steps=1\n--save_checkpoints_steps=4\n"
+    for name in ("adamw", "muon"):
+        (tmp_path / f"{name}.flags").write_text(f"{common}--optimizer={name}\n--learning_rate=0.001\n")
+    command = [sys.executable, "-m", "albert_tf.benchmarks.learning", f"--heldout_file={heldout}"]
+    command += [
+        f"--recipes={tmp_path}/adamw.flags,{tmp_path}/muon.flags",
+        "--tokens=1024",
+        f"--output_dir={tmp_path}/out",
+    ]
+    first = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert [line.split("|")[1].strip() for line in first.splitlines()] == ["recipe", "---", "adamw", "muon"]
+    lines = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    for line, name in zip(lines, ("adamw", "muon"), strict=True):
+        result = json.loads(line)
+        assert (result["recipe"], [one["tokens"] for one in result["checkpoints"]]) == (name, [512, 1024])
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == first
+    assert (tmp_path / "out" / "results.jsonl").read_text().splitlines() == lines
+    assert (tmp_path / "out" / "learning.png").exists()
