@@ -88,7 +88,7 @@ def test_exclusions_given_as_one_string_are_refused():
 
 
 def test_a_misspelt_optimizer_is_refused():
-    with pytest.raises(InputError, match="lamb, adamw. Received 'lamp'"):
+    with pytest.raises(InputError, match="lamb, adamw, muon. Received 'lamp'"):
         build_optimizer("lamp", 0.001)
 
 

@@ -76,3 +76,17 @@ def test_changed_flags_are_told_of_and_others_are_not(finished, caplog):
     told = describe_changed_flags(before, before.replace("0.1", "0.2"), 7)
     assert told == "the run goes on from step 7 by other flags: --learning_rate was 0.1, is 0.2 now"
     assert describe_changed_flags("", before, 7) is None
+
+
+@pytest.mark.slow
+def test_a_run_with_muon_and_a_stable_rate_goes_on_bit_for_bit(settings, read_weights):
+    settings = dataclasses.replace(
+        settings, optimizer="muon", learning_rate=1e-3, learning_rate_schedule="stable_decay", decay_proportion=0.5
+    )
+    run(settings)
+    whole = read_weights(settings.output_dir, STEPS)
+    shutil.rmtree(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
+    run(settings)
+    for name, value in read_weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    assert whole["adam_v/albert/encoder/block_0_0/attention/query_kernel"].shape == ()
