@@ -12,7 +12,7 @@ from absl import flags
 from albert_tf import allocator, command, flag_help
 from albert_tf.errors import InputError
 from albert_tf.official import unmatched_flags
-from albert_tf.optimization.names import OPTIMIZER_NAMES, SCHEDULES
+from albert_tf.optimization.names import OPTIMIZER_NAMES, POLYNOMIAL, SCHEDULES
 from albert_tf.training_flags import asks_for_tpu, define_training_flags
 
 
@@ -43,7 +43,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
     flags.DEFINE_float("learning_rate", 0.00176, "Learning rate at the end of the warm-up.", **fv)
     flags.DEFINE_float("muon_rate", 20.0, "With --optimizer=muon: the matrices' rate, times --learning_rate.", **fv)
-    flags.DEFINE_enum("learning_rate_schedule", SCHEDULES[0], SCHEDULES, "What follows the warm-up.", **fv)
+    flags.DEFINE_enum("learning_rate_schedule", POLYNOMIAL, SCHEDULES, "What follows the warm-up.", **fv)
     flags.DEFINE_float("poly_power", 1.0, "Power of the polynomial decay.", **fv)
     flags.DEFINE_float("decay_proportion", 0.2, "Share of the run in which a stable rate decays at last.", **fv)
     flags.DEFINE_integer("num_train_steps", 125_000, "Steps until the learning rate is 0 and the run ends.", **fv)

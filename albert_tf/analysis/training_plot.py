@@ -50,6 +50,22 @@ class Baseline:
         return cls(label, accuracy)
 
 
+def import_pyplot():
+    """matplotlib.pyplot, drawing into files.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        raise InputError("drawing needs matplotlib: pip install 'albert_tf[plot]'") from None
+    return pyplot
+
+
 def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline] = (), title: str = "") -> None:
     """Draws losses, accuracies and the learning rate of the runs over their steps, and writes a PNG.
 
@@ -66,13 +82,7 @@ def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline]
     """
     if len(title) > _LONGEST_TITLE:
         raise InputError(f"--title has {len(title)} characters; give at most {_LONGEST_TITLE}")
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise InputError("drawing needs matplotlib: pip install 'albert_tf[plot]'") from None
+    pyplot = import_pyplot()
     panels = {kind: lines for kind in _PANELS if (lines := _lines_of(runs, kind))}
     if not panels:
         raise InputError(f"{', '.join(run.name for run in runs)}: no loss, accuracy or learning rate to draw")

@@ -23,6 +23,7 @@ from typing import Any
 from absl import flags, logging
 
 from albert_tf import command
+from albert_tf.analysis.training_plot import import_pyplot
 from albert_tf.errors import InputError
 from albert_tf.json_text import to_json
 
@@ -121,11 +122,7 @@ def format_table(results: list[dict[str, Any]]) -> str:
 
 def draw(results: list[dict[str, Any]], path: str) -> None:
     """Masked-LM loss and accuracy and sentence order against minutes and against tokens, a line for each run."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = import_pyplot()
     figure, axes = pyplot.subplots(len(_MEASURES), 2, figsize=(11, 11), constrained_layout=True)
     recipes = list(dict.fromkeys(result["recipe"] for result in results))
     for row, measure in zip(axes, _MEASURES, strict=True):
@@ -144,19 +141,44 @@ def draw(results: list[dict[str, Any]], path: str) -> None:
     pyplot.close(figure)
 
 
+def _number(flag: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise InputError(f"--{flag} must be positive numbers, separated by commas. Received {text!r}.")
+    return value
+
+
+def _budgets(given: flags.FlagValues) -> list[dict[str, float]]:
+    found = [{unit: _number(unit, text)} for unit in ("minutes", "tokens") for text in given[unit].value]
+    if not found:
+        raise InputError("give --minutes or --tokens")
+    return found
+
+
+def _check_recipes(recipes: list[str]) -> None:
+    """Each is there, says how many tokens a step has, and has a name of its own, by which its results are kept."""
+    for recipe in recipes:
+        _tokens_a_step(recipe)
+    names = [os.path.splitext(os.path.basename(recipe))[0] for recipe in recipes]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"--recipes: two flag files are named {twice[0]}; results are kept by that name")
+
+
 def _run() -> None:
     given = flags.FLAGS
-    budgets = [{"minutes": float(value)} for value in given.minutes] + [
-        {"tokens": float(value)} for value in given.tokens
-    ]
-    if not budgets:
-        raise InputError("give --minutes or --tokens")
+    budgets, seeds = _budgets(given), [int(_number("seeds", value)) for value in given.seeds]
+    _check_recipes(given.recipes)
+    # Before hours of training, not after them.
+    import_pyplot()
     command.import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
     results = read_results(given.output_dir)
     done = {(result["recipe"], _describe(result["budget"]), result["seed"]) for result in results}
     for budget in budgets:
-        for seed in map(int, given.seeds):
+        for seed in seeds:
             # Recipes next to each other, as a machine is not as fast all day.
             for recipe in given.recipes:
                 name = os.path.splitext(os.path.basename(recipe))[0]

@@ -3,6 +3,8 @@
 Shapes: B batch, H hidden, C classes.
 """
 
+import numbers
+
 import keras
 from keras import ops
 
@@ -25,7 +27,7 @@ class ClassificationHead(Unquantized, keras.layers.Layer):
 
     def __init__(self, hidden_size, num_labels, dropout_rate=0.1, initializer_range=0.02, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if not isinstance(num_labels, int) or num_labels < 1:
+        if not isinstance(num_labels, numbers.Integral) or num_labels < 1:
             raise InputError(f"`num_labels` must be a whole number of at least 1. Received {num_labels!r}.")
         self.hidden_size = hidden_size
         self.num_labels = num_labels

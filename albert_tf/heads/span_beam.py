@@ -3,6 +3,8 @@
 Shapes: B batch, S sequence, H hidden, K width of the beam.
 """
 
+import numbers
+
 import keras
 from keras import ops
 
@@ -35,7 +37,7 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
 
     def __init__(self, hidden_size, beam_size=5, dropout_rate=0.1, initializer_range=0.02, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if not isinstance(beam_size, int) or beam_size < 1:
+        if not isinstance(beam_size, numbers.Integral) or beam_size < 1:
             raise InputError(f"`beam_size` must be a whole number of at least 1. Received {beam_size!r}.")
         self.hidden_size = hidden_size
         self.beam_size = beam_size

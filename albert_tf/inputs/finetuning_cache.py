@@ -151,7 +151,8 @@ def _one_at_a_time(folder: str) -> Iterator[None]:
         yield
     finally:
         # While it is still locked, so that nobody else's goes.
-        os.unlink(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
         os.close(lock)
         if is_new:
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
 """The names of optimizers and schedules, for flags; importing them loads nothing."""
 
 OPTIMIZER_NAMES = ("lamb", "adamw", "muon")
-SCHEDULES = ("polynomial", "stable_decay")
+SCHEDULES = POLYNOMIAL, STABLE_DECAY = ("polynomial", "stable_decay")

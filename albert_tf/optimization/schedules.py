@@ -3,10 +3,6 @@
 import keras
 from keras import ops
 
-from albert_tf.optimization.names import SCHEDULES
-
-POLYNOMIAL, STABLE_DECAY = SCHEDULES
-
 
 @keras.saving.register_keras_serializable("albert_tf")
 class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):

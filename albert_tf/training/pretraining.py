@@ -13,7 +13,8 @@ from albert_tf.inputs.pretraining_dataset import RecordSet, explain_record_error
 from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.optimization.schedules import STABLE_DECAY, WarmupPolynomialDecay, WarmupStableDecay
+from albert_tf.optimization.names import STABLE_DECAY
+from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
 from albert_tf.training import checkpoints
 from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.training.cluster import Cluster

@@ -4,7 +4,7 @@ import dataclasses
 import typing
 
 from albert_tf.errors import InputError
-from albert_tf.optimization.names import SCHEDULES
+from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
 from albert_tf.training.training_settings import TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
@@ -33,7 +33,7 @@ class PretrainingSettings(TrainingSettings):
     optimizer: str = "lamb"
     learning_rate: float = 0.00176
     muon_rate: float = 20.0
-    learning_rate_schedule: str = SCHEDULES[0]
+    learning_rate_schedule: str = POLYNOMIAL
     decay_proportion: float = 0.2
     num_train_steps: int = 125_000
     num_warmup_steps: int = 3125
@@ -81,7 +81,7 @@ class PretrainingSettings(TrainingSettings):
             raise InputError(f"--muon_rate must be a positive number below 1e6. Received {self.muon_rate}.")
         if not 0 < self.decay_proportion <= 1:
             raise InputError(f"--decay_proportion must lie above 0 and not above 1. Received {self.decay_proportion}.")
-        if self.do_train and self.learning_rate_schedule == SCHEDULES[1]:
+        if self.do_train and self.learning_rate_schedule == STABLE_DECAY:
             if self.start_warmup_step:
                 raise InputError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
             if self.num_warmup_steps + self.num_decay_steps > self.num_train_steps:

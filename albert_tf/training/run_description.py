@@ -121,9 +121,12 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
 
 # Flags that decide what is learned; the others say where, how fast, or what is kept.
 _FLAGS_THAT_MATTER = (
-    *("init_checkpoint", "init_embeddings", "train_batch_size", "optimizer", "learning_rate", "poly_power"),
-    *("layerwise_learning_rate_decay", "num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
-    *("start_warmup_step", "precision"),
+    *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
+    *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
+)
+# Of these it matters too whether they were given.
+_OPTIONAL_FLAGS_THAT_MATTER = (
+    *("init_checkpoint", "init_embeddings", "num_train_steps", "num_warmup_steps", "warmup_proportion"),
 )
 
 
@@ -131,7 +134,8 @@ def describe_changed_flags(before: str, now: str, step: int) -> str | None:
     """A warning that a run goes on by other flags than it began with, None if it does not.
 
     Args:
-        before, now: flag files, as runs leave them in their folders; empty where a run had none.
+        before, now: flag files, as runs leave them in their folders; empty where a run had none. An earlier version
+            did not write the flags that it did not know.
         step: of the checkpoint that it goes on from.
     """
     if not before or not now:
@@ -139,8 +143,8 @@ def describe_changed_flags(before: str, now: str, step: int) -> str | None:
     old, new = (dict(line[2:].split("=", 1) for line in text.splitlines() if "=" in line) for text in (before, now))
     changes = [
         f"--{name} was {old.get(name, 'not given')}, is {new.get(name, 'not given')} now"
-        for name in _FLAGS_THAT_MATTER
-        if old.get(name) != new.get(name)
+        for name in (*_OPTIONAL_FLAGS_THAT_MATTER, *_FLAGS_THAT_MATTER)
+        if old.get(name) != new.get(name) and (name in _OPTIONAL_FLAGS_THAT_MATTER or (name in old and name in new))
     ]
     if not changes:
         return None

@@ -9,6 +9,7 @@ import tensorflow as tf
 from absl import logging
 
 from albert_tf.errors import InputError
+from albert_tf.optimization.names import STABLE_DECAY
 from albert_tf.training.checkpoints import CheckpointFolder, read_state
 from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.strategy import Agreement
@@ -53,7 +54,7 @@ def plan_steps(
     planned = dataclasses.replace(settings, num_train_steps=steps)
     decay = (
         f"the last {planned.num_decay_steps} of decay"
-        if settings.learning_rate_schedule == "stable_decay"
+        if settings.learning_rate_schedule == STABLE_DECAY
         else "decay to the end"
     )
     logging.info(

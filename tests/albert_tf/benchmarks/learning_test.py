@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from albert_tf.benchmarks import learning
+from albert_tf.errors import InputError
 
 
 def _result(recipe, seed, loss, **more):
@@ -26,6 +27,23 @@ def test_the_table_has_medians_over_the_seeds_and_a_dash_where_nothing_was_measu
 def test_the_picture_is_a_png(tmp_path):
     learning.draw([_result("a", 1, 4.0), _result("b", 1, 5.0, sentence_order_accuracy=0.5)], str(tmp_path / "p.png"))
     assert (tmp_path / "p.png").read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("text", ["five", "0", "-1", "nan", "inf"])
+def test_a_budget_that_is_no_number_is_refused(text):
+    with pytest.raises(InputError, match=f"--minutes must be positive numbers, .* Received '{text}'"):
+        learning._number("minutes", text)
+
+
+def test_recipes_are_checked_before_the_first_is_trained(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.flags").write_text("--train_batch_size=8\n--max_seq_length=16\n")
+    (tmp_path / "y.flags").write_text("--train_batch_size=8\n")
+    with pytest.raises(InputError, match="two flag files are named x"):
+        learning._check_recipes([str(tmp_path / "a" / "x.flags"), str(tmp_path / "b" / "x.flags")])
+    with pytest.raises(InputError, match="y.flags: give --train_batch_size and --max_seq_length"):
+        learning._check_recipes([str(tmp_path / "y.flags")])
 
 
 @pytest.mark.slow
