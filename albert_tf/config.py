@@ -8,7 +8,7 @@ from typing import Any
 
 from albert_tf import files
 from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
+from albert_tf.json_text import refuse_repeats, to_json
 
 # Keys of published albert_config.json files that the official model code reads nowhere (modeling.py of
 # google-research/ALBERT, 2020-07). They are accepted, and have no effect.
@@ -175,7 +175,7 @@ class AlbertConfig:
         """
         try:
             with files.open_binary(path) as file:
-                values = json.loads(file.read(), object_pairs_hook=_refuse_repeats)
+                values = json.loads(file.read(), object_pairs_hook=refuse_repeats)
         except FileNotFoundError:
             raise InputError(f"{path}: no such config file") from None
         except IsADirectoryError:
@@ -202,11 +202,3 @@ class AlbertConfig:
 def _shortened(value: Any) -> str:
     """A value for a message, of bounded length."""
     return reprlib.repr(value)
-
-
-def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"key given twice: {', '.join(sorted({key for key in keys if keys.count(key) > 1}))}")
-    return values

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -35,3 +36,19 @@ def to_json_bytes(values: Any, **options: Any) -> bytes:
     '{"é": "\\\\udcff"}'
     """
     return to_json(values, ensure_ascii=False, **options).encode("utf-8", "backslashreplace")
+
+
+def refuse_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON in which no name stands twice; an `object_pairs_hook` of json.loads.
+
+    >>> json.loads('{"a": 1, "b": 2}', object_pairs_hook=refuse_repeats)
+    {'a': 1, 'b': 2}
+
+    Raises:
+        ValueError: a name stands twice, of which json.loads would keep the last value alone.
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice")
+    return values

@@ -17,6 +17,7 @@ from absl import logging
 
 from albert_tf.errors import InputError
 from albert_tf.files import replace_file
+from albert_tf.json_text import refuse_repeats
 from albert_tf.tokenization.text_cleaning import LONE_SURROGATES, REPLACEMENT_CHARACTER
 from data_prep.progress import ByteProgress
 from data_prep.standard_input import input_files
@@ -188,7 +189,7 @@ def _without_headings(paragraphs: Iterable[str], keep_headings: bool) -> Iterato
 
 def _paragraphs_of_document(line: str, where: str) -> list[str]:
     try:
-        document = json.loads(line)
+        document = json.loads(line, object_pairs_hook=refuse_repeats)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not JSON ({error}); each line must be one JSON object") from None
     if isinstance(document, dict) and isinstance(document.get("text"), str):

@@ -17,7 +17,8 @@ def answer_rows(predictor, rows: Iterable[InputRow], batch_size: int) -> Iterato
     """Yields for each row a dict that JSON can hold.
 
     "row", its number; "id", where it has one; "input", its columns as they were given; and what Predictor.predict says
-    of it, with a "warning" where its text is empty. A row that cannot be answered has an "error" instead.
+    of it, with a "warning" where its text is empty or a second text is not read. A row that cannot be answered has an
+    "error" instead.
 
     Args:
         predictor: an albert_tf.export.predictor.Predictor.
@@ -64,4 +65,5 @@ def _checked(predictor, row: InputRow) -> dict[str, Any]:
     except InputError as error:
         return {**result, ERROR: str(error)}
     empty = empty_fields(checked, predictor.example_fields.names)
-    return {**result, WARNING: f"{row.where}: no text in {', '.join(map(repr, empty))}"} if empty else result
+    warning = f"no text in {', '.join(map(repr, empty))}" if empty else predictor.example_fields.unread(row.values)
+    return result if warning is None else {**result, WARNING: f"{row.where}: {warning}"}

@@ -10,7 +10,7 @@ from albert_tf.export.input_lines import is_unicode
 from albert_tf.tasks.glue import TABLES
 from albert_tf.training.finetuned_task import FinetunedTask
 
-TEXT = "text"
+TEXT, TEXT_PAIR = "text", "text_pair"
 _FEWEST_OPTIONS = 2
 
 
@@ -55,6 +55,13 @@ class ExampleFields:
         if lacking == [WORDS]:
             named = [f"{WORDS!r} or {TEXT!r}"]
         return f"no {', no '.join(named)}; there is {', '.join(map(reprlib.repr, present)) or 'nothing'}"
+
+    def unread(self, example: Mapping[str, Any]) -> str | None:
+        """A word about a second text that the model does not take; None where there is none."""
+        takes_pairs = any(name.rstrip("?") == TEXT_PAIR for name in self.names)
+        if takes_pairs or TEXT_PAIR in self.columns(example).values() or not example.get(TEXT_PAIR):
+            return None
+        return f"{TEXT_PAIR!r} is not read; this model takes {self}"
 
     def check(self, example: Any, where: str) -> dict[str, Any]:
         """The fields of one example.
@@ -102,10 +109,10 @@ def _trained_columns(task: FinetunedTask) -> dict[str, tuple[str, ...]]:
     if task.name in TABLES:
         table = TABLES[task.name]
         kinds = [names for names in (table.texts, table.test_texts) if all(isinstance(name, str) for name in names)]
-        return {field: tuple(filter(None, found)) for field, *found in _transposed((TEXT, "text_pair"), kinds)}
+        return {field: tuple(filter(None, found)) for field, *found in _transposed((TEXT, TEXT_PAIR), kinds)}
     if task.name != "classification":
         return {}
-    named = {TEXT: task.options.get("text_column"), "text_pair": task.options.get("text_pair_column")}
+    named = {TEXT: task.options.get("text_column"), TEXT_PAIR: task.options.get("text_pair_column")}
     return {field: (column,) for field, column in named.items() if isinstance(column, str)}
 
 

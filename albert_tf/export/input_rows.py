@@ -16,7 +16,7 @@ from albert_tf.errors import InputError
 from albert_tf.export.finetuned_module import LIST_FIELDS, WORDS
 from albert_tf.export.input_fields import ExampleFields
 from albert_tf.export.input_lines import LONGEST_LINE, check_input, open_input, read_lines
-from albert_tf.json_text import to_json
+from albert_tf.json_text import refuse_repeats, to_json
 from albert_tf.tasks import conll
 from albert_tf.tasks.squad_examples import read_squad
 from albert_tf.training.finetuned_task import FinetunedTask
@@ -104,7 +104,7 @@ def _not_plain(fields: ExampleFields) -> str | None:
 
 def _parse_object(line: str, number: int, where: str) -> InputRow:
     try:
-        values = json.loads(line, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_without_repeats)
+        values = json.loads(line, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=refuse_repeats)
         # What was read must be fit to be written: nested less deep than Python can follow.
         to_json(values)
     except RecursionError:
@@ -126,14 +126,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(f"{text[:20]} is too large a number")
     return value
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice")
-    return values
 
 
 def _read_table(lines: Iterable[str], name: str, fields: ExampleFields, file_format: str) -> Iterator[InputRow]:

@@ -25,7 +25,7 @@ from albert_tf.models.inputs import (
     to_arrays,
 )
 
-_COMPUTE_DTYPES = ("float32", "bfloat16", "float16")
+_DTYPES = ("float32", "mixed_bfloat16", "mixed_float16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 # Which outputs are read, among the tensors that are encoded.
@@ -37,6 +37,7 @@ class ConfiguredModel(Unquantized, keras.Model):
 
     # Of the ids it is called with: [B, S].
     num_axes = 2
+    returns_hidden_states = True
 
     def __call__(self, inputs=None, *args, **kwargs):
         """What `call` returns, for arrays, tensors or lists; see AlbertModel.call."""
@@ -46,6 +47,23 @@ class ConfiguredModel(Unquantized, keras.Model):
 
     def _read(self, inputs):
         return read_inputs(inputs, self.config, self.num_axes)
+
+    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+        """keras.Model.export, for batches of any size and length unless a signature says otherwise.
+
+        Where there is a checkpoint, export_saved_model is the better way: what it writes reads text.
+
+        Raises:
+            InputError: the model returns a tuple of hidden states, and Keras exports tensors alone.
+        """
+        if self.returns_hidden_states:
+            raise InputError(
+                f"Keras cannot export {type(self).__name__}, which returns hidden states besides. export_saved_model "
+                "makes a SavedModel of a checkpoint; the models of fine-tuning can be exported here."
+            )
+        any_size = keras.InputSpec(dtype="int32", shape=(None,) * self.num_axes)
+        signature = [dict.fromkeys((INPUT_IDS, INPUT_MASK, SEGMENT_IDS), any_size)]
+        super().export(filepath, format, verbose, input_signature or signature, **kwargs)
 
     def get_config(self):
         """What the model was made with."""
@@ -94,9 +112,10 @@ class AlbertModel(ConfiguredModel):
                 f"`config` must be an AlbertConfig or the dict of one. Received {config!r}; "
                 "AlbertConfig.from_json_file reads a file."
             )
-        if self.compute_dtype not in _COMPUTE_DTYPES:
+        if self.dtype_policy.name not in _DTYPES:
             raise InputError(
-                f"A model computes in {', '.join(_COMPUTE_DTYPES)}. Received the dtype {self.dtype_policy.name}."
+                f"`dtype`, or Keras's global policy, must be one of {', '.join(_DTYPES)}: weights are float32. "
+                f"Received {self.dtype_policy.name}."
             )
         self.embeddings = AlbertEmbeddings(
             self.config.vocab_size,

@@ -26,9 +26,10 @@ class _AlbertWithHead(ConfiguredModel):
     Args:
         config: AlbertConfig, or the dict of one.
         pooler: whether the head reads the pooled [CLS]; without it there is no such weight.
-        remat: see AlbertModel.
-        constant_graph: see AlbertModel.
+        remat, constant_graph: see AlbertModel.
     """
+
+    returns_hidden_states = False
 
     def __init__(self, config, pooler, remat=False, constant_graph=False, **kwargs):
         super().__init__(autocast=False, **kwargs)

@@ -16,6 +16,7 @@ from absl import logging
 
 from albert_tf import files
 from albert_tf.errors import InputError
+from albert_tf.json_text import refuse_repeats
 
 FORMATS = (".tsv", ".csv", ".jsonl")
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
@@ -218,7 +219,7 @@ def _read_jsonl(path: str) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            values = json.loads(line)
+            values = json.loads(line, object_pairs_hook=refuse_repeats)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {number}: not JSON: {error}") from None
         if not isinstance(values, dict):

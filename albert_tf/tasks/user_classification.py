@@ -144,12 +144,14 @@ class UserClassification(TextClassification):
         """The names of a row's classes; just one unless the task is multi-label."""
         value = row.values.get(self.columns.label)
         if self.head != "multi_label":
-            name = row.text(self.columns.label).strip()
+            # JSON has one kind of number: 1.0 is the class that 1 is.
+            is_whole = isinstance(value, float) and value.is_integer()
+            name = str(int(value)) if is_whole else row.text(self.columns.label).strip()
             if not name:
                 raise InputError(f"{row.where}: the label is empty")
             return [name]
         if isinstance(value, list):
-            if not all(isinstance(name, str | int) for name in value):
+            if not all(isinstance(name, str | int) and not isinstance(name, bool) for name in value):
                 raise InputError(f"{row.where}: the labels must be a list of texts; received {value!r}")
             return [str(name).strip() for name in value]
         return [name.strip() for name in row.text(self.columns.label).split(LABEL_SEPARATOR) if name.strip()]
@@ -171,7 +173,15 @@ class UserClassification(TextClassification):
             raise InputError("--labels must name the classes where there is no training file to find them in")
         path = self.split_files.find("train")
         self._check_columns(path, "train")
-        names = {name for row in read_rows(path) for name in self._label_names(row)}
+        names, kinds = set(), {}
+        for row in read_rows(path):
+            names.update(self._label_names(row))
+            kinds.setdefault(isinstance(row.values.get(self.columns.label), bool), row.where)
+            if len(kinds) > 1:
+                raise InputError(
+                    f"{kinds[True]}: the label is true or false, and in {kinds[False]} it is not; "
+                    "name each class in one way"
+                )
         if not names:
             raise InputError(f"{path} holds no examples with labels")
         # Numbers in their order, so that class 10 stands behind class 9.

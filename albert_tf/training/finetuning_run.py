@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from absl import logging
 
@@ -226,7 +227,8 @@ class FinetuningRun(TrainingRun):
     def _facts(self):
         """Measures the matrix-product peak too, for about half a second."""
         settings = self.settings
-        examples = len(self.data.training_split().features)
+        features = self.data.training_split().features
+        examples = len(features)
         rows = settings.steps_per_epoch(examples) * settings.train_batch_size
         return RunFacts(
             num_train_steps=self._num_train_steps(),
@@ -235,6 +237,7 @@ class FinetuningRun(TrainingRun):
             examples_per_epoch=examples,
             rows_per_epoch=rows if rows > examples else 0,
             matmul_peak=measure_matmul_peak(self.strategy, settings.precision),
+            called="windows" if len(np.unique(features.examples)) < examples else "examples",
             shown={name: name for name in self.steps.metrics if name == "accuracy"},
         )
 

@@ -30,6 +30,7 @@ class RunFacts:
         rows_per_epoch: rows of the batches that hold them once, with those that only fill a batch up; 0: as many.
         flops_per_step: see albert_tf.flops.
         matmul_peak: operations a second of the devices, 0 if unknown.
+        called: what the examples are called where a report counts them.
         shown: metrics that the progress line holds besides the loss: name -> what it is called there.
     """
 
@@ -40,6 +41,7 @@ class RunFacts:
     rows_per_epoch: int = 0
     flops_per_step: float = 0.0
     matmul_peak: float = 0.0
+    called: str = "examples"
     shown: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def epochs(self, rows: int) -> float:
@@ -233,9 +235,10 @@ class TrainingReporter:
             self._bar.set_postfix_str(text)
         else:
             logging.info(
-                "step %d/%d  %s  %s examples, epoch %.2f  ETA %s",
+                "step %d/%d  %s  %s %s, epoch %.2f  ETA %s",
                 *(line["step"], self._facts.num_train_steps, text),
-                *(f"{line['examples_seen']:,}", line["epochs"], _clock(line["seconds_left"])),
+                *(f"{line['examples_seen']:,}", self._facts.called),
+                *(line["epochs"], _clock(line["seconds_left"])),
             )
 
 

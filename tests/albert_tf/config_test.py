@@ -160,7 +160,7 @@ def test_combinations_that_cannot_be_built_are_refused(values, rule):
         ("{", "not a JSON config"),
         ("", "not a JSON config"),
         ("[1, 2]", "a config is a JSON object; this is a list"),
-        ('{"vocab_size": 1, "vocab_size": 2}', "key given twice: vocab_size"),
+        ('{"vocab_size": 1, "vocab_size": 2}', "the name 'vocab_size' stands twice"),
         ({**TINY, "hidden_sizes": 1}, "unknown keys: hidden_sizes"),
         ({**TINY, "hidden_size": 18}, "must be a multiple"),
     ],

@@ -67,6 +67,18 @@ def test_a_row_on_which_the_model_fails_keeps_no_other_from_its_answer():
     assert batches == [3, 1, 1, 1]
 
 
+def test_a_second_text_that_is_not_read_is_warned_of():
+    results, _, _ = results_of(['{"text": "one", "text_pair": "two"}', '{"text": "one", "text_pair": ""}'])
+    assert results[0]["warning"] == "argument 1: 'text_pair' is not read; this model takes text"
+    assert "warning" not in results[1]
+    pairs = ExampleFields(("text", "text_pair"), TASK)
+    assert pairs.unread({"text": "one", "text_pair": "two"}) is None
+    as_column = FinetunedTask(
+        "classification", 2, ("a", "b"), "classification", ("text",), options={"text_column": "text_pair"}
+    )
+    assert ExampleFields(("text",), as_column).unread({"text_pair": "two"}) is None
+
+
 def test_errors_are_counted_on_the_way():
     results, errors = results_of(LINES)[0], []
     assert list(count_errors(results, errors)) == results

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.inputs.finetuning_records import HEADS
+from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import assign_weights, named_weights
 
@@ -133,3 +134,21 @@ def test_any_mask_can_be_skipped(small_config, batch, head):
         if head in ("span", "token_classification"):
             found, wanted = found[there], wanted[there]
         np.testing.assert_allclose(found, wanted, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("head", ["classification", "multiple_choice"])
+def test_keras_exports_what_the_model_computes(small_config, batch, head, tmp_path):
+    model, inputs = _model(small_config, head), batch(head)
+    del inputs["p_mask"]
+    model.export(str(tmp_path), verbose=False)
+    exported = tf.saved_model.load(str(tmp_path))
+    served, outputs = exported.serve(inputs), model(inputs)
+    assert sorted(served) == sorted(outputs)
+    for name, values in outputs.items():
+        np.testing.assert_allclose(served[name], values, atol=1e-5)
+
+
+def test_keras_exports_no_hidden_states(small_config, tmp_path):
+    with pytest.raises(ValueError, match="^Keras cannot export AlbertModel, which returns hidden states besides. exp"):
+        AlbertModel(small_config).export(str(tmp_path / "export"))
+    assert not (tmp_path / "export").exists()

@@ -95,6 +95,7 @@ def test_a_long_row_is_named_unless_the_rest_is_empty(write):
         ("a.tsv", b"text\n\xff\xfe\n", r"a.tsv, line 2: not UTF-8 \(byte 1 of the line\)"),
         ("a.tsv", "text\ttext\nx\ty\n", "a.tsv, line 1: the header names 'text' twice"),
         ("a.jsonl", '{"text": "a"}\n{"text": \n', "a.jsonl, line 2: not JSON"),
+        ("a.jsonl", '{"text": "a", "label": 1, "text": "b"}\n', "line 1: not JSON: the name 'text' stands twice"),
         ("a.jsonl", "[1]\n", "a.jsonl, line 1: a JSON object was expected; this is a list"),
         ("a.csv", 'text\n"open\n', "a.csv, line 2: not CSV"),
         ("a.xlsx", "", "a.xlsx: the name must end in .tsv, .csv, .jsonl"),

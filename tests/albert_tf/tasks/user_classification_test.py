@@ -56,6 +56,20 @@ def test_numbers_are_classes_in_the_order_of_numbers(make):
     assert task.labels == ("9", "10")
 
 
+def test_a_number_of_json_is_one_class_however_it_is_written(make):
+    task = make('{"text": "a", "label": 1}\n{"text": "b", "label": 1.0}\n{"text": "c", "label": 0}\n', "jsonl")
+    assert task.labels == ("0", "1")
+    assert [example.label for example in task.examples("train")] == [1, 1, 0]
+
+
+def test_true_and_false_are_classes_but_not_beside_others(make):
+    assert make('{"text": "a", "label": true}\n{"text": "b", "label": false}\n', "jsonl").labels == ("false", "true")
+    with pytest.raises(InputError, match="jsonl, line 2: the label is true or false, and in .*line 1 it is not; name"):
+        make('{"text": "a", "label": 1}\n{"text": "b", "label": false}\n', "jsonl")
+    with pytest.raises(InputError, match="line 1: the label is true or false, and in .*line 2 it is not; name"):
+        make('{"text": "a", "label": true}\n{"text": "b", "label": "x"}\n', "jsonl")
+
+
 def test_columns_can_have_other_names_and_there_can_be_pairs(make):
     task = make('q\ta\tok\tmore\nx\ty\t1\tz\n"u\tv\t0\t\n', text_column="q", text_pair_column="a", label_column="ok")
     assert [(e.first, e.second, e.label) for e in task.examples("train")] == [("x", "y", 1), ('"u', "v", 0)]

@@ -100,6 +100,15 @@ def test_a_report_of_the_first_call_alone_estimates_nothing(tmp_path, clock, cap
     assert "ETA not known yet" in caplog.records[0].getMessage()
 
 
+def test_windows_are_not_called_examples(tmp_path, clock, caplog):
+    caplog.set_level("INFO")
+    reporter = TrainingReporter(str(tmp_path), RunFacts(100, 8, 128, 50, called="windows"), start_step=0, start_rows=0)
+    clock[0] += 1
+    reporter.train(10, METRICS, 1e-3)
+    reporter.close()
+    assert "80 windows, epoch 1.60" in caplog.records[0].getMessage()
+
+
 def test_rows_that_only_fill_a_batch_up_are_no_examples_of_an_epoch(tmp_path, clock):
     # Two examples in batches of 32: an epoch is one step.
     facts = RunFacts(3, examples_per_step=32, tokens_per_step=128, examples_per_epoch=2, rows_per_epoch=32)
