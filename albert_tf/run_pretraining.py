@@ -13,7 +13,7 @@ from albert_tf import allocator, command, flag_help
 from albert_tf.errors import InputError
 from albert_tf.official import unmatched_flags
 from albert_tf.optimization.names import OPTIMIZER_NAMES, POLYNOMIAL, SCHEDULES
-from albert_tf.training_flags import asks_for_tpu, define_training_flags
+from albert_tf.training_flags import asks_for_tpu, define_recipe_flags, define_training_flags
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -55,6 +55,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("save_checkpoints_steps", 5000, "Steps between checkpoints.", **fv)
     flags.DEFINE_integer("keep_checkpoint_max", 5, "Newest checkpoints to keep, besides the best; 0: all.", **fv)
     flags.DEFINE_integer("max_eval_steps", 100, "Most batches of an evaluation.", **fv)
+    define_recipe_flags(flag_values)
     define_training_flags(flag_values)
     flag_help.begin_group("Batches and optimisation", flag_values)
     flags.DEFINE_integer("random_seed", 12345, "Seed of weights, order of records and dropout.", **fv)

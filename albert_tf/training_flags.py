@@ -30,6 +30,25 @@ def define_training_flags(flag_values: flags.FlagValues) -> None:
     flags.DEFINE_string("gcp_project", None, "The TPU's project.", **fv)
 
 
+def define_recipe_flags(flag_values: flags.FlagValues) -> None:
+    """Declares what of a pre-training run can change on its way, and the optimizer's numbers."""
+    fv = {"flag_values": flag_values}
+    flag_help.begin_group("Batches and optimisation", flag_values)
+    text = "Examples of a step at --max_seq_length, by shares of the steps: 16:0.1,64:0.9."
+    flags.DEFINE_string("batch_schedule", None, text, **fv)
+    flag_help.begin_group("Optimizer", flag_values)
+    flags.DEFINE_float("beta_2", 0.999, "Decay of the mean of squared gradients.", **fv)
+    flags.DEFINE_float("weight_decay_rate", 0.01, "Weight decay of a step, times the learning rate.", **fv)
+    flags.DEFINE_float("max_gradient_norm", 1.0, "What the norm of all gradients together is clipped to.", **fv)
+    flag_help.begin_group("Records without masks (create_pretraining_data --masking=dynamic)", flag_values)
+    text = "Tokens of an example, by shares of the steps: 32:0.5,128:0.5; shorter examples come in larger batches."
+    flags.DEFINE_string("length_schedule", None, text, **fv)
+    text = "Share of the tokens to mask, for the run or by shares of the steps: 0.3:0.7,0.15:0.3."
+    flags.DEFINE_string("masked_lm_prob", None, text, **fv)
+    text = "Longest run of words masked at once, for the run or by shares of the steps: 1:0.5,3:0.5."
+    flags.DEFINE_string("ngram", None, text, **fv)
+
+
 def asks_for_tpu(given: flags.FlagValues) -> bool:
     """Whether the flags want a TPU."""
     return given.use_tpu or given.distribution_strategy == "tpu"

@@ -1,15 +1,52 @@
 """From serialized records to batches, whether their masks stand in them or are drawn here; both look the same after."""
 
+import dataclasses
 from collections.abc import Callable
 
 from albert_tf.errors import InputError
 from albert_tf.inputs.manifest import Manifest
-from albert_tf.inputs.masking_rules import DYNAMIC, STATIC, masking_from_json
+from albert_tf.inputs.masking_rules import DYNAMIC, STATIC, MaskingRules, masking_from_json
 from albert_tf.inputs.pretraining_records import parse_batch
 from albert_tf.inputs.unmasked_records import parse_unmasked_batch
 
 # What masks are drawn for: other ones in each stream, though seed and place are the same.
 TRAINING, EVALUATION = "training", "evaluation"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How records without masks are read, where it is not as their manifest says; None: as it says.
+
+    Attributes:
+        seq_length: tokens of an example; longer ones are cut.
+        masked_lm_prob: share of an example's tokens to predict.
+        ngram: the longest window of masked words.
+    """
+
+    seq_length: int | None = None
+    masked_lm_prob: float | None = None
+    ngram: int | None = None
+
+    def rules(self, given: MaskingRules, max_seq_length: int) -> MaskingRules:
+        """The rules of masking, from those of the manifest; with room for as many predictions as can come.
+
+        Args:
+            given: of the manifest.
+            max_seq_length: S of the records.
+        """
+        if self == AS_MADE:
+            return given
+        share = given.masked_lm_prob if self.masked_lm_prob is None else self.masked_lm_prob
+        most = max(1, round((self.seq_length or max_seq_length) * share))
+        return dataclasses.replace(
+            given,
+            masked_lm_prob=share,
+            max_predictions_per_seq=most if self.masked_lm_prob else min(most, given.max_predictions_per_seq),
+            ngram=self.ngram or given.ngram,
+        )
+
+
+AS_MADE = Reading()
 
 
 def resolve_masking(flag: str | None, manifest: Manifest | None) -> str:
@@ -33,7 +70,12 @@ def resolve_masking(flag: str | None, manifest: Manifest | None) -> str:
 
 
 def batch_parser(
-    manifest: Manifest | None, max_seq_length: int, max_predictions_per_seq: int, seed: int, stream: str
+    manifest: Manifest | None,
+    max_seq_length: int,
+    max_predictions_per_seq: int,
+    seed: int,
+    stream: str,
+    reading: Reading = AS_MADE,
 ) -> Callable:
     """What turns serialized records into a batch, in a tf.data graph.
 
@@ -41,17 +83,21 @@ def batch_parser(
         manifest: of the records, None if they have none.
         max_seq_length, max_predictions_per_seq: S and P.
         seed, stream: with the number of an example, they decide its masks if these are drawn here.
+        reading: how the examples are cut and masked, if masks are drawn here.
 
     Returns:
         function of (numbers of the examples in the stream, int64 [B], one after the other; the records, string [B])
         that returns what pretraining_records.parse_batch does.
 
     Raises:
-        InputError: masks are drawn by rules that have another P.
+        InputError: masks are drawn by rules that have another P, or a reading is given for records with masks.
     """
     if resolve_masking(None, manifest) == STATIC:
+        if reading != AS_MADE:
+            raise InputError(f"records with masks are read as they are. Received {reading}.")
         return lambda _, serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq)
     from albert_tf.inputs.dynamic_masking import DynamicMasker
+    from albert_tf.inputs.excerpts import Cutter
 
     rules, ids = masking_from_json(manifest.masking_parameters)
     if (manifest.max_seq_length, rules.max_predictions_per_seq) != (max_seq_length, max_predictions_per_seq):
@@ -60,5 +106,14 @@ def batch_parser(
             f"{rules.max_predictions_per_seq}, as their manifest says. Received {max_seq_length} and "
             f"{max_predictions_per_seq}."
         )
-    masker = DynamicMasker(rules, ids, max_seq_length, seed, stream)
-    return lambda numbers, serialized: masker.mask(parse_unmasked_batch(serialized, max_seq_length), numbers[0])
+    rules = reading.rules(rules, max_seq_length)
+    if reading.seq_length is None:
+        masker = DynamicMasker(rules, ids, max_seq_length, seed, stream)
+        return lambda numbers, serialized: masker.mask(parse_unmasked_batch(serialized, max_seq_length), numbers[0])
+    cutter = Cutter(reading.seq_length, seed, stream)
+    masker = DynamicMasker(rules, ids, reading.seq_length, seed, stream)
+
+    def parse(numbers, serialized):
+        return masker.mask(cutter.cut(parse_unmasked_batch(serialized, max_seq_length), numbers[0]), numbers[0])
+
+    return parse

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from albert_tf import files
 from albert_tf.errors import InputError, reason_of
-from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
+from albert_tf.inputs.batch_parsing import AS_MADE, EVALUATION, TRAINING, Reading, batch_parser, resolve_masking
 from albert_tf.inputs.manifest import MANIFEST_SUFFIX
 from albert_tf.inputs.pretraining_records import (
     Manifest,
@@ -105,6 +105,7 @@ def make_dataset(
     start_example: int = 0,
     context=None,
     masking: str | None = None,
+    reading: Reading = AS_MADE,
 ):
     """The endless training stream: every epoch each record once, files and records in a new order.
 
@@ -122,6 +123,7 @@ def make_dataset(
         context: tf.distribute.InputContext, for a share of each batch as the replicas of one host take it; None for
             whole batches.
         masking: "static" or "dynamic", if the records must be of that kind; their manifest says which they are.
+        reading: of records without masks, how long examples are cut, and how they are masked.
 
     Returns:
         tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica. A
@@ -129,7 +131,7 @@ def make_dataset(
     """
     manifest = read_manifest(paths)
     resolve_masking(masking, manifest)
-    parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING)
+    parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
     count = count_examples(paths) if num_examples is None else num_examples
 
     def read_file(path, kind, _):

@@ -26,26 +26,29 @@ class LoopPlan:
         log_steps: between reports.
         save_checkpoints_steps: between checkpoints.
         iterations_per_loop: most steps on the device without coming back.
+        stage_ends: steps at which a stage of the run ends and another begins.
     """
 
     num_train_steps: int
     log_steps: int
     save_checkpoints_steps: int
     iterations_per_loop: int
+    stage_ends: tuple[int, ...] = ()
 
     def steps_until_pause(self, step: int) -> int:
-        """Steps to the next report, checkpoint or end, whichever is first."""
+        """Steps to the next report, checkpoint or end, of a stage or of the run, whichever is first."""
         to_report = self.log_steps - step % self.log_steps
         to_save = self.save_checkpoints_steps - step % self.save_checkpoints_steps
-        return min(to_report, to_save, self.num_train_steps - step, self.iterations_per_loop)
+        to_end = min(end for end in (*self.stage_ends, self.num_train_steps) if end > step) - step
+        return min(to_report, to_save, to_end, self.iterations_per_loop)
 
     def saves_at(self, step: int) -> bool:
         """Whether a checkpoint is due behind this step."""
         return step % self.save_checkpoints_steps == 0 or step == self.num_train_steps
 
     def reports_at(self, step: int) -> bool:
-        """Whether a report is due; there is one at every checkpoint."""
-        return step % self.log_steps == 0 or self.saves_at(step)
+        """Whether a report is due; there is one at every checkpoint, and at the end of a stage."""
+        return step % self.log_steps == 0 or self.saves_at(step) or step in self.stage_ends
 
 
 class LoopEvents(Protocol):
@@ -85,7 +88,7 @@ def most_steps(seconds_per_step: float) -> int:
 
 def train(
     plan: LoopPlan,
-    take: Callable[[int, Progress], tuple],
+    take: Callable[[int, int, Progress], tuple],
     start_step: int,
     progress: Progress,
     events: LoopEvents,
@@ -96,7 +99,7 @@ def train(
 
     Args:
         plan: of the run.
-        take: takes at most so many steps, and returns what Steps.take does.
+        take: from a step on takes at most so many, and returns what Steps.take does.
         start_step: steps taken before.
         progress: of the steps since the last report.
         events: what to do on the way.
@@ -117,11 +120,12 @@ def train(
                 events.save(step, progress, evaluate=False)
             signals.stop(f"step {step} is saved" if step else "no step was taken")
         began = time.monotonic()
-        progress, taken, last, usable = take(min(plan.steps_until_pause(step), most_steps(seconds)), progress)
+        progress, taken, last, usable = take(step, min(plan.steps_until_pause(step), most_steps(seconds)), progress)
         taken = int(taken)
-        pace.note(time.monotonic() - began, taken)
-        if step == start_step:
+        if step == start_step or step in plan.stage_ends:
             events.traced(time.monotonic() - began, taken, progress)
+            pace = Pace()
+        pace.note(time.monotonic() - began, taken)
         step += taken
         if not usable:
             events.nonfinite(step - 1, last.numpy().tolist(), progress)

@@ -4,7 +4,7 @@ from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.errors import InputError
-from albert_tf.inputs.batch_parsing import resolve_masking
+from albert_tf.inputs.batch_parsing import AS_MADE, resolve_masking
 from albert_tf.inputs.manifest import check_vocabulary
 from albert_tf.inputs.masking_rules import DYNAMIC
 from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
@@ -26,6 +26,11 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
     records = open_records(settings.input_file, *lengths)
     if resolve_masking(settings.masking, records.manifest) == DYNAMIC:
         logging.info("the records have no masks: they are drawn anew each epoch")
+    elif any(stage.reading != AS_MADE for stage in settings.stages):
+        raise InputError(
+            "--length_schedule, --masked_lm_prob and --ngram want records that have no masks yet; make them with "
+            "create_pretraining_data --masking=dynamic"
+        )
     if not settings.do_eval:
         return records, None
     if settings.eval_input_file is None:

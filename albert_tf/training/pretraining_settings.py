@@ -5,10 +5,14 @@ import typing
 
 from albert_tf.errors import InputError
 from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
+from albert_tf.training.stages import Stages, make_stages, parse_schedule
 from albert_tf.training.training_settings import TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
 _WARMUP_OF_PLANNED = 0.06
+# An excerpt has [CLS], two times [SEP], and a few words on either side.
+_SHORTEST = 8
+_LONGEST_NGRAM = 20
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,13 @@ class PretrainingSettings(TrainingSettings):
     max_eval_steps: int = 100
     sentence_task: str | None = None
     masking: str | None = None
+    length_schedule: str | None = None
+    batch_schedule: str | None = None
+    masked_lm_prob: str | None = None
+    ngram: str | None = None
+    beta_2: float = 0.999
+    weight_decay_rate: float = 0.01
+    max_gradient_norm: float = 1.0
 
     @property
     def first_weights(self):
@@ -61,10 +72,40 @@ class PretrainingSettings(TrainingSettings):
             object.__setattr__(self, "num_warmup_steps", round(self.num_train_steps * self.warmup_proportion))
         super().__post_init__()
         self._check_schedule()
+        self._check_optimizer()
+        self._check_stages()
         if self.init_checkpoint is not None and self.init_embeddings is not None:
             raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
         if not self.do_train and not self.do_eval:
             raise InputError("at least one of --do_train and --do_eval must be true")
+
+    @property
+    def stages(self) -> Stages:
+        """Those of the run."""
+        schedules = ("length_schedule", int), ("batch_schedule", int), ("masked_lm_prob", float), ("ngram", int)
+        parsed = [parse_schedule(name, getattr(self, name), kind) for name, kind in schedules]
+        return make_stages(self.num_train_steps, self.train_batch_size, self.max_seq_length, *parsed)
+
+    def _check_stages(self) -> None:
+        for stage in self.stages:
+            reading = stage.reading
+            if reading.seq_length is not None and not _SHORTEST <= reading.seq_length <= self.max_seq_length:
+                raise InputError(
+                    f"--length_schedule: lengths lie between {_SHORTEST} and --max_seq_length={self.max_seq_length}. "
+                    f"Received {reading.seq_length}."
+                )
+            if reading.masked_lm_prob is not None and reading.masked_lm_prob >= 1:
+                raise InputError(f"--masked_lm_prob must lie below 1. Received {reading.masked_lm_prob:g}.")
+            if reading.ngram is not None and reading.ngram > _LONGEST_NGRAM:
+                raise InputError(f"--ngram must be at most {_LONGEST_NGRAM}. Received {reading.ngram}.")
+
+    def _check_optimizer(self) -> None:
+        if not 0 <= self.beta_2 < 1:
+            raise InputError(f"--beta_2 must lie in [0, 1). Received {self.beta_2}.")
+        if not 0 <= self.weight_decay_rate < 1e6:
+            raise InputError(f"--weight_decay_rate must be a number of at least 0. Received {self.weight_decay_rate}.")
+        if not 0 < self.max_gradient_norm < 1e30:
+            raise InputError(f"--max_gradient_norm must be a positive number. Received {self.max_gradient_norm}.")
 
     @property
     def num_decay_steps(self) -> int:

@@ -43,7 +43,7 @@ def describe(
         "%s parameters in %s; %s on %s",
         *(f"{parameters:,}", settings.precision, settings.optimizer, settings.output_dir),
     )
-    rows = facts.num_train_steps * facts.examples_per_step
+    rows = facts.examples_in_all or facts.num_train_steps * facts.examples_per_step
     logging.info(
         "%d steps of %s%d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
         *(facts.num_train_steps, "up to " if facts.rows_per_epoch else "", facts.examples_per_step),
@@ -123,10 +123,12 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
 _FLAGS_THAT_MATTER = (
     *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
+    *("beta_2", "weight_decay_rate", "max_gradient_norm"),
 )
 # Of these it matters too whether they were given.
 _OPTIONAL_FLAGS_THAT_MATTER = (
     *("init_checkpoint", "init_embeddings", "num_train_steps", "num_warmup_steps", "warmup_proportion"),
+    *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
 )
 
 

@@ -12,6 +12,7 @@ from albert_tf.errors import InputError
 from albert_tf.optimization.names import STABLE_DECAY
 from albert_tf.training.checkpoints import CheckpointFolder, read_state
 from albert_tf.training.pretraining_settings import PretrainingSettings
+from albert_tf.training.stages import Stage
 from albert_tf.training.strategy import Agreement
 
 # Fewer steps than these are no training; the first of a trial, which are slower, are not counted.
@@ -76,9 +77,20 @@ def _planned_before(output_dir: str) -> int | None:
 
 
 def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
-    """(seconds of a step, seconds to the first one) of a run that is thrown away afterwards."""
+    """(mean seconds of a step, seconds to trace all stages) of a run that is thrown away afterwards."""
+    of_a_step, to_begin = 0.0, 0.0
+    for stage in run.stages:
+        seconds, first_step = _measure_stage(run, stage, settings)
+        of_a_step += seconds * (stage.end_step - stage.first_step) / settings.num_train_steps
+        to_begin += first_step
+    tf.keras.backend.clear_session()
+    return of_a_step, to_begin
+
+
+def _measure_stage(run, stage: Stage, settings: PretrainingSettings) -> tuple[float, float]:
+    """(seconds of a step, seconds to the first one) of a stage."""
     began = time.monotonic()
-    iterator = run.batches_from(run.fresh_state())
+    iterator = run.batches_from(dataclasses.replace(run.fresh_state(), step=stage.first_step))
     progress, *_ = run.steps.take(iterator, tf.constant(_STEPS_BEFORE), run.steps.start())
     first_step = time.monotonic() - began
     count, seconds = 0, 0.0
@@ -89,5 +101,4 @@ def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
         progress.counted.numpy()
         seconds += time.monotonic() - began
         count += at_once
-    tf.keras.backend.clear_session()
     return seconds / count, first_step

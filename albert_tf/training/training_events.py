@@ -114,7 +114,7 @@ class TrainingEvents:
             )
         told = (
             f"the {what} is {metrics[what]} in step {step} (learning rate {rate:.3g}, examples {first} to "
-            f"{first + settings.train_batch_size - 1}{where})"
+            f"{first + run.examples_between(step, step + 1) - 1}{where})"
         )
         count, limit = self._state.nonfinite_steps, settings.max_nonfinite_steps
         if settings.nonfinite == "stop":
@@ -137,7 +137,7 @@ class TrainingEvents:
 
     def _examples_seen(self, step: int) -> int:
         """The place in the input behind so many steps; another batch size before the restart counts as it was."""
-        return self._state.examples_seen + (step - self._state.step) * self._settings.train_batch_size
+        return self._state.examples_seen + self._run.examples_between(self._state.step, step)
 
     def _learning_rate(self, step: int) -> float:
         return float(self._run.schedule(step))

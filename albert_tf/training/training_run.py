@@ -144,11 +144,11 @@ class TrainingRun(abc.ABC):
             events.evaluate_if_left_out()
             if state.step and settings.do_eval and self.is_over(state.step):
                 return
-            iterator = self.batches_from(state)
+            take = self._make_take(state, reporter)
             reporter.start_clock()
             loop.train(
                 self._plan(),
-                lambda count, progress: self.steps.take(iterator, tf.constant(count), progress),
+                take,
                 state.step,
                 self.steps.start(LossScale(**state.loss_scale) if state.loss_scale else None),
                 events,
@@ -157,6 +157,15 @@ class TrainingRun(abc.ABC):
             )
         finally:
             reporter.close()
+
+    def _make_take(self, state: TrainingState, reporter: TrainingReporter):
+        """What takes the steps from a state on, as loop.train wants it."""
+        iterator = self.batches_from(state)
+        return lambda _, count, progress: self.steps.take(iterator, tf.constant(count), progress)
+
+    def examples_between(self, first_step: int, end_step: int) -> int:
+        """Rows of the batches of the steps from one up to another, which is not in it."""
+        return (end_step - first_step) * self.settings.train_batch_size
 
     def batches_from(self, state: TrainingState):
         """An iterator over the batches from a state on, for `steps`."""

@@ -41,7 +41,7 @@ class _Signals(StopSignals):
 def _train(plan, bad_step=None, stop_at=None, start=0, over_at=None):
     events, signals, calls = _Events(over_at), _Signals(), []
 
-    def take(count, progress):
+    def take(step, count, progress):
         at = start + sum(calls)
         bad = bad_step is not None and at <= bad_step < at + count
         taken = bad_step - at + 1 if bad else count
@@ -72,12 +72,31 @@ def test_the_first_call_alone_is_told_since_it_traced_the_graph():
     events, signals, agreement = _Events(), _Signals(), Agreement(None, Cluster())
     last = tf.constant([1.0] * len(TRAIN_METRICS))
 
-    def take(count, progress):
+    def take(step, count, progress):
         return progress, tf.constant(count), last, tf.constant(True)
 
     start = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
     loop.train(plan, take, 2, start, events, signals, agreement)
     assert events.first_calls == [1]
+
+
+def test_a_stage_ends_with_a_report_and_the_first_call_of_the_next_is_told():
+    plan = loop.LoopPlan(10, log_steps=8, save_checkpoints_steps=10, iterations_per_loop=100, stage_ends=(3, 5))
+    events, signals, calls = _Events(), _Signals(), []
+    last = tf.constant([1.0] * len(TRAIN_METRICS))
+
+    def take(step, count, progress):
+        calls.append((step, count))
+        return progress._replace(counted=progress.counted + count), tf.constant(count), last, tf.constant(True)
+
+    start = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()
+    loop.train(plan, take, 0, start, events, signals, Agreement(None, Cluster()))
+    assert [event for event in events.seen if event[0] == "report"] == [
+        *(("report", 3, 3.0), ("report", 5, 2.0), ("report", 8, 3.0), ("report", 10, 2.0)),
+    ]
+    assert all(at + count <= end for at, count in calls for end in (3, 5, 8, 10) if at < end)
+    assert [step for step, _ in calls if step in (0, 3, 5)] == [0, 3, 5]
+    assert len(events.first_calls) == 3
 
 
 def test_a_save_that_says_so_ends_the_run():
@@ -97,7 +116,7 @@ def test_a_signal_saves_where_it_finds_the_run_and_ends_it():
         events = _Events()
         signals, steps = _Signals(), []
 
-        def take(count, progress):
+        def take(step, count, progress):
             steps.append(count)
             if len(steps) == 3:
                 signals.arrive()
@@ -120,7 +139,7 @@ def test_a_signal_after_a_step_saves_and_reports_what_is_not_yet():
         plan = loop.LoopPlan(**{"num_train_steps": 20, "iterations_per_loop": 1, **plan})
         steps = []
 
-        def take(count, progress):
+        def take(step, count, progress):
             steps.append(count)
             if len(steps) == signal_at:
                 signals.arrive()
@@ -151,7 +170,7 @@ def test_a_signal_before_the_first_step_saves_nothing():
         events, signals = _Events(), _Signals()
         signals.arrive()
 
-        def take(count, progress):
+        def take(step, count, progress):
             raise AssertionError("a step was taken")
 
         progress = Progress(tf.zeros([len(TRAIN_METRICS)]), None, None, first()).cleared()

@@ -45,6 +45,42 @@ def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
     assert [line["step"] for line in log if line["kind"] == "eval"] == [4, 8, 12]
 
 
+@pytest.mark.parametrize("cut_off_at", [8, pytest.param(4, marks=pytest.mark.faults)])
+def test_a_run_of_stages_is_the_same_run_wherever_it_is_cut_off(
+    settings, write_unmasked_records, cut_off_at, read_weights, read_log
+):
+    settings = dataclasses.replace(
+        settings,
+        input_file=write_unmasked_records("unmasked", 50)[0],
+        length_schedule="8:0.5,16:0.5",
+        masked_lm_prob="0.4:0.75,0.2:0.25",
+        ngram="1",
+    )
+    run(settings)
+    whole, log = read_weights(settings.output_dir, STEPS), read_log(settings.output_dir)
+    # Six steps of 16 examples of 8 tokens, then six of 8 of 16.
+    last = checkpoints.read_state(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
+    assert last.examples_seen == 6 * 16 + 6 * 8
+    lines = [line for line in log if line["kind"] == "train"]
+    assert [(line["step"], line["examples_seen"]) for line in lines] == [
+        *((3, 48), (4, 64), (6, 96), (8, 112), (9, 120), (12, 144)),
+    ]
+    for step in range(cut_off_at + 4, STEPS + 1, 4):
+        shutil.rmtree(os.path.join(settings.output_dir, f"checkpoint-{step:08d}"))
+    run(settings)
+    for name, value in read_weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    again = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    assert [(line["loss"], line["examples_seen"]) for line in again] == [
+        (line["loss"], line["examples_seen"]) for line in lines
+    ]
+
+
+def test_records_with_masks_are_neither_cut_nor_masked_anew(settings):
+    with pytest.raises(InputError, match="^--length_schedule, --masked_lm_prob and --ngram want records that have no"):
+        run(dataclasses.replace(settings, masked_lm_prob="0.3"))
+
+
 def test_what_a_run_writes(finished, read_weights, read_log):
     assert sorted(os.listdir(finished.output_dir)) == [
         "albert_config.json",
