@@ -10,6 +10,9 @@ from albert_tf.inputs.masking_rules import DYNAMIC
 from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
 from albert_tf.training.pretraining_settings import PretrainingSettings
 
+# Share of padding that is worth a word.
+_MUCH_PADDING = 0.05
+
 
 def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tuple[RecordSet, RecordSet | None]:
     """The records to train on, and those to evaluate on, None without --do_eval.
@@ -31,6 +34,7 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
             "--length_schedule, --masked_lm_prob and --ngram want records that have no masks yet; make them with "
             "create_pretraining_data --masking=dynamic"
         )
+    _tell_of_padding(records)
     if not settings.do_eval:
         return records, None
     if settings.eval_input_file is None:
@@ -46,6 +50,16 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
                 f"{tasks[0]}; give records of one task, or --sentence_task=none"
             )
     return records, evaluation
+
+
+def _tell_of_padding(records: RecordSet) -> None:
+    share = records.manifest.statistics.get("padding_share") if records.manifest is not None else None
+    if isinstance(share, float) and share > _MUCH_PADDING:
+        logging.info(
+            "%.1f %% of the records' tokens are padding, computed for nothing; create_pretraining_data "
+            "--short_seq_prob=0 makes records with 1 to 2 %% of it",
+            100 * share,
+        )
 
 
 def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:

@@ -1,6 +1,7 @@
 """Whole runs on a model that trains in milliseconds: what they write, that they go on exactly, what they refuse."""
 
 import dataclasses
+import logging
 import os
 import shutil
 
@@ -16,6 +17,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.training import checkpoints
 from albert_tf.training.pretrained import initialise, load_pretrained
 from albert_tf.training.pretraining import run
+from albert_tf.training.pretraining_records import open_all_records
 
 STEPS = 12
 
@@ -297,3 +299,11 @@ def test_unmasked_records_are_evaluated_with_the_same_masks_each_time(settings, 
     for name in ("num_predictions", "masked_lm_accuracy", "most_frequent_piece_accuracy"):
         assert first[name] == second[name]
     assert first["masked_lm_loss"] == pytest.approx(second["masked_lm_loss"], rel=1e-5)
+
+
+def test_much_padding_is_told_of(settings, write_unmasked_records, small_config, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    for share in (0.04, 0.062):
+        (path,) = write_unmasked_records(f"records{share}", 50, statistics={"padding_share": share})
+        open_all_records(dataclasses.replace(settings, input_file=path), small_config)
+        assert ("6.2 % of the records' tokens are padding" in caplog.text) == (share > 0.05)
