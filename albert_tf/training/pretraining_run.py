@@ -24,6 +24,7 @@ from albert_tf.training.cluster import Cluster
 from albert_tf.training.counted_embeddings import initialise_embeddings
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
+from albert_tf.training.output_bias import initialise_output_bias
 from albert_tf.training.pretrained import initialise
 from albert_tf.training.pretraining_records import resolve_sentence_task
 from albert_tf.training.pretraining_settings import PretrainingSettings
@@ -181,6 +182,12 @@ class PretrainingRun(TrainingRun):
         if settings.init_checkpoint is None:
             return initialise_embeddings(self.model, path)
         return initialise(self.model, path, settings.init_from_group0, settings.allow_missing_heads)
+
+    def _restore_or_initialise(self):
+        state = super()._restore_or_initialise()
+        if self.settings.init_output_bias and not state.step:
+            initialise_output_bias(self.model, self.records, self.settings.random_seed)
+        return state
 
     def _facts(self):
         """Measures the matrix-product peak too, for about half a second."""

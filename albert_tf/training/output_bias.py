@@ -1,0 +1,58 @@
+"""A masked-LM bias that starts from how frequent pieces are, in place of zeros.
+
+A new model learns the frequencies of the pieces first. They can be counted instead.
+"""
+
+import numpy as np
+from absl import logging
+
+from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
+
+_ROWS_AT_ONCE = 256
+# Pieces counted; of 30,000 kinds, all but the rarest are known then as well as they need be.
+_ENOUGH = 1_000_000
+
+
+def log_frequencies(counts: np.ndarray) -> np.ndarray:
+    """The logarithms of the shares of all pieces; those that were not seen count as seen once. int [V] -> float32 [V].
+
+    >>> np.exp(log_frequencies(np.array([5, 2, 0])))
+    array([0.625, 0.25 , 0.125], dtype=float32)
+    """
+    seen = np.maximum(counts, 1)
+    return np.log(seen / seen.sum()).astype(np.float32)
+
+
+def count_masked_pieces(records: RecordSet, vocab_size: int, seed: int) -> np.ndarray:
+    """How often each piece is to be predicted, in the first examples of the training stream; int64 [V].
+
+    Args:
+        records: to train on.
+        vocab_size: V.
+        seed: of the training stream; nothing of that stream is used up.
+    """
+    lengths = records.max_seq_length, records.max_predictions_per_seq
+    stream = make_dataset(records.paths, _ROWS_AT_ONCE, *lengths, num_examples=records.num_examples, seed=seed)
+    counts, left = np.zeros(vocab_size, np.int64), records.num_examples
+    for batch in stream:
+        # A batch may reach into the second epoch.
+        real = batch["masked_lm_weights"][:left].numpy() > 0
+        counts += np.bincount(batch["masked_lm_ids"][:left].numpy()[real], minlength=vocab_size)
+        left -= _ROWS_AT_ONCE
+        if left <= 0 or counts.sum() >= _ENOUGH:
+            return counts
+
+
+def initialise_output_bias(model, records: RecordSet, seed: int) -> None:
+    """Gives the masked-LM head of a new model the logarithms of the pieces' frequencies for its bias.
+
+    Args:
+        model: AlbertForPretraining.
+        records, seed: see count_masked_pieces.
+    """
+    counts = count_masked_pieces(records, model.config.vocab_size, seed)
+    model.masked_lm.output_bias.assign(log_frequencies(counts))
+    logging.info(
+        "the masked-LM bias starts from the frequencies of %s masked pieces, %s of %s kinds among them",
+        *(f"{int(number):,}" for number in (counts.sum(), (counts > 0).sum(), len(counts))),
+    )
