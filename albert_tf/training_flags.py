@@ -15,7 +15,11 @@ def define_training_flags(flag_values: flags.FlagValues) -> None:
     flags.DEFINE_integer("max_nonfinite_steps", 10, "Steps that --nonfinite=skip passes over before it stops.", **fv)
     flag_help.begin_group("Memory, precision and compilation", flag_values)
     flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a device's batch, one after another.", **fv)
-    flags.DEFINE_enum("precision", "float32", ["float32", "bfloat16", "float16"], "Of the computations.", **fv)
+    precisions, text = (
+        ["float32", "bfloat16", "float16", "auto"],
+        "Of the computations; auto: bfloat16 where it is faster.",
+    )
+    flags.DEFINE_enum("precision", "float32", precisions, text, **fv)
     flags.DEFINE_bool("remat", False, "Compute layers again in the backward pass, to save memory.", **fv)
     text = "Give freed memory back to the system, not keep it: less on a CPU at the peak, slower steps."
     flags.DEFINE_bool("release_memory", False, text, **fv)

@@ -44,6 +44,7 @@ class TrainingState:
         loss_scale: of float16, the fields of loss_scale.LossScale; None without.
         task: what the model is fine-tuned for, the fields of FinetunedTask; None in pre-training.
         planned_steps: steps of the whole run, where they were found from the minutes it was given; else None.
+        precision: that the run computes in; None in checkpoints of earlier versions.
     """
 
     step: int
@@ -57,6 +58,7 @@ class TrainingState:
     loss_scale: dict[str, Any] | None = None
     task: dict[str, Any] | None = None
     planned_steps: int | None = None
+    precision: str | None = None
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
         """What the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
@@ -187,6 +189,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "loss_scale": _or_none(_has(scale=_is_number, good_steps=_is_count, overflows=_is_count)),
     "task": _or_none(_is_task),
     "planned_steps": _or_none(_is_count),
+    "precision": lambda value: value in (None, "float32", "bfloat16", "float16"),
 }
 
 

@@ -21,6 +21,7 @@ from albert_tf.training.finetuning_data import FinetuningData
 from albert_tf.training.finetuning_run import RESULTS_NAME, FinetuningRun
 from albert_tf.training.finetuning_settings import FinetuningSettings
 from albert_tf.training.memory import explain_memory_errors
+from albert_tf.training.precision import choose_precision
 from albert_tf.training.pretrained import open_checkpoint, stored_tasks
 from albert_tf.training.run_lock import hold_for_all_workers
 from albert_tf.training.stop_signals import StopSignals
@@ -65,6 +66,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
         with lock, explain_memory_errors(settings), StopSignals() as signals:
             if settings.num_seeds == 1:
+                settings = choose_precision(settings, strategy, Agreement(strategy, cluster))
                 return FinetuningRun(settings, config, data, strategy, cluster, signals).run()
             return _run_seeds(settings, config, data, strategy, cluster, signals)
 
@@ -80,6 +82,7 @@ def _run_seeds(settings, config, data, strategy, cluster, signals) -> dict[str, 
         if results is None:
             tf.keras.backend.clear_session()
             with hold_for_all_workers(folder, cluster, Agreement(strategy, cluster)):
+                of_seed = choose_precision(of_seed, strategy, Agreement(strategy, cluster))
                 results = FinetuningRun(of_seed, config, data, strategy, cluster, signals).run()
         else:
             logging.info("seed %d is done already: %s", seed, os.path.join(folder, RESULTS_NAME))

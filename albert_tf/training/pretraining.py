@@ -5,6 +5,7 @@ import time
 from albert_tf.config import AlbertConfig
 from albert_tf.inputs.pretraining_dataset import explain_record_errors
 from albert_tf.training.memory import explain_memory_errors
+from albert_tf.training.precision import choose_precision
 from albert_tf.training.pretraining_records import open_all_records
 from albert_tf.training.pretraining_run import PretrainingRun
 from albert_tf.training.pretraining_settings import PretrainingSettings
@@ -40,6 +41,7 @@ def run(settings: PretrainingSettings) -> None:
         describe_strategy(strategy)
         lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
         with lock, explain_memory_errors(settings), explain_record_errors(records.paths):
+            settings = choose_precision(settings, strategy, Agreement(strategy, cluster))
 
             def make_run(settings):
                 return PretrainingRun(settings, config, records, evaluation_records, strategy, cluster)

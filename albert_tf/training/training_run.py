@@ -179,6 +179,7 @@ class TrainingRun(abc.ABC):
             random_seed=self.settings.random_seed,
             input_files=[{"name": os.path.basename(p), "bytes": file_size(p)} for p in self._input_files()],
             optimizer=self.optimizer.name,
+            precision=self.settings.precision,
             **self._state_facts(),
         )
 

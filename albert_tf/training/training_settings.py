@@ -9,9 +9,10 @@ from albert_tf.errors import InputError
 from albert_tf.training.strategy import TpuAddress
 
 # What the flags with a few words to choose from take.
+AUTO = "auto"
 CHOICES = {
     "nonfinite": ("stop", "skip"),
-    "precision": ("float32", "bfloat16", "float16"),
+    "precision": ("float32", "bfloat16", "float16", AUTO),
     "jit_compile": ("auto", "true", "false"),
 }
 _SMALLEST, _LARGEST = float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max)
