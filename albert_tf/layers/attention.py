@@ -3,6 +3,8 @@
 Shapes: B batch, S sequence, P positions, H hidden, N heads, D = H / N.
 """
 
+import math
+
 import keras
 from keras import ops
 
@@ -155,6 +157,23 @@ class SelfAttention(Unquantized, keras.layers.Layer):
         output = chains.project_for_chain(context, output_kernel, output_bias, training)
         norm = (gamma, beta, self.layer_norm.epsilon)
         return chains.residual_norm(output, output_bias, residual, norm, self.hidden_dropout, seed, training)
+
+    def attention_probabilities(self, hidden, attention_bias):
+        """Computes how much each query attends to each key, without dropout: to look at, as `call` keeps none of it.
+
+        Args:
+            hidden: float [B, S, H], the input of `call`.
+            attention_bias: float [B, 1, 1, S], see make_attention_bias.
+
+        Returns:
+            float32 [B, N, S, S], over the last axis a distribution.
+        """
+        (kernel, _), (bias, *_) = compute_weights(self, self.compute_dtype)
+        both = slice(0, 2 * self.hidden_size)
+        x = chains.project(ops.cast(hidden, kernel.dtype), kernel[:, both], bias[both])
+        query, key = chains.split_heads(x, None, self.num_attention_heads, 2)
+        scores = ops.cast(ops.matmul(query, ops.swapaxes(key, 2, 3)), "float32")
+        return backend_ops.softmax(scores / math.sqrt(query.shape[-1]) + attention_bias)
 
     def get_config(self):
         return {

@@ -51,6 +51,10 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
         """Which group's parameters layer `layer` uses; by integers, the official float form misrounds some."""
         return layer * self.config.num_hidden_groups // self.config.num_hidden_layers
 
+    def blocks_of_layer(self, layer):
+        """The list of TransformerBlock that layer `layer` applies, one after the other."""
+        return self.blocks[self._row_of_layer(layer)]
+
     def _row_of_layer(self, layer):
         return self.group_of_layer(layer) if self.config.parameter_sharing == "all" else layer
 

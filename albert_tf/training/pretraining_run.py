@@ -22,6 +22,7 @@ from albert_tf.training import checkpoints
 from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.counted_embeddings import initialise_embeddings
+from albert_tf.training.diagnosis import Diagnosis, read_sample
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.output_bias import initialise_output_bias
@@ -233,6 +234,13 @@ class PretrainingRun(TrainingRun):
             for rows, length, predictions in map(self._shape, self.stages)
         ]
         return max(estimates, key=lambda estimate: estimate.total)
+
+    def _make_diagnosis(self):
+        settings, stage = self.settings, self.stages.at(0)
+        if isinstance(self.strategy, tf.distribute.TPUStrategy):
+            return None
+        sample = read_sample(self.records, stage.batch_size, settings.random_seed, stage.reading)
+        return Diagnosis(self.model, sample, settings.start_warmup_step + settings.num_warmup_steps)
 
     def find_batch(self, step, first_example):
         """The records of a step: file, number and offset of each."""

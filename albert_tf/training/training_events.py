@@ -22,13 +22,15 @@ class TrainingEvents:
         run: training_run.TrainingRun.
         state: where it starts.
         reporter: of the run.
+        diagnosis: diagnosis.Diagnosis, whose figures are reported too; None: none.
     """
 
-    def __init__(self, run, state: TrainingState, reporter: TrainingReporter):
+    def __init__(self, run, state: TrainingState, reporter: TrainingReporter, diagnosis=None):
         self._run = run
         self._settings = run.settings
         self._state = state
         self._reporter = reporter
+        self._diagnosis = diagnosis
         self._trust_ratios = None
         if isinstance(run.optimizer, LAMB) and run.cluster.is_chief:
             self._trust_ratios = TrustRatios(run.model, run.optimizer)
@@ -53,12 +55,14 @@ class TrainingEvents:
         """Writes and shows the means over the steps since the last report."""
         scale = progress.scale
         scaled = {"loss_scale": float(scale.scale), "overflow_steps": int(scale.overflows)}
+        more = (scaled if self._run.steps.scale_loss else {}) | {"nonfinite_steps": self._state.nonfinite_steps}
+        metrics = dict(zip(self._run.steps.metrics, progress.means(), strict=True))
         self._reporter.train(
             step,
-            dict(zip(self._run.steps.metrics, progress.means(), strict=True)),
+            metrics,
             self._learning_rate(step - 1),
             waited=float(progress.waited),
-            more=(scaled if self._run.steps.scale_loss else {}) | {"nonfinite_steps": self._state.nonfinite_steps},
+            more=more | (self._diagnosis.report(step, metrics) if self._diagnosis is not None else {}),
             trust_ratios=self._trust_ratios.now() if self._trust_ratios is not None else None,
         )
         if not self._told_of_all_reduce:

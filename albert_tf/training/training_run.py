@@ -116,6 +116,10 @@ class TrainingRun(abc.ABC):
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is; a signal ends that at once."""
 
+    def _make_diagnosis(self):
+        """What tells of a run that is stuck: an object with diagnosis.Diagnosis.report, None for none."""
+        return None
+
     def ends_early(self, step: int) -> bool:
         """Whether the run is over behind the evaluation of a step, though it was to be longer."""
         return False
@@ -140,7 +144,7 @@ class TrainingRun(abc.ABC):
             described = (settings, self.model, self.strategy, facts, state, len(self._input_files()))
             description = run_description.describe(*described, self._estimate_memory())
             reporter.start({**description, "sentence_task": self._state_facts().get("sentence_task", "none")})
-            events = TrainingEvents(self, state, reporter)
+            events = TrainingEvents(self, state, reporter, self._make_diagnosis() if self.cluster.is_chief else None)
             events.evaluate_if_left_out()
             if state.step and settings.do_eval and self.is_over(state.step):
                 return
