@@ -50,12 +50,14 @@ def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) 
                 tf.cast(tf.random.stateless_normal(shape, [seed, 0]), dtype)
                 for seed, shape in enumerate([(rows, inner), (inner, columns)])
             ]
-            multiply(*factors).numpy()
-            products.append((2 * rows * inner * columns, factors))
+            # Traced apart from being called, or TensorFlow warns of a function that is traced for many shapes.
+            product = multiply.get_concrete_function(*factors)
+            product(*factors).numpy()
+            products.append((2 * rows * inner * columns, product, factors))
         end = time.monotonic() + _SECONDS
         while time.monotonic() < end:
-            for operations, factors in products:
+            for operations, product, factors in products:
                 begin = time.perf_counter()
-                multiply(*factors).numpy()
+                product(*factors).numpy()
                 best = max(best, operations / (time.perf_counter() - begin))
     return best
