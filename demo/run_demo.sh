@@ -86,5 +86,25 @@ stage "Two segments: in order, or swapped?" ""
 first="Returns the index of the first match." second="If there is none, it returns -1 instead."
 run fill_mask --format=table --saved_model="$out/saved_model" --first="$first" --second="$second"
 run fill_mask --format=table --saved_model="$out/saved_model" --first="$second" --second="$first"
+packages="$out/packages"
+if stage "A task from the same text: which package is a sentence from?" "$packages/samples.tsv"; then
+  run python demo/make_package_task.py --input_file="$out/documents.jsonl" --heldout_file="$out/heldout.jsonl" \
+    --output_dir="$packages" --overwrite
+fi
+task_steps=150
+[ "$kind" = full ] || task_steps=30
+# One checkpoint, at the end: none is chosen by its score on the texts that it is compared on.
+task_flags=(--task_name=classification --data_dir="$packages" --do_train --do_eval --max_seq_length=64
+  --learning_rate=5e-4 --num_train_steps="$task_steps" --save_checkpoints_steps="$task_steps")
+if stage "Fine-tuning on it, and the same model from random weights" "$out/package_random/results.json"; then
+  run run_finetuning "${task_flags[@]}" --init_checkpoint="$out/model" --output_dir="$out/package_model"
+  run run_finetuning "${task_flags[@]}" --albert_config_file="$out/model/albert_config.json" \
+    --spm_model_file="$out/vocabulary.model" --output_dir="$out/package_random"
+fi
+stage "What it knows, beside a bag of words" ""
+run python demo/compare_with_bag_of_words.py --data_dir="$packages" --run="pre-trained=$out/package_model" \
+  --run="random weights=$out/package_random" --output_file="$out/package_scores.json" --overwrite
+stage "Sentences that it never saw: the package, the text, the answer" ""
+run predict --format=table --output_dir="$out/package_model" --input_file="$packages/samples.tsv"
 printf '\nDone in %d:%02d. The model is in %s, the curves in %s.\n' \
   $((SECONDS / 60)) $((SECONDS % 60)) "$out/saved_model" "$out/training.png"
