@@ -31,6 +31,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("init_embeddings", None, "Word embeddings to start from, of count_embeddings.", **fv)
     flags.DEFINE_bool("init_from_group0", False, "Start every group of layers from the checkpoint's first.", **fv)
     flags.DEFINE_bool("init_output_bias", False, "Start the masked-LM bias from how frequent pieces are.", **fv)
+    text = "Start the position embeddings from sines and cosines, not from random numbers."
+    flags.DEFINE_bool("init_position_waves", False, text, **fv)
     flags.DEFINE_bool("allow_missing_heads", False, "Start heads afresh that --init_checkpoint lacks.", **fv)
     flag_help.begin_group("Records", flag_values)
     flags.DEFINE_integer("max_seq_length", 512, "Tokens of a record, padding included.", **fv)

@@ -26,6 +26,7 @@ from albert_tf.training.diagnosis import Diagnosis, read_sample
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.output_bias import initialise_output_bias
+from albert_tf.training.position_waves import initialise_positions
 from albert_tf.training.pretrained import initialise
 from albert_tf.training.pretraining_records import resolve_sentence_task
 from albert_tf.training.pretraining_settings import PretrainingSettings
@@ -186,7 +187,9 @@ class PretrainingRun(TrainingRun):
 
     def _restore_or_initialise(self):
         state = super()._restore_or_initialise()
-        if self.settings.init_output_bias and not state.step:
+        if not state.step and self.settings.init_position_waves:
+            initialise_positions(self.model)
+        if not state.step and self.settings.init_output_bias:
             initialise_output_bias(self.model, self.records, self.settings.random_seed)
         return state
 

@@ -31,6 +31,7 @@ class PretrainingSettings(TrainingSettings):
     init_embeddings: str | None = None
     init_from_group0: bool = False
     init_output_bias: bool = False
+    init_position_waves: bool = False
     max_seq_length: int = 512
     max_predictions_per_seq: int = 20
     train_batch_size: int = 4096
@@ -77,8 +78,9 @@ class PretrainingSettings(TrainingSettings):
         self._check_stages()
         if self.init_checkpoint is not None and self.init_embeddings is not None:
             raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
-        if self.init_checkpoint is not None and self.init_output_bias:
-            raise InputError("give --init_checkpoint, which has a masked-LM bias, or --init_output_bias, not both")
+        for name in ("init_output_bias", "init_position_waves"):
+            if self.init_checkpoint is not None and getattr(self, name):
+                raise InputError(f"give --init_checkpoint, which has all weights, or --{name}, not both")
         if not self.do_train and not self.do_eval:
             raise InputError("at least one of --do_train and --do_eval must be true")
 

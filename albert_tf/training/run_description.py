@@ -127,7 +127,7 @@ _FLAGS_THAT_MATTER = (
 )
 # Of these it matters too whether they were given.
 _OPTIONAL_FLAGS_THAT_MATTER = (
-    *("init_checkpoint", "init_embeddings", "init_output_bias"),
+    *("init_checkpoint", "init_embeddings", "init_output_bias", "init_position_waves"),
     *("num_train_steps", "num_warmup_steps", "warmup_proportion"),
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
 )

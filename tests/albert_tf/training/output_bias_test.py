@@ -45,5 +45,5 @@ def test_a_run_begins_with_it_and_does_not_come_back_to_it(settings, read_weight
 
 
 def test_a_checkpoint_has_a_bias_of_its_own(settings):
-    with pytest.raises(InputError, match="^give --init_checkpoint, which has a masked-LM bias, or --init_output_bias"):
+    with pytest.raises(InputError, match="^give --init_checkpoint, which has all weights, or --init_output_bias, not"):
         dataclasses.replace(settings, init_checkpoint="somewhere", init_output_bias=True)
