@@ -12,11 +12,11 @@ cd "$(dirname "$0")/.."
 
 kind=${DEMO:-full}
 case $kind in
-  full) corpus_flags=(); dupe_factor=5; steps=() ;;
-  short) corpus_flags=(--max_megabytes=2); dupe_factor=2; steps=(--num_train_steps=60 --num_warmup_steps=10) ;;
+  full) corpus_flags=(); length=(--train_minutes=5) ;;
+  short) corpus_flags=(--max_megabytes=2); length=(--num_train_steps=60) ;;
   *) echo "DEMO must be full or short; received '$kind'" >&2; exit 2 ;;
 esac
-[ -z "${DEMO_STEPS:-}" ] || steps=(--num_train_steps="$DEMO_STEPS" --num_warmup_steps=$((DEMO_STEPS / 10)))
+[ -z "${DEMO_STEPS:-}" ] || length=(--num_train_steps="$DEMO_STEPS")
 out=${DEMO_OUTPUT:-demo_output/$kind}
 vocab_size=$(python -c 'import json; print(json.load(open("configs/models/albert_tiny.json"))["vocab_size"])')
 mkdir -p "$out"
@@ -57,16 +57,16 @@ if stage "A vocabulary of $vocab_size pieces" "$out/vocabulary.model"; then
   run train_vocabulary --input_file="$out/documents.txt" --model_prefix="$out/vocabulary" --vocab_size="$vocab_size" \
     --overwrite
 fi
-record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=64 --max_predictions_per_seq=10)
-if stage "Training and held-out records: pairs of segments with masked words" "$out/heldout.tfrecord.manifest.json"; then
+record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=64 --max_predictions_per_seq=10 --ngram=1)
+if stage "Training records: pairs of segments; held-out ones, with words masked" "$out/heldout.tfrecord.manifest.json"; then
   run create_pretraining_data --input_file="$out/documents.txt" --output_file="$out/train.tfrecord@4" \
-    "${record_flags[@]}" --dupe_factor="$dupe_factor"
+    "${record_flags[@]}" --masking=dynamic
   run create_pretraining_data --input_file="$out/heldout.txt" --output_file="$out/heldout.tfrecord" \
     "${record_flags[@]}" --dupe_factor=1 --random_seed=54321
 fi
 stage "Pre-training" ""
 run run_pretraining --flagfile=configs/pretraining/demo.flags --input_file="$out/train.tfrecord-*" \
-  --eval_input_file="$out/heldout.tfrecord" --output_dir="$out/model" ${steps[@]+"${steps[@]}"}
+  --eval_input_file="$out/heldout.tfrecord" --output_dir="$out/model" "${length[@]}"
 stage "Evaluation on documents that were not trained on" ""
 run run_evaluation --format=table --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json" \
   --overwrite
