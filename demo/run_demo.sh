@@ -60,7 +60,7 @@ fi
 record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=64 --max_predictions_per_seq=10 --ngram=1)
 if stage "Training records: pairs of segments; held-out ones, with words masked" "$out/heldout.tfrecord.manifest.json"; then
   run create_pretraining_data --input_file="$out/documents.txt" --output_file="$out/train.tfrecord@4" \
-    "${record_flags[@]}" --masking=dynamic
+    "${record_flags[@]}" --masking=dynamic --short_seq_prob=0
   run create_pretraining_data --input_file="$out/heldout.txt" --output_file="$out/heldout.tfrecord" \
     "${record_flags[@]}" --dupe_factor=1 --random_seed=54321
 fi
