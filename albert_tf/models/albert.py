@@ -112,7 +112,8 @@ class AlbertModel(ConfiguredModel):
                 f"`config` must be an AlbertConfig or the dict of one. Received {config!r}; "
                 "AlbertConfig.from_json_file reads a file."
             )
-        if self.dtype_policy.name not in _DTYPES:
+        # Those of quantized weights are refused by the layers, with what to do in their place.
+        if self.dtype_policy.quantization_mode is None and self.dtype_policy.name not in _DTYPES:
             raise InputError(
                 f"`dtype`, or Keras's global policy, must be one of {', '.join(_DTYPES)}: weights are float32. "
                 f"Received {self.dtype_policy.name}."

@@ -16,8 +16,8 @@ _ENOUGH = 1_000_000
 def log_frequencies(counts: np.ndarray) -> np.ndarray:
     """The logarithms of the shares of all pieces; those that were not seen count as seen once. int [V] -> float32 [V].
 
-    >>> np.exp(log_frequencies(np.array([5, 2, 0])))
-    array([0.625, 0.25 , 0.125], dtype=float32)
+    >>> np.exp(log_frequencies(np.array([5, 2, 0]))).round(3).tolist()
+    [0.625, 0.25, 0.125]
     """
     seen = np.maximum(counts, 1)
     return np.log(seen / seen.sum()).astype(np.float32)

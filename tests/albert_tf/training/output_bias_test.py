@@ -33,6 +33,7 @@ def test_the_bias_answers_by_frequency(write_records, small_config):
     np.testing.assert_allclose(np.exp(model.masked_lm.output_bias), seen / seen.sum(), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_begins_with_it_and_does_not_come_back_to_it(settings, read_weights, read_log):
     settings = dataclasses.replace(settings, init_output_bias=True, num_train_steps=4, optimizer="adamw")
     run(settings)

@@ -37,6 +37,7 @@ def test_an_odd_number_of_columns_has_a_last_one_of_zeros():
     np.testing.assert_allclose(waves[:, 2], np.sqrt(2) * np.cos(np.arange(10)), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_begins_with_them_and_does_not_come_back_to_them(settings, small_config, read_weights):
     settings = dataclasses.replace(settings, init_position_waves=True, num_train_steps=4, optimizer="adamw")
     run(settings)

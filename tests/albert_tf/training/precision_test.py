@@ -43,6 +43,7 @@ def test_a_tpu_that_is_not_measured_computes_in_bfloat16(settings, peaks, one_de
     assert found.precision == "bfloat16"
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_keeps_its_precision(settings, peaks, caplog):
     caplog.set_level(logging.INFO, logger="absl")
     settings = dataclasses.replace(settings, precision="auto", num_train_steps=4)
