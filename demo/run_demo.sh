@@ -2,7 +2,7 @@
 # From text to a trained, evaluated, exported ALBERT, with the public commands as a user types them.
 #
 # Usage: make demo              everything: about 10 minutes on two cores, into demo_output/full
-#        make demo DEMO=short   the same stages on a little text, to see that they work: 4 minutes, demo_output/short
+#        make demo DEMO=short   the same stages on a little text, to see that they work: 3 minutes, demo_output/short
 #        DEMO_STEPS=N trains for N steps instead.
 #
 # A stage whose result is there is passed over, and training goes on from its last checkpoint, so an interrupted demo

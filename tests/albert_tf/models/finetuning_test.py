@@ -136,7 +136,7 @@ def test_any_mask_can_be_skipped(small_config, batch, head):
         np.testing.assert_allclose(found, wanted, atol=1e-5, err_msg=name)
 
 
-@pytest.mark.parametrize("head", ["classification", "multiple_choice"])
+@pytest.mark.parametrize("head", ["classification", pytest.param("multiple_choice", marks=pytest.mark.slow)])
 def test_keras_exports_what_the_model_computes(small_config, batch, head, tmp_path):
     model, inputs = _model(small_config, head), batch(head)
     del inputs["p_mask"]

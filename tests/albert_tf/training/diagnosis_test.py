@@ -233,6 +233,7 @@ def test_a_run_logs_the_figures(finished, read_log):
     assert len({line["unigram_loss"] for line in lines}) == 1
 
 
+@pytest.mark.faults
 def test_diagnosis_changes_nothing_of_a_run(finished, tmp_path, read_weights, monkeypatch):
     monkeypatch.setattr("albert_tf.training.pretraining_run.PretrainingRun._make_diagnosis", lambda self: None)
     without = dataclasses.replace(finished, output_dir=str(tmp_path / "without"))
