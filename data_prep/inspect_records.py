@@ -44,7 +44,8 @@ def _run() -> None:
     if not paths:
         raise InputError(f"--input_file: {FLAGS.input_file!r} names only a manifest; name the record files beside it")
     if FLAGS.plot_file:
-        from data_prep.record_plot import draw, import_pyplot
+        from albert_tf.analysis.pyplot import import_pyplot
+        from data_prep.record_plot import draw
 
         # Before the reading, so that a missing package is found out at once.
         import_pyplot()

@@ -2,29 +2,13 @@
 
 from typing import Any
 
-from albert_tf.errors import InputError
+from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.files import replace_file
 
 _COLOR, _OTHER = "tab:blue", "tab:orange"
 _BARS = 64
 _SIZE = (11.0, 7.5)  # inches
 _RESOLUTION = 120  # dots an inch
-
-
-def import_pyplot():
-    """matplotlib.pyplot, drawing to files.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise InputError("drawing needs matplotlib: pip install 'albert_tf[plot]'") from None
-    return pyplot
 
 
 def draw(figures: dict[str, Any], path: str) -> None:

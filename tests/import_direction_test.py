@@ -37,7 +37,7 @@ FORBIDDEN_PAIRS = {("tasks", "models"): "tasks must not depend on a model"}
 # What data_prep may use of albert_tf.
 OPEN_TO_DATA_PREP = (
     *("allocator", "command", "config", "errors", "files", "flag_help", "json_text", "official"),
-    *("output_paths", "temporaries", "tokenization", "worker_pool"),
+    *("output_paths", "temporaries", "tokenization", "worker_pool", "analysis.pyplot"),
     *("inputs.example_messages", "inputs.instance_batch", "inputs.manifest", "inputs.masking_rules"),
     *("inputs.pretraining_records", "inputs.record_files"),
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from absl import logging
 
 from albert_tf import files
+from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.analysis.training_log import Curves
 from albert_tf.errors import InputError
 
@@ -48,22 +49,6 @@ class Baseline:
         if not (separator and label and 0 <= accuracy <= 1):
             raise InputError(f"--baseline must be LABEL=ACCURACY with an accuracy from 0 to 1; received {text!r}")
         return cls(label, accuracy)
-
-
-def import_pyplot():
-    """matplotlib.pyplot, drawing into files.
-
-    Raises:
-        InputError: it is not installed.
-    """
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise InputError("drawing needs matplotlib: pip install 'albert_tf[plot]'") from None
-    return pyplot
 
 
 def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline] = (), title: str = "") -> None:

@@ -23,7 +23,7 @@ from typing import Any
 from absl import flags, logging
 
 from albert_tf import command
-from albert_tf.analysis.training_plot import import_pyplot
+from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.errors import InputError
 from albert_tf.json_text import to_json
 

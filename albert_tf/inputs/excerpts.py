@@ -9,6 +9,7 @@ import hashlib
 import tensorflow as tf
 
 from albert_tf.inputs.unmasked_records import UnmaskedBatch
+from albert_tf.tokenization.packing import truncated_lengths
 
 _PHILOX = 1  # tf.random.Algorithm.PHILOX
 
@@ -44,8 +45,7 @@ class Cutter:
         has_second = tf.cast(batch.lengths > batch.first_lengths, tf.int32)
         second = (batch.lengths - batch.first_lengths - 1) * has_second
         room = self.length - 2 - has_second
-        kept_first = tf.minimum(first, tf.maximum(room - second, (room + 1) // 2))
-        kept_second = tf.minimum(second, room - kept_first)
+        kept_first, kept_second = truncated_lengths(first, second, room, tf.minimum, tf.maximum)
         draws = self._draw(first_example, tf.shape(batch.labels)[0])
         skipped = [
             tf.cast(draws[:, place] * tf.cast(whole - kept + 1, tf.float64), tf.int32)

@@ -33,9 +33,8 @@ class _AlbertWithHead(ConfiguredModel):
 
     def __init__(self, config, pooler, remat=False, constant_graph=False, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.albert = AlbertModel(
-            config, remat=remat, constant_graph=constant_graph, pooler=pooler, dtype=self.dtype_policy
-        )
+        ways = {"remat": remat, "constant_graph": constant_graph}
+        self.albert = AlbertModel(config, pooler=pooler, dtype=self.dtype_policy, **ways)
         self.config: AlbertConfig = self.albert.config
 
     def _pooled(self, inputs, training, dropout_seed, skip_padding):

@@ -13,6 +13,7 @@ from absl import logging
 from albert_tf.inputs.batch_parsing import AS_MADE, Reading
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.layers.attention import make_attention_bias
+from albert_tf.training.masked_pieces import count_masked_pieces
 
 # Calibrated on the runs in docs/training.md, "My loss is stuck at 7".
 PLATEAU_MARGIN = 0.15  # nats
@@ -57,11 +58,12 @@ class Sample:
     unigram_loss: float
 
 
-def read_sample(records: RecordSet, batch_size: int, seed: int, reading: Reading = AS_MADE) -> Sample:
+def read_sample(records: RecordSet, vocab_size: int, batch_size: int, seed: int, reading: Reading = AS_MADE) -> Sample:
     """Reads the first examples of the training stream, by a stream of its own.
 
     Args:
         records: to train on.
+        vocab_size: V.
         batch_size: at most so many examples are kept.
         seed: of the training stream.
         reading: of its first stage.
@@ -77,13 +79,8 @@ def read_sample(records: RecordSet, batch_size: int, seed: int, reading: Reading
         seed=seed,
         reading=reading,
     )
-    kept, pieces = None, []
-    for batch in stream.take(records.num_examples // rows):
-        kept = kept or batch
-        pieces.extend(batch["masked_lm_ids"].numpy()[batch["masked_lm_weights"].numpy() > 0].tolist())
-        if len(pieces) >= _MOST_PIECES:
-            break
-    return Sample(kept, estimate_entropy(np.bincount(pieces)) if pieces else math.nan)
+    counts = count_masked_pieces(stream, records.num_examples, vocab_size, _MOST_PIECES)
+    return Sample(next(iter(stream)), estimate_entropy(counts) if counts.any() else math.nan)
 
 
 def estimate_entropy(counts: np.ndarray) -> float:

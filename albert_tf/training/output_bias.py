@@ -7,6 +7,7 @@ import numpy as np
 from absl import logging
 
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
+from albert_tf.training.masked_pieces import count_masked_pieces
 
 _ROWS_AT_ONCE = 256
 # Pieces counted; of 30,000 kinds, all but the rarest are known then as well as they need be.
@@ -23,34 +24,17 @@ def log_frequencies(counts: np.ndarray) -> np.ndarray:
     return np.log(seen / seen.sum()).astype(np.float32)
 
 
-def count_masked_pieces(records: RecordSet, vocab_size: int, seed: int) -> np.ndarray:
-    """How often each piece is to be predicted, in the first examples of the training stream; int64 [V].
-
-    Args:
-        records: to train on.
-        vocab_size: V.
-        seed: of the training stream; nothing of that stream is used up.
-    """
-    lengths = records.max_seq_length, records.max_predictions_per_seq
-    stream = make_dataset(records.paths, _ROWS_AT_ONCE, *lengths, num_examples=records.num_examples, seed=seed)
-    counts, left = np.zeros(vocab_size, np.int64), records.num_examples
-    for batch in stream:
-        # A batch may reach into the second epoch.
-        real = batch["masked_lm_weights"][:left].numpy() > 0
-        counts += np.bincount(batch["masked_lm_ids"][:left].numpy()[real], minlength=vocab_size)
-        left -= _ROWS_AT_ONCE
-        if left <= 0 or counts.sum() >= _ENOUGH:
-            return counts
-
-
 def initialise_output_bias(model, records: RecordSet, seed: int) -> None:
     """Gives the masked-LM head of a new model the logarithms of the pieces' frequencies for its bias.
 
     Args:
         model: AlbertForPretraining.
-        records, seed: see count_masked_pieces.
+        records: to train on.
+        seed: of the training stream; nothing of that stream is used up.
     """
-    counts = count_masked_pieces(records, model.config.vocab_size, seed)
+    lengths = records.max_seq_length, records.max_predictions_per_seq
+    stream = make_dataset(records.paths, _ROWS_AT_ONCE, *lengths, num_examples=records.num_examples, seed=seed)
+    counts = count_masked_pieces(stream, records.num_examples, model.config.vocab_size, _ENOUGH)
     model.masked_lm.output_bias.assign(log_frequencies(counts))
     logging.info(
         "the masked-LM bias starts from the frequencies of %s masked pieces, %s of %s kinds among them",

@@ -4,9 +4,8 @@ import dataclasses
 
 from absl import logging
 
-from albert_tf.errors import InputError
-from albert_tf.training.checkpoints import CheckpointFolder, read_state
 from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.newest_state import newest_state
 from albert_tf.training.strategy import Agreement
 from albert_tf.training.training_settings import AUTO, TrainingSettings
 
@@ -26,10 +25,10 @@ def choose_precision(settings: TrainingSettings, strategy, agreement: Agreement)
     """
     if settings.precision != AUTO:
         return settings
-    before = _precision_before(settings.output_dir)
-    if before is not None:
-        logging.info("--precision=auto: %s, as the run began", before)
-        return dataclasses.replace(settings, precision=before)
+    before = newest_state(settings.output_dir)
+    if before is not None and before.precision is not None:
+        logging.info("--precision=auto: %s, as the run began", before.precision)
+        return dataclasses.replace(settings, precision=before.precision)
     full, half = (measure_matmul_peak(strategy, dtype) for dtype in ("float32", "bfloat16"))
     # What a TPU multiplies is bfloat16 in any case; it is not measured.
     (wanted,) = agreement.mean(float(half >= _CLEARLY_FASTER * full))
@@ -39,13 +38,3 @@ def choose_precision(settings: TrainingSettings, strategy, agreement: Agreement)
         *(chosen, full / 1e9, half / 1e9),
     )
     return dataclasses.replace(settings, precision=chosen)
-
-
-def _precision_before(output_dir: str) -> str | None:
-    for folder in reversed(CheckpointFolder(output_dir).all()):
-        try:
-            return read_state(folder).precision
-        except InputError:
-            # A damaged one is passed over when the run is restored.
-            continue
-    return None

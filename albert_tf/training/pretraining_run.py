@@ -242,7 +242,9 @@ class PretrainingRun(TrainingRun):
         settings, stage = self.settings, self.stages.at(0)
         if isinstance(self.strategy, tf.distribute.TPUStrategy):
             return None
-        sample = read_sample(self.records, stage.batch_size, settings.random_seed, stage.reading)
+        sample = read_sample(
+            self.records, self.config.vocab_size, stage.batch_size, settings.random_seed, stage.reading
+        )
         return Diagnosis(self.model, sample, settings.start_warmup_step + settings.num_warmup_steps)
 
     def find_batch(self, step, first_example):

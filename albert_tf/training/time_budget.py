@@ -10,7 +10,7 @@ from absl import logging
 
 from albert_tf.errors import InputError
 from albert_tf.optimization.names import STABLE_DECAY
-from albert_tf.training.checkpoints import CheckpointFolder, read_state
+from albert_tf.training.newest_state import newest_state
 from albert_tf.training.pretraining_settings import PretrainingSettings
 from albert_tf.training.stages import Stage
 from albert_tf.training.strategy import Agreement
@@ -37,10 +37,10 @@ def plan_steps(
     Raises:
         InputError: the minutes are not enough for ten steps.
     """
-    planned = _planned_before(settings.output_dir)
-    if planned is not None:
-        logging.info("--train_minutes was made %d steps when the run began", planned)
-        return dataclasses.replace(settings, num_train_steps=planned)
+    before = newest_state(settings.output_dir)
+    if before is not None and before.planned_steps is not None:
+        logging.info("--train_minutes was made %d steps when the run began", before.planned_steps)
+        return dataclasses.replace(settings, num_train_steps=before.planned_steps)
     trial_began = time.monotonic()
     seconds_a_step, first_step = _measure(make_run(settings), settings)
     # The step is traced once more, for the run itself.
@@ -64,16 +64,6 @@ def plan_steps(
         *(planned.num_warmup_steps, decay),
     )
     return planned
-
-
-def _planned_before(output_dir: str) -> int | None:
-    for folder in reversed(CheckpointFolder(output_dir).all()):
-        try:
-            return read_state(folder).planned_steps
-        except InputError:
-            # A damaged one is passed over when the run is restored.
-            continue
-    return None
 
 
 def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:

@@ -7,6 +7,7 @@ import tensorflow as tf
 from albert_tf.inputs.excerpts import Cutter
 from albert_tf.inputs.instance_batch import to_unmasked_examples
 from albert_tf.inputs.unmasked_records import UnmaskedBatch, parse_unmasked_batch
+from albert_tf.tokenization.packing import truncated_lengths
 
 S, T = 40, 16
 CLS, SEP = 2, 3
@@ -21,16 +22,6 @@ def segments(batch, row):
     first, length = int(batch.first_lengths[row]), int(batch.lengths[row])
     ids = batch.input_ids[row]
     return ids[1 : first - 1].tolist(), ids[first : length - 1].tolist() if length > first else None
-
-
-def official_lengths(first, second, room):
-    """What truncate_seq_pair leaves of two segments."""
-    while first + second > room:
-        if first > second:
-            first -= 1
-        else:
-            second -= 1
-    return first, second
 
 
 @pytest.fixture
@@ -52,8 +43,7 @@ def test_an_excerpt_is_a_stretch_of_either_segment_as_long_as_the_official_cut_l
         (first, second), (kept, also_kept) = segments(before, row), segments(after, row)
         assert (second is None) == (also_kept is None)
         room = T - 2 - (second is not None)
-        lengths = official_lengths(len(first), len(second or []), room) if second is not None else None
-        assert (len(kept), len(also_kept or [])) == (lengths or (min(len(first), room), 0))
+        assert (len(kept), len(also_kept or [])) == truncated_lengths(len(first), len(second or []), room)
         assert contains(first, kept)
         assert second is None or contains(second, also_kept)
         ids, length = after.input_ids[row], after.lengths[row]

@@ -161,16 +161,16 @@ def test_entropy_of_a_sample_is_that_of_what_it_was_drawn_from():
 def test_the_sample_is_of_the_records(write_records, write_unmasked_records, kind):
     path = write_records("train", 50) if kind == "static" else write_unmasked_records("unmasked", 50)[0]
     records = open_records(path, 16, 4, 60)
-    sample = read_sample(records, batch_size=64, seed=1)
+    sample = read_sample(records, 60, batch_size=64, seed=1)
     assert sample.batch["input_ids"].shape == (8, 16)
     assert 2.5 < sample.unigram_loss < 4.7
-    np.testing.assert_array_equal(read_sample(records, 64, seed=1).batch["input_ids"], sample.batch["input_ids"])
-    assert read_sample(records, batch_size=2, seed=1).batch["input_ids"].shape == (2, 16)
+    np.testing.assert_array_equal(read_sample(records, 60, 64, seed=1).batch["input_ids"], sample.batch["input_ids"])
+    assert read_sample(records, 60, batch_size=2, seed=1).batch["input_ids"].shape == (2, 16)
 
 
 def test_the_sample_is_as_long_as_the_first_stage_has_it(write_unmasked_records):
     records = open_records(write_unmasked_records("unmasked", 50)[0], 16, 4, 60)
-    batch = read_sample(records, 64, 1, Reading(seq_length=8, masked_lm_prob=0.5)).batch
+    batch = read_sample(records, 60, 64, 1, Reading(seq_length=8, masked_lm_prob=0.5)).batch
     assert (batch["input_ids"].shape, batch["masked_lm_ids"].shape) == ((8, 8), (8, 4))
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from albert_tf.errors import InputError
-from albert_tf.inputs.pretraining_dataset import open_records
+from albert_tf.inputs.pretraining_dataset import make_dataset, open_records
 from albert_tf.inputs.pretraining_records import from_example
 from albert_tf.inputs.record_files import read_records
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training.output_bias import count_masked_pieces, initialise_output_bias
+from albert_tf.training.masked_pieces import count_masked_pieces
+from albert_tf.training.output_bias import initialise_output_bias
 from albert_tf.training.pretraining import run
 
 
@@ -21,8 +22,15 @@ def masked_pieces(path):
 
 def test_every_masked_piece_is_counted_once(write_records):
     path = write_records("records", 300)
-    counts = count_masked_pieces(open_records(path, 16, 4, 60), 60, seed=0)
+    # Of 256 examples at a time, the second of which holds 212 of the next epoch.
+    counts = count_masked_pieces(make_dataset([path], 256, 16, 4), 300, 60, enough=10_000)
     np.testing.assert_array_equal(counts, np.bincount(masked_pieces(path), minlength=60))
+
+
+def test_counting_ends_when_enough_is_known(write_records):
+    batches = make_dataset([write_records("records", 300)], 16, 16, 4)
+    most = 16 * 4
+    assert 50 <= count_masked_pieces(batches, 300, 60, enough=50).sum() < 50 + most
 
 
 def test_the_bias_answers_by_frequency(write_records, small_config):
