@@ -21,7 +21,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     output_paths.define_overwrite(flag_values)
     flag_help.begin_group("Counting", flag_values)
     flags.DEFINE_integer("embedding_size", 128, "Dimensions: embedding_size of the model's config.", **fv)
-    flags.DEFINE_integer("window", 5, "How far apart two pieces may stand to be neighbours, in pieces.", **fv)
+    flags.DEFINE_integer("window", 2, "How far apart two pieces may stand to be neighbours, in pieces.", **fv)
     flags.DEFINE_integer("max_pieces", 50_000_000, "Stop reading there; memory grows with what is read.", **fv)
     text_flags.define_text_flags(flag_values)
     flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \".", **fv)

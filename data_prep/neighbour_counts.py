@@ -48,7 +48,7 @@ class EmbeddingCounting:
     output_file: str
     tokenizer: AlbertTokenizer
     embedding_size: int = 128
-    window: int = 5
+    window: int = 2
     max_pieces: int = 50_000_000
     reading: TextReading = dataclasses.field(default_factory=TextReading)
 

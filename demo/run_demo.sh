@@ -18,7 +18,8 @@ case $kind in
 esac
 [ -z "${DEMO_STEPS:-}" ] || length=(--num_train_steps="$DEMO_STEPS")
 out=${DEMO_OUTPUT:-demo_output/$kind}
-vocab_size=$(python -c 'import json; print(json.load(open("configs/models/albert_tiny.json"))["vocab_size"])')
+config_value() { python -c 'import json, sys; print(json.load(open("configs/models/albert_tiny.json"))[sys.argv[1]])' "$1"; }
+vocab_size=$(config_value vocab_size) embedding_size=$(config_value embedding_size)
 mkdir -p "$out"
 
 # stage TITLE RESULT: prints the heading; fails, so that the stage is passed over, if its result is there.
@@ -64,9 +65,13 @@ if stage "Training records: pairs of segments; held-out ones, with words masked"
   run create_pretraining_data --input_file="$out/heldout.txt" --output_file="$out/heldout.tfrecord" \
     "${record_flags[@]}" --dupe_factor=1 --random_seed=54321
 fi
+if stage "Which words keep the same company: counted, for the model to start from" "$out/embeddings.npz"; then
+  run count_embeddings --input_file="$out/documents.txt" --spm_model_file="$out/vocabulary.model" \
+    --embedding_size="$embedding_size" --output_file="$out/embeddings.npz"
+fi
 stage "Pre-training" ""
 run run_pretraining --flagfile=configs/pretraining/demo.flags --input_file="$out/train.tfrecord-*" \
-  --eval_input_file="$out/heldout.tfrecord" --output_dir="$out/model" "${length[@]}"
+  --eval_input_file="$out/heldout.tfrecord" --init_embeddings="$out/embeddings.npz" --output_dir="$out/model" "${length[@]}"
 stage "Evaluation on documents that were not trained on" ""
 run run_evaluation --format=table --output_dir="$out/model" --input_file="$out/heldout.tfrecord" --output_file="$out/evaluation.json" \
   --overwrite

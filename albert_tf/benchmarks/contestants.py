@@ -15,21 +15,22 @@ def train_albert_tf(config, shape, optimizer, precision):
     return make_step(config, shape, optimizer, precision)
 
 
-def _torch_model(config, precision, name="AlbertForPreTraining"):
+def torch_model(config, precision, name="AlbertForPreTraining", seed=0):
+    """torch, a new model of Hugging Face's class of that name, and what its forward pass runs in."""
     import torch
     import transformers
 
     values = {
         name: value for name, value in config.to_dict().items() if name not in ("parameter_sharing", "hidden_act")
     }
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     model = getattr(transformers, name)(transformers.AlbertConfig(hidden_act="gelu_new", **values))
     return torch, model, torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16")
 
 
 def train_hugging_face(config, shape, optimizer, precision, compiled=False):
     """AlbertForPreTraining's parts, scores for the masked positions alone, torch.optim.AdamW."""
-    torch, model, precise = _torch_model(config, precision)
+    torch, model, precise = torch_model(config, precision)
     arrays = random_batch(config, *shape)
     batch = {name: torch.tensor(array) for name, array in arrays.items()}
     labels, order = batch["masked_lm_ids"].long(), batch["sentence_order_labels"].long()
@@ -125,7 +126,7 @@ def encode_albert_tf(config, shape, optimizer, precision, classify=False):
 def encode_hugging_face(config, shape, optimizer, precision, compiled=False, classify=False):
     """AlbertModel without gradients, or AlbertForSequenceClassification."""
     name = "AlbertForSequenceClassification" if classify else "AlbertModel"
-    torch, model, precise = _torch_model(config, precision, name)
+    torch, model, precise = torch_model(config, precision, name)
     batch = {name: torch.tensor(array) for name, array in ragged_batch(config, *shape).items()}
     model.eval()
     model = torch.compile(model) if compiled else model

@@ -28,7 +28,7 @@ from albert_tf.errors import InputError
 from albert_tf.json_text import to_json
 
 RESULTS_NAME, TABLE_NAME, PICTURE_NAME = "results.jsonl", "learning.md", "learning.png"
-_MEASURES = ("masked_lm_loss", "masked_lm_accuracy", "sentence_order_accuracy")
+MEASURES = ("masked_lm_loss", "masked_lm_accuracy", "sentence_order_accuracy")
 _HEADER = ("recipe", "budget", "seeds", "tokens", "minutes", "masked LM, nats", "masked LM", "sentence order")
 
 
@@ -82,7 +82,7 @@ def _measure(folder: str, began: float, tokens_a_step: int, heldout: str) -> Ite
             "step": state.step,
             "tokens": state.step * tokens_a_step,
             "minutes": (os.path.getmtime(os.path.join(checkpoint, STATE_NAME)) - began) / 60,
-            **{name: found[name] for name in _MEASURES if name in found},
+            **{name: found[name] for name in MEASURES if name in found},
         }
 
 
@@ -100,6 +100,19 @@ def read_results(output_dir: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
+def keep_result(result: dict[str, Any], output_dir: str) -> None:
+    """Adds a run that was measured to RESULTS_NAME."""
+    with open(os.path.join(output_dir, RESULTS_NAME), "a", encoding="utf-8") as file:
+        file.write(to_json(result) + "\n")
+    told = result["recipe"], _describe(result["budget"]), result["seed"], to_json(result["checkpoints"][-1])
+    logging.info("%s, %s, seed %d: %s", *told)
+
+
+def describe_machine() -> str:
+    """The kind of processor, and how many cores."""
+    return f"{platform.machine()}, {os.cpu_count()} cores"
+
+
 def format_table(results: list[dict[str, Any]]) -> str:
     """The last checkpoints' figures, medians over the seeds, as a Markdown table."""
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -113,7 +126,7 @@ def format_table(results: list[dict[str, Any]]) -> str:
             return statistics.median(values) if values else None
 
         shown = [f"{median('tokens'):.3g}", f"{median('minutes'):.1f}", f"{median('masked_lm_loss'):.3f}"]
-        for name in _MEASURES[1:]:
+        for name in MEASURES[1:]:
             value = median(name)
             shown.append("-" if value is None else f"{value:.1%}")
         lines.append("| " + " | ".join([recipe, budget, str(len(last)), *shown]) + " |")
@@ -123,9 +136,9 @@ def format_table(results: list[dict[str, Any]]) -> str:
 def draw(results: list[dict[str, Any]], path: str) -> None:
     """Masked-LM loss and accuracy and sentence order against minutes and against tokens, a line for each run."""
     pyplot = import_pyplot()
-    figure, axes = pyplot.subplots(len(_MEASURES), 2, figsize=(11, 11), constrained_layout=True)
+    figure, axes = pyplot.subplots(len(MEASURES), 2, figsize=(11, 11), constrained_layout=True)
     recipes = list(dict.fromkeys(result["recipe"] for result in results))
-    for row, measure in zip(axes, _MEASURES, strict=True):
+    for row, measure in zip(axes, MEASURES, strict=True):
         for axis, against in zip(row, ("minutes", "tokens"), strict=True):
             for result in results:
                 points = [(one[against], one[measure]) for one in result["checkpoints"] if measure in one]
@@ -141,7 +154,17 @@ def draw(results: list[dict[str, Any]], path: str) -> None:
     pyplot.close(figure)
 
 
-def _number(flag: str, text: str) -> float:
+def write_report(results: list[dict[str, Any]], output_dir: str) -> None:
+    """Writes the table and the picture, and prints the table."""
+    table = format_table(results)
+    with open(os.path.join(output_dir, TABLE_NAME), "w", encoding="utf-8") as file:
+        file.write(table)
+    draw(results, os.path.join(output_dir, PICTURE_NAME))
+    print(table, end="")  # noqa: T201
+
+
+def positive_number(flag: str, text: str) -> float:
+    """One of the numbers of a flag; InputError if it is not positive."""
     try:
         value = float(text)
     except ValueError:
@@ -152,7 +175,7 @@ def _number(flag: str, text: str) -> float:
 
 
 def _budgets(given: flags.FlagValues) -> list[dict[str, float]]:
-    found = [{unit: _number(unit, text)} for unit in ("minutes", "tokens") for text in given[unit].value]
+    found = [{unit: positive_number(unit, text)} for unit in ("minutes", "tokens") for text in given[unit].value]
     if not found:
         raise InputError("give --minutes or --tokens")
     return found
@@ -169,7 +192,7 @@ def _check_recipes(recipes: list[str]) -> None:
 
 def _run() -> None:
     given = flags.FLAGS
-    budgets, seeds = _budgets(given), [int(_number("seeds", value)) for value in given.seeds]
+    budgets, seeds = _budgets(given), [int(positive_number("seeds", value)) for value in given.seeds]
     _check_recipes(given.recipes)
     # Before hours of training, not after them.
     import_pyplot()
@@ -192,18 +215,12 @@ def _run() -> None:
                     "recipe": name,
                     "budget": budget,
                     "seed": seed,
-                    "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+                    "machine": describe_machine(),
                     "checkpoints": list(_measure(folder, began, _tokens_a_step(recipe), given.heldout_file)),
                 }
+                keep_result(result, given.output_dir)
                 results.append(result)
-                with open(os.path.join(given.output_dir, RESULTS_NAME), "a", encoding="utf-8") as file:
-                    file.write(to_json(result) + "\n")
-                logging.info("%s, %s, seed %d: %s", name, _describe(budget), seed, to_json(result["checkpoints"][-1]))
-    table = format_table(results)
-    with open(os.path.join(given.output_dir, TABLE_NAME), "w", encoding="utf-8") as file:
-        file.write(table)
-    draw(results, os.path.join(given.output_dir, PICTURE_NAME))
-    print(table, end="")  # noqa: T201
+    write_report(results, given.output_dir)
 
 
 def main() -> None:

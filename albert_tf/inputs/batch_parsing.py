@@ -1,4 +1,4 @@
-"""From serialized records to batches, whether their masks stand in them or are drawn here; both look the same after."""
+"""From serialized records to batches, which look the same wherever masks and order come from."""
 
 import dataclasses
 from collections.abc import Callable
@@ -82,7 +82,8 @@ def batch_parser(
     Args:
         manifest: of the records, None if they have none.
         max_seq_length, max_predictions_per_seq: S and P.
-        seed, stream: with the number of an example, they decide its masks if these are drawn here.
+        seed, stream: with the number of an example, they decide its masks if these are drawn here, and for training the
+            order of its segments.
         reading: how the examples are cut and masked, if masks are drawn here.
 
     Returns:
@@ -98,6 +99,7 @@ def batch_parser(
         return lambda _, serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq)
     from albert_tf.inputs.dynamic_masking import DynamicMasker
     from albert_tf.inputs.excerpts import Cutter
+    from albert_tf.inputs.segment_order import OrderDrawer
 
     rules, ids = masking_from_json(manifest.masking_parameters)
     if (manifest.max_seq_length, rules.max_predictions_per_seq) != (max_seq_length, max_predictions_per_seq):
@@ -107,13 +109,18 @@ def batch_parser(
             f"{max_predictions_per_seq}."
         )
     rules = reading.rules(rules, max_seq_length)
-    if reading.seq_length is None:
-        masker = DynamicMasker(rules, ids, max_seq_length, seed, stream)
-        return lambda numbers, serialized: masker.mask(parse_unmasked_batch(serialized, max_seq_length), numbers[0])
-    cutter = Cutter(reading.seq_length, seed, stream)
-    masker = DynamicMasker(rules, ids, reading.seq_length, seed, stream)
+    steps = []
+    # What the official quirks label 1 may be text of two documents.
+    if stream == TRAINING and manifest.sentence_task == "sop" and not rules.reference_quirks:
+        steps.append(OrderDrawer(seed, stream).redraw)
+    if reading.seq_length is not None:
+        steps.append(Cutter(reading.seq_length, seed, stream).cut)
+    steps.append(DynamicMasker(rules, ids, reading.seq_length or max_seq_length, seed, stream).mask)
 
     def parse(numbers, serialized):
-        return masker.mask(cutter.cut(parse_unmasked_batch(serialized, max_seq_length), numbers[0]), numbers[0])
+        batch = parse_unmasked_batch(serialized, max_seq_length)
+        for step in steps:
+            batch = step(batch, numbers[0])
+        return batch
 
     return parse

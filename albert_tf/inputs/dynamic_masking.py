@@ -16,23 +16,19 @@ slowest example of a batch has words. Here one step takes one window of every ex
 
 Each step takes a piece at least, so there are at most P steps, each some arithmetic on [B, W] arrays.
 
-Nothing is kept from draw to draw: the numbers for an example are those at its place in one endless stream of Philox
-numbers, which the seed chooses. What is drawn for an example depends on the seed and on the example's number in the
-training stream alone; not on the batch it is in, nor on which thread or host draws it, nor on what was drawn before.
+What is drawn for an example depends on the seed and on the example's number in the training stream alone.
 """
 
-import hashlib
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from albert_tf.inputs.example_draws import ExampleDraws
 from albert_tf.inputs.feature_names import LABEL, WEIGHTS_FEATURE
 from albert_tf.inputs.masking_rules import KEEP_SHARE, MASK_SHARE, MaskingRules, PieceIds
 from albert_tf.inputs.unmasked_records import UnmaskedBatch
 
-_PHILOX = 1  # tf.random.Algorithm.PHILOX
-_NUMBERS_A_BLOCK = 2  # float64 numbers of a Philox counter
 _NEVER = 2.0  # beyond every key
 
 
@@ -42,7 +38,7 @@ class DynamicMasker:
     def __init__(self, rules: MaskingRules, ids: PieceIds, max_seq_length: int, seed: int, stream: str = "training"):
         """Takes the rules, the vocabulary, S, and what decides the draws: a seed, and what the examples are for."""
         self.rules, self.ids, self.max_seq_length = rules, ids, max_seq_length
-        self._key = int.from_bytes(hashlib.sha256(f"masks/{stream}/{seed}".encode()).digest()[:8], "little")
+        self._draws = ExampleDraws(f"masks/{stream}/{seed}", 2 * (max_seq_length + rules.max_predictions_per_seq))
         self._budgets = rules.budgets(np.arange(max_seq_length + 1)).astype(np.int32)
         self._replacements = ids.replacements(with_specials=rules.reference_quirks).astype(np.int32)
 
@@ -57,7 +53,7 @@ class DynamicMasker:
             What pretraining_records.parse_batch returns.
         """
         length, predictions = self.max_seq_length, self.rules.max_predictions_per_seq
-        draws = self._draw(first_example, tf.shape(batch.labels)[0])
+        draws = self._draws.draw(first_example, tf.shape(batch.labels)[0])
         order, wish, chance, choice = tf.split(draws, [length, length, predictions, predictions], axis=1)
         has_second = batch.lengths > batch.first_lengths
         text_lengths = (batch.lengths - 2 - tf.cast(has_second, tf.int32))[:, None]
@@ -72,18 +68,6 @@ class DynamicMasker:
         word_of = tf.maximum(tf.cumsum(tf.cast(opens, tf.int32), axis=1) - 1, 0)
         hidden = tf.gather(covered, word_of, batch_dims=1) & in_text
         return self._show(batch, _to_tokens(hidden, middles), chance, choice)
-
-    def _draw(self, first_example, rows):
-        """The numbers of so many examples: float64 [rows, 2 S + 2 P] from [0, 1)."""
-        count = 2 * (self.max_seq_length + self.rules.max_predictions_per_seq)
-        block = tf.cast(first_example, tf.uint64) * (count // _NUMBERS_A_BLOCK)
-        return tf.raw_ops.StatelessRandomUniformV2(
-            shape=[rows, count],
-            key=tf.constant([self._key], tf.uint64),
-            counter=tf.stack([block, tf.zeros_like(block)]),
-            alg=_PHILOX,
-            dtype=tf.float64,
-        )
 
     def _find_words(self, boundary, middles):
         """Whether a word starts at each piece of text, bool [B, T], anything behind its end."""

@@ -4,14 +4,12 @@ B examples, S tokens of a record, T tokens of an excerpt.
 """
 
 import dataclasses
-import hashlib
 
 import tensorflow as tf
 
+from albert_tf.inputs.example_draws import ExampleDraws
 from albert_tf.inputs.unmasked_records import UnmaskedBatch
 from albert_tf.tokenization.packing import truncated_lengths
-
-_PHILOX = 1  # tf.random.Algorithm.PHILOX
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +44,8 @@ class Cutter:
         second = (batch.lengths - batch.first_lengths - 1) * has_second
         room = self.length - 2 - has_second
         kept_first, kept_second = truncated_lengths(first, second, room, tf.minimum, tf.maximum)
-        draws = self._draw(first_example, tf.shape(batch.labels)[0])
+        purpose = f"excerpts/{self.stream}/{self.length}/{self.seed}"
+        draws = ExampleDraws(purpose, 2).draw(first_example, tf.shape(batch.labels)[0])
         skipped = [
             tf.cast(draws[:, place] * tf.cast(whole - kept + 1, tf.float64), tf.int32)
             for place, (whole, kept) in enumerate([(first, kept_first), (second, kept_second)])
@@ -74,16 +73,4 @@ class Cutter:
             first_lengths=first_lengths,
             boundary=(boundary | opens_segment) & inside,
             labels=batch.labels,
-        )
-
-    def _draw(self, first_example, rows):
-        """Two numbers from [0, 1) for each example: float64 [rows, 2], a counter of Philox for each."""
-        key = hashlib.sha256(f"excerpts/{self.stream}/{self.length}/{self.seed}".encode()).digest()[:8]
-        block = tf.cast(first_example, tf.uint64)
-        return tf.raw_ops.StatelessRandomUniformV2(
-            shape=[rows, 2],
-            key=tf.constant([int.from_bytes(key, "little")], tf.uint64),
-            counter=tf.stack([block, tf.zeros_like(block)]),
-            alg=_PHILOX,
-            dtype=tf.float64,
         )

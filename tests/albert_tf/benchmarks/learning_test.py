@@ -32,7 +32,7 @@ def test_the_picture_is_a_png(tmp_path):
 @pytest.mark.parametrize("text", ["five", "0", "-1", "nan", "inf"])
 def test_a_budget_that_is_no_number_is_refused(text):
     with pytest.raises(InputError, match=f"--minutes must be positive numbers, .* Received '{text}'"):
-        learning._number("minutes", text)
+        learning.positive_number("minutes", text)
 
 
 def test_recipes_are_checked_before_the_first_is_trained(tmp_path):

@@ -61,7 +61,7 @@ def test_equal_numbers_give_the_masks_of_the_procedure(changes, random_batch):
     batch = random_batch(np.random.default_rng(0), 150, S, separated=not rules.reference_quirks)
     masker = DynamicMasker(rules, PieceIds(V), S, seed=3)
     masked = mask(masker, batch, first_example=1000)
-    draws = masker._draw(tf.constant(1000, tf.int64), len(batch)).numpy()
+    draws = masker._draws.draw(tf.constant(1000, tf.int64), len(batch)).numpy()
     some = 0
     for number in range(len(batch)):
         instance = batch.instance(number)
@@ -76,7 +76,7 @@ def test_equal_numbers_give_the_masks_of_the_procedure(changes, random_batch):
 def test_the_batch_is_that_of_a_record_with_masks(random_batch):
     batch = random_batch(np.random.default_rng(1), 50, S)
     masker = DynamicMasker(MaskingRules(0.3, P), PieceIds(V), S, seed=0)
-    masked, draws = mask(masker, batch), masker._draw(tf.constant(0, tf.int64), 50).numpy()
+    masked, draws = mask(masker, batch), masker._draws.draw(tf.constant(0, tf.int64), 50).numpy()
     shapes = {name: (value.shape, value.dtype.name) for name, value in masked.items()}
     assert shapes == {
         **dict.fromkeys(("input_ids", "input_mask", "segment_ids"), ((50, S), "int32")),
@@ -139,10 +139,12 @@ def test_a_mask_depends_on_seed_and_place_alone(random_batch):
 def test_the_numbers_of_an_example_are_those_at_its_place_however_many_are_drawn():
     # Enough for TensorFlow to share them out over threads.
     masker = DynamicMasker(MaskingRules(0.3, P), PieceIds(V), S, seed=5)
-    many = masker._draw(tf.constant(0, tf.int64), 20_000).numpy()
+    many = masker._draws.draw(tf.constant(0, tf.int64), 20_000).numpy()
     assert many.shape == (20_000, 2 * (S + P))
     for start in (0, 1, 9_999, 19_990):
-        np.testing.assert_array_equal(masker._draw(tf.constant(start, tf.int64), 10).numpy(), many[start : start + 10])
+        np.testing.assert_array_equal(
+            masker._draws.draw(tf.constant(start, tf.int64), 10).numpy(), many[start : start + 10]
+        )
     assert abs(many.mean() - 0.5) < 5 * (1 / 12 / many.size) ** 0.5
     assert len(np.unique(many)) == many.size
 

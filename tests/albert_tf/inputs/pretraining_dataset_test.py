@@ -11,6 +11,7 @@ import tensorflow as tf
 from albert_tf.errors import InputError
 from albert_tf.evaluation.constant_answers import constant_answers
 from albert_tf.inputs import pretraining_dataset
+from albert_tf.inputs.feature_names import LABEL
 from albert_tf.inputs.pretraining_dataset import (
     EXAMPLE_WEIGHTS,
     explain_record_errors,
@@ -169,26 +170,29 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def _texts(batch) -> list[bytes]:
-    """What the examples of a batch are under their masks."""
+    """What the examples of a batch are under their masks, in whichever order their segments are."""
     texts = batch["input_ids"].copy()
     for row, places, originals, weights in zip(
         texts, batch["masked_lm_positions"], batch["masked_lm_ids"], batch["masked_lm_weights"] > 0
     ):
         row[places[weights]] = originals[weights]
-    return [text.tobytes() for text in texts]
+    return [np.sort(text).tobytes() for text in texts]
 
 
-def test_masks_drawn_in_training_are_others_every_epoch(write_unmasked_records):
+def test_masks_and_orders_drawn_in_training_are_others_every_epoch(write_unmasked_records):
     paths = write_unmasked_records("train", 12, num_files=2)
     epochs = [{}, {}, {}]
     for number, batch in enumerate(_take(paths, 18, seed=3)):
-        for text, places in zip(_texts(batch), batch["masked_lm_positions"]):
-            epochs[number // 6][text] = places.tobytes()
+        for text, masked, label in zip(_texts(batch), batch["masked_lm_ids"], batch[LABEL]):
+            epochs[number // 6][text] = np.sort(masked).tobytes(), label
     assert len(epochs[0]) == 24
     assert epochs[0].keys() == epochs[1].keys() == epochs[2].keys()
     for first, second in ((0, 1), (1, 2), (0, 2)):
-        changed = sum(epochs[first][text] != epochs[second][text] for text in epochs[0])
-        assert changed > 12
+        masks, orders = (
+            sum(epochs[first][text][of] != epochs[second][text][of] for text in epochs[0]) for of in (0, 1)
+        )
+        assert masks > 12
+        assert orders > 4
 
 
 @pytest.mark.parametrize("start", [20, 44])
