@@ -100,6 +100,16 @@ def read_results(output_dir: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
+def is_done(results: list[dict[str, Any]], recipe: str, budget: dict[str, float], seed: int) -> bool:
+    """Whether a run was measured before."""
+    return any((result["recipe"], result["budget"], result["seed"]) == (recipe, budget, seed) for result in results)
+
+
+def folder_of(output_dir: str, recipe: str, budget: dict[str, float], seed: int) -> str:
+    """Where a run goes."""
+    return os.path.join(output_dir, f"{recipe}-{_describe(budget).replace(' ', '-')}-{seed}")
+
+
 def keep_result(result: dict[str, Any], output_dir: str) -> None:
     """Adds a run that was measured to RESULTS_NAME."""
     with open(os.path.join(output_dir, RESULTS_NAME), "a", encoding="utf-8") as file:
@@ -199,15 +209,14 @@ def _run() -> None:
     command.import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
     results = read_results(given.output_dir)
-    done = {(result["recipe"], _describe(result["budget"]), result["seed"]) for result in results}
     for budget in budgets:
         for seed in seeds:
             # Recipes next to each other, as a machine is not as fast all day.
             for recipe in given.recipes:
                 name = os.path.splitext(os.path.basename(recipe))[0]
-                if (name, _describe(budget), seed) in done:
+                if is_done(results, name, budget, seed):
                     continue
-                folder = os.path.join(given.output_dir, f"{name}-{_describe(budget).replace(' ', '-')}-{seed}")
+                folder = folder_of(given.output_dir, name, budget, seed)
                 # Of one that was cut off nobody knows how long it took.
                 shutil.rmtree(folder, ignore_errors=True)
                 began = _train(recipe, budget, seed, folder)

@@ -91,29 +91,28 @@ def train(config: AlbertConfig, batches, peak: float, seconds: float, precision:
     return steps
 
 
-def _learn(rate: float) -> dict[str, Any]:
+def _learn(name: str, rate: float, budget: dict[str, float]) -> dict[str, Any]:
     """Trains with one rate and measures: a result as learning.py keeps it."""
     from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint
     from albert_tf.inputs.batch_parsing import Reading
-    from albert_tf.inputs.pretraining_dataset import find_record_files, make_dataset
+    from albert_tf.inputs.masking_rules import DYNAMIC
+    from albert_tf.inputs.pretraining_dataset import find_record_files, make_dataset, open_records
     from albert_tf.inputs.pretraining_records import record_lengths
 
     given = flags.FLAGS
-    paths = find_record_files(given.input_file)
-    lengths = record_lengths(paths[0])
-    reading = Reading(masked_lm_prob=0.15, ngram=1)
-    batches = make_dataset(paths, given.train_batch_size, *lengths, seed=given.seed, reading=reading)
-    name = f"hugging_face-{rate:g}"
-    folder = os.path.join(given.output_dir, f"{name}-{given.minutes:g}-minutes-{given.seed}")
     config = AlbertConfig.from_json_file(given.albert_config_file)
-    how = 60 * given.minutes, given.precision, given.seed, folder
-    steps = train(config, batches.as_numpy_iterator(), rate, *how)
+    lengths = record_lengths(find_record_files(given.input_file)[0])
+    records = open_records(given.input_file, *lengths, config.vocab_size)
+    how = {"seed": given.seed, "masking": DYNAMIC, "reading": Reading(masked_lm_prob=0.15, ngram=1)}
+    batches = make_dataset(records.paths, given.train_batch_size, *lengths, records.num_examples, **how)
+    folder = learning.folder_of(given.output_dir, name, budget, given.seed)
+    seconds = 60 * given.minutes
+    steps = train(config, batches.as_numpy_iterator(), rate, seconds, given.precision, given.seed, folder)
     found = evaluate_checkpoint(EvaluationSettings(input_file=given.heldout_file, init_checkpoint=folder))
-    tokens = steps * given.train_batch_size * lengths[0]
-    last = {"step": steps, "tokens": tokens, "minutes": given.minutes}
+    last = {"step": steps, "tokens": steps * given.train_batch_size * lengths[0], "minutes": given.minutes}
     return {
         "recipe": name,
-        "budget": {"minutes": given.minutes},
+        "budget": budget,
         "seed": given.seed,
         "machine": learning.describe_machine(),
         "checkpoints": [last | {measure: found[measure] for measure in learning.MEASURES if measure in found}],
@@ -131,9 +130,13 @@ def _run() -> None:
     import_pyplot()
     command.import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
+    results, budget = learning.read_results(given.output_dir), {"minutes": given.minutes}
     for rate in rates:
-        learning.keep_result(_learn(rate), given.output_dir)
-    learning.write_report(learning.read_results(given.output_dir), given.output_dir)
+        name = f"hugging_face-{rate:g}"
+        if not learning.is_done(results, name, budget, given.seed):
+            results.append(_learn(name, rate, budget))
+            learning.keep_result(results[-1], given.output_dir)
+    learning.write_report(results, given.output_dir)
 
 
 def main() -> None:

@@ -53,13 +53,14 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
 
 
 def _tell_of_padding(records: RecordSet) -> None:
-    share = records.manifest.statistics.get("padding_share") if records.manifest is not None else None
+    if records.manifest is None:
+        return
+    share = records.manifest.statistics.get("padding_share")
     if isinstance(share, float) and share > _MUCH_PADDING:
-        logging.info(
-            "%.1f %% of the records' tokens are padding, computed for nothing; create_pretraining_data "
-            "--short_seq_prob=0 makes records with 1 to 2 %% of it",
-            100 * share,
-        )
+        remark = "create_pretraining_data --short_seq_prob=0 makes records with less of it"
+        if records.manifest.flags.get("short_seq_prob") == 0:
+            remark = "the ends of short documents do not fill an example"
+        logging.info("%.1f %% of the records' tokens are padding, computed for nothing; %s", 100 * share, remark)
 
 
 def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:

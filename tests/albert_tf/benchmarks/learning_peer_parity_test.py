@@ -29,3 +29,20 @@ def test_a_peer_is_trained_measured_and_put_beside_the_recipes(
         assert last["tokens"] == last["step"] * 8 * 16
         assert 0 < last["masked_lm_loss"] < 4.2  # of 60 pieces, ln(60) is 4.09
     assert (tmp_path / "out" / "learning.png").exists()
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == table
+    assert len((tmp_path / "out" / "results.jsonl").read_text().splitlines()) == 2
+
+
+def test_records_with_masks_in_them_are_refused(write_records, small_config, tmp_path):
+    small_config.to_json_file(str(tmp_path / "config.json"))
+    records = write_records("train", 8)
+    command = [sys.executable, "-m", "albert_tf.benchmarks.learning_peer", f"--heldout_file={records}"]
+    command += [
+        f"--input_file={records}",
+        f"--albert_config_file={tmp_path}/config.json",
+        f"--output_dir={tmp_path}/out",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "--masking=dynamic, but the records have their masks in them" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -308,3 +308,13 @@ def test_much_padding_is_told_of(settings, write_unmasked_records, small_config,
         (path,) = write_unmasked_records(f"records{share}", 50, statistics={"padding_share": share})
         open_all_records(dataclasses.replace(settings, input_file=path), small_config)
         assert ("6.2 % of the records' tokens are padding" in caplog.text) == (share > 0.05)
+    assert "--short_seq_prob=0 makes records with less of it" in caplog.text
+
+
+def test_what_was_done_against_padding_is_not_advised_again(settings, write_unmasked_records, small_config, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    made = {"statistics": {"padding_share": 0.07}, "flags": {"short_seq_prob": 0.0}}
+    (path,) = write_unmasked_records("records", 50, **made)
+    open_all_records(dataclasses.replace(settings, input_file=path), small_config)
+    assert "7.0 % of the records' tokens are padding, computed for nothing; the ends of short documents" in caplog.text
+    assert "short_seq_prob" not in caplog.text
