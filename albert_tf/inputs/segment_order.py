@@ -26,13 +26,12 @@ class OrderDrawer:
         """
         drawn = tf.cast(self._draws.draw(first_example, tf.shape(batch.labels)[0])[:, 0] >= 0.5, tf.int32)
         labels = tf.where(batch.lengths > batch.first_lengths, drawn, batch.labels)
-        # [CLS] A [SEP] B [SEP] to [CLS] B [SEP] A [SEP]; [SEP] stays at the end.
+        # [CLS] A [SEP] B [SEP] to [CLS] B [SEP] A [SEP]: each segment goes with the [SEP] after it.
         swapped_lengths = batch.lengths - batch.first_lengths + 1
         place, first = tf.range(batch.input_ids.shape[1])[None], swapped_lengths[:, None]
         source = tf.where(place < first, place + batch.first_lengths[:, None] - 1, place - first + 1)
-        source = tf.where(place == first - 1, batch.first_lengths[:, None] - 1, source)
         is_other = labels != batch.labels
-        moves = is_other[:, None] & (place > 0) & (place < batch.lengths[:, None] - 1)
+        moves = is_other[:, None] & (place > 0) & (place < batch.lengths[:, None])
         source = tf.where(moves, source, place)
         ids, boundary = (tf.gather(values, source, batch_dims=1) for values in (batch.input_ids, batch.boundary))
         first_lengths = tf.where(is_other, swapped_lengths, batch.first_lengths)
