@@ -37,7 +37,8 @@ class SentenceOrderHead(Unquantized, keras.layers.Layer):
 
     def call(self, pooled_output):
         """float [B, H] -> float32 [B, 2], before softmax: the scores of IN_ORDER and of SWAPPED."""
-        return ops.matmul(ops.cast(pooled_output, "float32"), self.classifier.kernel) + self.classifier.bias
+        kernel, bias = (ops.cast(weight, "float32") for weight in (self.classifier.kernel, self.classifier.bias))
+        return ops.matmul(ops.cast(pooled_output, "float32"), kernel) + bias
 
     def get_config(self):
         return {

@@ -25,7 +25,7 @@ from albert_tf.models.inputs import (
     to_arrays,
 )
 
-_DTYPES = ("float32", "mixed_bfloat16", "mixed_float16")
+_DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 # Which outputs are read, among the tensors that are encoded.
@@ -95,6 +95,7 @@ class AlbertModel(ConfiguredModel):
         pooler: False leaves the pooler's weights and "pooled_output" out, for heads that read every position.
         dtype: name of a Keras dtype policy, "float32", "mixed_bfloat16" or "mixed_float16": that of the matrix
             products and of what lies between them. Weights, LayerNorm, softmax and what the heads give are float32.
+            "bfloat16" is for serving: the weights are too, which loses what small updates of training would add.
 
     Example:
         >>> model = AlbertModel(AlbertConfig(
@@ -115,7 +116,7 @@ class AlbertModel(ConfiguredModel):
         # Those of quantized weights are refused by the layers, with what to do in their place.
         if self.dtype_policy.quantization_mode is None and self.dtype_policy.name not in _DTYPES:
             raise InputError(
-                f"`dtype`, or Keras's global policy, must be one of {', '.join(_DTYPES)}: weights are float32. "
+                f"`dtype`, or Keras's global policy, must be one of {', '.join(_DTYPES)}. "
                 f"Received {self.dtype_policy.name}."
             )
         self.embeddings = AlbertEmbeddings(

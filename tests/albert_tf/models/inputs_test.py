@@ -327,8 +327,8 @@ def test_a_name_in_place_of_a_config_is_refused(config):
 
 
 def test_a_dtype_is_one_that_models_compute_in_and_stays(small_config, model):
-    for name in ("float64", "bfloat16", "float16"):
-        with pytest.raises(ValueError, match=f"one of float32, mixed_bfloat16, mixed_float16: .* Received {name}.$"):
+    for name in ("float64", "float16"):
+        with pytest.raises(ValueError, match=f"one of float32, mixed_bfloat16, mixed_float16, .* Received {name}.$"):
             AlbertModel(small_config, dtype=name)
     model.dtype_policy = "float32"
     with pytest.raises(ValueError, match="^The dtype of a model is that of its layers.* dtype='mixed_bfloat16'"):
