@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults mutants parity bench lint format clean
+.PHONY: help demo test test-slow faults golden mutants parity bench lint format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
+	@echo "make golden     run the commands on a made-up text: records, losses and outputs are what they were (2 minutes)"
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
@@ -44,6 +45,9 @@ test-slow: $(VENV)/.dev
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults -n 2
+
+golden: $(VENV)/.dev
+	$(BIN)/python -m pytest -m golden tests/golden
 
 # MUTANTS="words" for those whose names or files have one of them; see docs/mutants.md.
 mutants: $(VENV)/.dev
