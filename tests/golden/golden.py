@@ -3,9 +3,9 @@
     python tests/golden/golden.py --output_file=golden.json
 
 Texts, records and what they hold are whole numbers and hashes, and are the same everywhere. Losses, scores and outputs
-are computed in float32: the same to the last bit on one machine, and close on another. The values of tests/golden_test
-are the first, and the second rounded; to compare two versions of the code to the last bit, run this with both on one
-machine: it writes the hashes of all weights, too, and `--compare_to` the other's file names every difference.
+are computed in float32: the same to the last bit on one machine, and close on another. golden_test.py
+holds the code to both. To compare two versions of the code to the last bit, run this with both on one machine: it
+writes the hashes of all weights too, and with `--compare_to` the other's file it names every difference.
 """
 
 import argparse
@@ -159,7 +159,7 @@ def pretrain(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Six steps of every kind of run: reports, and hashes of all weights."""
     reports, weights = {}, {}
     for name, (records, flags) in _RUNS.items():
-        shape = _SHAPE | ({"parameter_sharing": "none", "net_structure_type": 0} if name == "unshared" else {})
+        shape = _SHAPE | ({"parameter_sharing": "none"} if name == "unshared" else {})
         config = folder / f"{name}.json"
         config.write_text(json.dumps(shape), encoding="utf-8")
         embeddings = [f"--init_embeddings={folder}/embeddings.npz"] if name == "counted" else []
