@@ -5,7 +5,7 @@ collect_glue_submission --output_dir=runs/cola,runs/sst-2,runs/mrpc --output_fil
 
 from absl import flags, logging
 
-from albert_tf import command, output_paths
+from albert_tf.runtime import command, output_paths
 from albert_tf.tasks.glue import write_submission_zip
 
 FLAGS = flags.FLAGS

@@ -6,9 +6,9 @@ import json
 import reprlib
 from typing import Any
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import refuse_repeats, to_json
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import refuse_repeats, to_json
 
 # Keys of published albert_config.json files that the official model code reads nowhere (modeling.py of
 # google-research/ALBERT, 2020-07). They are accepted, and have no effect.

@@ -5,8 +5,8 @@ convert_checkpoint --input=runs/base --to=hugging_face --output=base_hugging_fac
 
 from absl import flags
 
-from albert_tf import command
 from albert_tf.conversion.format_names import FORMAT_NAMES, HUGGING_FACE_ARCHITECTURES
+from albert_tf.runtime import command
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -7,9 +7,10 @@ export_checkpoints --albert_directory=albert_base --export_path=exported/model.c
 
 from absl import flags
 
-from albert_tf import command, convert_checkpoint
+from albert_tf import convert_checkpoint
 from albert_tf.official import command_line
-from albert_tf.official.flag_table import SCRIPTS
+from albert_tf.runtime import command
+from albert_tf.runtime.official_flags import SCRIPTS
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

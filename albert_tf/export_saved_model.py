@@ -5,7 +5,7 @@ export_saved_model --init_checkpoint=runs/base --spm_model_file=vocabulary.model
 
 from absl import flags
 
-from albert_tf import command, flag_help
+from albert_tf.runtime import command, flag_help
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -7,9 +7,10 @@ export_to_tfhub --albert_directory=albert_base --export_path=served/base
 
 from absl import flags
 
-from albert_tf import command, export_saved_model
+from albert_tf import export_saved_model
 from albert_tf.official import command_line
-from albert_tf.official.flag_table import SCRIPTS
+from albert_tf.runtime import command
+from albert_tf.runtime.official_flags import SCRIPTS
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 from absl import flags
 
-from albert_tf import command
-from albert_tf.errors import InputError
 from albert_tf.export.export_file import gains_by_frozen_weights
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -6,7 +6,7 @@ Shapes: B batch, P predictions, V vocabulary, S sequence, C classes.
 import keras
 from keras import ops
 
-from albert_tf.layers import backend_ops
+from albert_tf.kernels import backend
 
 # Keeps a batch without any prediction finite (get_masked_lm_output of the official run_pretraining.py).
 MASKED_LM_DENOMINATOR_EPSILON = 1e-5
@@ -55,7 +55,7 @@ def masked_lm_sums(logits, labels, weights, bias=None):
     """
     size = logits.shape[-1]
     bias = ops.zeros((size,), "float32") if bias is None else ops.cast(bias, "float32")
-    scored = backend_ops.compile_biased(_vocabulary_scores, _vocabulary_gradient)
+    scored = backend.compile_biased(_vocabulary_scores, _vocabulary_gradient)
     rows = scored(ops.reshape(logits, (-1, size)), bias, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     sums = ops.sum(rows * ops.reshape(weights, (-1, 1)), axis=0)
     return sums[0], sums[1], ops.sum(weights)

@@ -5,8 +5,8 @@ plot_training --output_dir=runs/base,runs/large --output_file=curves.png --title
 
 from absl import flags, logging
 
-from albert_tf import command, output_paths
 from albert_tf.analysis import training_log, training_plot
+from albert_tf.runtime import command, output_paths
 
 FLAGS = flags.FLAGS
 

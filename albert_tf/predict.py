@@ -12,9 +12,9 @@ import sys
 
 from absl import flags
 
-from albert_tf import command, files, output_paths
-from albert_tf.errors import InputError
 from albert_tf.export.export_file import gains_by_frozen_weights
+from albert_tf.runtime import command, files, output_paths
+from albert_tf.runtime.errors import InputError
 
 _INPUT_FORMATS = ("auto", "text", "jsonl", "tsv", "csv", "conll", "squad")
 _FORMATS = ("auto", "jsonl", "tsv", "csv", "table")

@@ -8,9 +8,10 @@ run_classifier --task_name=MNLI --data_dir=glue --init_checkpoint=albert_base/mo
 
 from absl import flags
 
-from albert_tf import command, export_saved_model, run_finetuning
+from albert_tf import export_saved_model, run_finetuning
 from albert_tf.official import command_line
-from albert_tf.official.flag_table import SCRIPTS
+from albert_tf.runtime import command
+from albert_tf.runtime.official_flags import SCRIPTS
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

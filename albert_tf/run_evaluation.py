@@ -8,8 +8,8 @@ import sys
 
 from absl import flags
 
-from albert_tf import command, output_paths
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command, output_paths
+from albert_tf.runtime.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -32,7 +32,7 @@ def _run() -> None:
     given = flags.FLAGS
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
     command.import_tensorflow()
-    from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
+    from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
 
     names = [field.name for field in dataclasses.fields(EvaluationSettings)]
     result = evaluate_checkpoint(EvaluationSettings(**{name: given[name].value for name in names}))

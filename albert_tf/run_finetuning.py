@@ -10,10 +10,10 @@ import dataclasses
 
 from absl import flags
 
-from albert_tf import allocator, command, flag_help
+from albert_tf.finetuning.task_flags import define_task_flags
 from albert_tf.optimization.names import OPTIMIZER_NAMES
-from albert_tf.task_flags import define_task_flags
-from albert_tf.training_flags import asks_for_tpu, define_training_flags
+from albert_tf.runtime import allocator, command, flag_help
+from albert_tf.training.training_flags import asks_for_tpu, define_training_flags
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -65,11 +65,11 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     allocator.set_up_memory(release=given.release_memory)
     command.import_tensorflow()
+    from albert_tf.finetuning.finetune import format_results, run
+    from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.tasks.registry import TaskOptions
     from albert_tf.tasks.task import TaskSettings
     from albert_tf.tokenization.text_cleaning import TextCleaning
-    from albert_tf.training.finetuning import format_results, run
-    from albert_tf.training.finetuning_settings import FinetuningSettings
     from albert_tf.training.strategy import TpuAddress
 
     def values_of(kind) -> dict:

@@ -9,11 +9,11 @@ import dataclasses
 
 from absl import flags
 
-from albert_tf import allocator, command, flag_help
-from albert_tf.errors import InputError
 from albert_tf.official import unmatched_flags
 from albert_tf.optimization.names import OPTIMIZER_NAMES, POLYNOMIAL, SCHEDULES
-from albert_tf.training_flags import asks_for_tpu, define_recipe_flags, define_training_flags
+from albert_tf.runtime import allocator, command, flag_help
+from albert_tf.runtime.errors import InputError
+from albert_tf.training.training_flags import asks_for_tpu, define_recipe_flags, define_training_flags
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -91,8 +91,8 @@ def _run() -> None:
     unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
-    from albert_tf.training.pretraining import run
-    from albert_tf.training.pretraining_settings import PretrainingSettings
+    from albert_tf.pretraining.pretrain import run
+    from albert_tf.pretraining.settings import PretrainingSettings
     from albert_tf.training.strategy import TpuAddress
 
     given = flags.FLAGS

@@ -7,9 +7,10 @@ run_race --data_dir=data --init_checkpoint=albert_base/model.ckpt-best --output_
 
 from absl import flags
 
-from albert_tf import command, run_finetuning
+from albert_tf import run_finetuning
 from albert_tf.official import command_line
-from albert_tf.official.flag_table import SCRIPTS
+from albert_tf.runtime import command
+from albert_tf.runtime.official_flags import SCRIPTS
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -8,9 +8,10 @@ run_squad_v1 --train_file=train-v1.1.json --predict_file=dev-v1.1.json --init_ch
 
 from absl import flags
 
-from albert_tf import command, export_saved_model, run_finetuning
+from albert_tf import export_saved_model, run_finetuning
 from albert_tf.official import command_line
-from albert_tf.official.flag_table import SCRIPTS
+from albert_tf.runtime import command
+from albert_tf.runtime.official_flags import SCRIPTS
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -8,9 +8,10 @@ run_squad_v2 --train_file=train-v2.0.json --predict_file=dev-v2.0.json --init_ch
 
 from absl import flags
 
-from albert_tf import command, run_finetuning
+from albert_tf import run_finetuning
 from albert_tf.official import command_line
-from albert_tf.official.flag_table import SCRIPTS
+from albert_tf.runtime import command
+from albert_tf.runtime.official_flags import SCRIPTS
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -5,7 +5,7 @@ collect_docstrings --output_file=documents.jsonl --heldout_output_file=heldout.j
 
 from absl import flags, logging
 
-from albert_tf import command, output_paths
+from albert_tf.runtime import command, output_paths
 from data_prep import docstrings
 
 FLAGS = flags.FLAGS

@@ -5,8 +5,8 @@ count_embeddings --input_file=sentences.txt --spm_model_file=vocabulary.model --
 
 from absl import flags, logging
 
-from albert_tf import command, flag_help, output_paths
-from data_prep import text_flags
+from albert_tf.runtime import command, flag_help, output_paths
+from data_prep.text import text_flags
 
 FLAGS = flags.FLAGS
 
@@ -36,8 +36,8 @@ def main() -> None:
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
-    from data_prep.documents import TextReading
-    from data_prep.neighbour_counts import EmbeddingCounting, count_embeddings
+    from data_prep.text.documents import TextReading
+    from data_prep.text.neighbour_counts import EmbeddingCounting, count_embeddings
 
     cleaning = text_flags.values_of(text_flags.CLEANING, FLAGS)
     settings = EmbeddingCounting(

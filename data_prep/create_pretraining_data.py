@@ -7,10 +7,10 @@ import dataclasses
 
 from absl import flags
 
-from albert_tf import command, flag_help
-from albert_tf.errors import InputError
 from albert_tf.official import unmatched_flags
-from data_prep import record_flags
+from albert_tf.runtime import command, flag_help
+from albert_tf.runtime.errors import InputError
+from data_prep.job import record_flags
 
 FLAGS = flags.FLAGS
 
@@ -43,10 +43,10 @@ def resolve_sentence_task(flag_values: flags.FlagValues) -> str:
 
 
 def _run() -> None:
-    from data_prep.documents import TextReading
-    from data_prep.instances import InstanceSettings
-    from data_prep.record_job import RecordJob
-    from data_prep.record_writer import create_records
+    from data_prep.examples.instances import InstanceSettings
+    from data_prep.job.run import create_records
+    from data_prep.job.settings import RecordJob
+    from data_prep.text.documents import TextReading
 
     unmatched_flags.check_unmatched("create_pretraining_data", FLAGS)
     given = _values_of(InstanceSettings, but=("sentence_task",))

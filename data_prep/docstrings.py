@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json_bytes
-from albert_tf.worker_pool import WorkerPool, count_cores
-from data_prep.progress import ByteProgress
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json_bytes
+from albert_tf.runtime.progress import ByteProgress
+from albert_tf.runtime.worker_pool import WorkerPool, count_cores
 from data_prep.prose import count_sentences, prose_paragraphs
 
 MIN_DOCUMENT_WORDS = 40

@@ -8,7 +8,7 @@ import sys
 
 from absl import flags
 
-from albert_tf import command, output_paths
+from albert_tf.runtime import command, output_paths
 
 FLAGS = flags.FLAGS
 
@@ -33,11 +33,11 @@ def main() -> None:
 def _run() -> None:
     written = [(name, FLAGS[name].value) for name in ("json_file", "plot_file")]
     output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
-    from albert_tf.errors import InputError
-    from albert_tf.files import list_files, write_json
-    from albert_tf.inputs.manifest import MANIFEST_SUFFIX
+    from albert_tf.records.manifest import MANIFEST_SUFFIX
+    from albert_tf.runtime.errors import InputError
+    from albert_tf.runtime.files import list_files, write_json
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
-    from data_prep.record_report import inspect
+    from data_prep.inspection.report import inspect
 
     # A glob such as train* also finds the manifest, which is no record file.
     paths = [path for path in list_files(FLAGS.input_file) if not path.endswith(MANIFEST_SUFFIX)]
@@ -45,7 +45,7 @@ def _run() -> None:
         raise InputError(f"--input_file: {FLAGS.input_file!r} names only a manifest; name the record files beside it")
     if FLAGS.plot_file:
         from albert_tf.analysis.pyplot import import_pyplot
-        from data_prep.record_plot import draw
+        from data_prep.inspection.plot import draw
 
         # Before the reading, so that a missing package is found out at once.
         import_pyplot()

@@ -7,8 +7,8 @@ import time
 
 from absl import flags, logging
 
-from albert_tf import command, output_paths
-from data_prep import sentences
+from albert_tf.runtime import command, output_paths
+from data_prep.text import sentences
 
 FLAGS = flags.FLAGS
 

@@ -5,10 +5,10 @@ train_vocabulary --input_file=sentences.txt --model_prefix=vocabulary --vocab_si
 
 from absl import flags, logging
 
-from albert_tf import command, flag_help, output_paths
+from albert_tf.runtime import command, flag_help, output_paths
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from data_prep import text_flags, vocabulary
-from data_prep.documents import TextReading
+from data_prep.text import text_flags, vocabulary
+from data_prep.text.documents import TextReading
 
 FLAGS = flags.FLAGS
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 from absl import flags
 
-from albert_tf import command, files, output_paths
-from albert_tf.errors import InputError
+from albert_tf.runtime import command, files, output_paths
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import scores
 from albert_tf.tasks.tables import columns_of, read_rows, require_columns
 

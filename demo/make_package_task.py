@@ -16,11 +16,11 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from albert_tf import command, files, output_paths
-from albert_tf.errors import InputError
+from albert_tf.runtime import command, files, output_paths
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.tables import write_table
-from data_prep.sentences import paragraphs_of_json, split_paragraph
-from data_prep.text_files import read_lines
+from data_prep.text.sentences import paragraphs_of_json, split_paragraph
+from data_prep.text.text_files import read_lines
 
 FLAGS = flags.FLAGS
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from absl import flags
 
-from albert_tf.flag_help import grouped_flags
+from albert_tf.runtime.flag_help import grouped_flags
 
 ROOT = Path(__file__).resolve().parents[1]
 MAX_LINES = 120  # a command only turns flags into settings and calls one function

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 from absl import flags
 
-from albert_tf.official.flag_table import SCRIPTS, advise, describe, text_of
+from albert_tf.runtime.official_flags import (
+    SCRIPTS,
+    advise,
+    describe,
+    text_of,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 OFFICIAL = json.loads((ROOT / "tests" / "official_flags.json").read_text())

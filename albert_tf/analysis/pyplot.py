@@ -1,6 +1,6 @@
 """matplotlib, where it is installed."""
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 
 def import_pyplot():

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 LOG_NAME = "train_log.jsonl"
 LATEST_STEP = 1 << 53  # of what a float holds exactly

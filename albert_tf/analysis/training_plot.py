@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from absl import logging
 
-from albert_tf import files
 from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.analysis.training_log import Curves
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 _SMOOTHING = 0.03  # the curve is a moving average over this share of the run
 _MOST_POINTS = 4000  # of a curve; the figure is 1,170 pixels wide

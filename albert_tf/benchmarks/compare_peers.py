@@ -12,8 +12,8 @@ import sys
 
 from absl import flags
 
-from albert_tf import command, files
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command, files
+from albert_tf.runtime.json_text import to_json
 
 CONTESTANTS = ("albert_tf", "hugging_face", "hugging_face_compiled", "keras_hub")
 
@@ -117,7 +117,7 @@ def format_table(title: str, contestants: list[Contestant], sequences: int, gflo
 
 def _model_gflop(given) -> float:
     from albert_tf.config import AlbertConfig
-    from albert_tf.flops import train_step_flops
+    from albert_tf.training.flops import train_step_flops
 
     config = AlbertConfig.from_json_file(given.albert_config_file)
     predictions = given.max_predictions_per_seq if given.task == "train" else 0

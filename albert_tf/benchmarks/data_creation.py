@@ -16,9 +16,9 @@ import time
 
 from absl import flags
 
-from albert_tf import command
 from albert_tf.benchmarks.measure import descendants
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command
+from albert_tf.runtime.json_text import to_json
 
 # Examples a second of the official create_pretraining_data.py (google-research/albert, TF 1.15, Python 3.7) by
 # max_seq_length: 2.3 MB of English Wikipedia, dupe_factor 1, one core of the machine that docs/data.md names, start-up

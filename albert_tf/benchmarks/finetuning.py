@@ -6,8 +6,8 @@ import time
 
 from absl import flags
 
-from albert_tf import command
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command
+from albert_tf.runtime.json_text import to_json
 
 _WAYS = {"bucketed": False, "padded": True}
 
@@ -39,11 +39,11 @@ class Contestant:
     """
 
     def __init__(self, settings, task, tokenizer, config):
+        from albert_tf.conversion.pretrained import initialise_finetuning
+        from albert_tf.finetuning.data import FinetuningData
+        from albert_tf.finetuning.run import FinetuningRun
         from albert_tf.inputs.finetuning_dataset import make_training_dataset
         from albert_tf.training.cluster import Cluster
-        from albert_tf.training.finetuning_data import FinetuningData
-        from albert_tf.training.finetuning_run import FinetuningRun
-        from albert_tf.training.pretrained import initialise_finetuning
         from albert_tf.training.stop_signals import StopSignals
         from albert_tf.training.strategy import make_strategy
 
@@ -88,11 +88,11 @@ class Contestant:
 def _run() -> None:
     command.require_flags("data_dir", "output_dir")
     command.import_tensorflow()
+    from albert_tf.finetuning.finetune import model_and_vocabulary
+    from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.tasks.registry import make_task
     from albert_tf.tasks.task import TaskSettings
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
-    from albert_tf.training.finetuning import model_and_vocabulary
-    from albert_tf.training.finetuning_settings import FinetuningSettings
 
     given = flags.FLAGS
     names = [field.name for field in dataclasses.fields(FinetuningSettings) if field.name in given]

@@ -6,10 +6,10 @@ import time
 
 from absl import flags
 
-from albert_tf import command
 from albert_tf.benchmarks.measure import peak_memory_mb
 from albert_tf.benchmarks.train_step import ragged_batch, random_batch
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command
+from albert_tf.runtime.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -7,8 +7,8 @@ import time
 
 from absl import flags
 
-from albert_tf import command
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command
+from albert_tf.runtime.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -26,7 +26,7 @@ def _random_batch(count: int, length: int, predictions: int, seed: int):
     """Full examples of two segments; three pieces in four start a word, about as in English."""
     import numpy as np
 
-    from albert_tf.inputs.instance_batch import InstanceBatch
+    from albert_tf.records.instance_batch import InstanceBatch
 
     rng = np.random.default_rng(seed)
     ids, boundary = rng.integers(5, 30_000, (count, length)), (rng.random((count, length)) < 0.75).astype(np.uint8)
@@ -44,10 +44,10 @@ def _random_batch(count: int, length: int, predictions: int, seed: int):
 
 
 def _write_records(folder: str, count: int, length: int, predictions: int, masking: str) -> list[str]:
-    from albert_tf.inputs.instance_batch import to_examples, to_unmasked_examples
-    from albert_tf.inputs.manifest import MANIFEST_SUFFIX, Manifest
-    from albert_tf.inputs.masking_rules import MaskingRules, PieceIds, masking_to_json
-    from albert_tf.inputs.record_files import frame
+    from albert_tf.records.instance_batch import to_examples, to_unmasked_examples
+    from albert_tf.records.manifest import MANIFEST_SUFFIX, Manifest
+    from albert_tf.records.masking_rules import MaskingRules, PieceIds, masking_to_json
+    from albert_tf.records.record_files import frame
 
     names, listed = [f"part-{part}" for part in range(4)], []
     dynamic, size = masking == "dynamic", count // len(names)

@@ -22,10 +22,10 @@ from typing import Any
 
 from absl import flags, logging
 
-from albert_tf import command
 from albert_tf.analysis.pyplot import import_pyplot
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
+from albert_tf.runtime import command
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 
 RESULTS_NAME, TABLE_NAME, PICTURE_NAME = "results.jsonl", "learning.md", "learning.png"
 MEASURES = ("masked_lm_loss", "masked_lm_accuracy", "sentence_order_accuracy")
@@ -71,9 +71,9 @@ def _train(recipe: str, budget: dict[str, float], seed: int, folder: str) -> flo
 
 def _measure(folder: str, began: float, tokens_a_step: int, heldout: str) -> Iterator[dict[str, Any]]:
     """The figures of every checkpoint of a run, first to last."""
-    from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint
-    from albert_tf.training.checkpoint_state import STATE_NAME
-    from albert_tf.training.checkpoints import CheckpointFolder, read_state
+    from albert_tf.checkpoints.checkpoint_state import STATE_NAME
+    from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, read_state
+    from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint
 
     for checkpoint in CheckpointFolder(folder).all():
         found = evaluate_checkpoint(EvaluationSettings(input_file=heldout, init_checkpoint=checkpoint))

@@ -14,12 +14,12 @@ from typing import Any
 
 from absl import flags
 
-from albert_tf import command
 from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.benchmarks import learning
 from albert_tf.benchmarks.contestants import torch_model
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
+from albert_tf.runtime import command
+from albert_tf.runtime.errors import InputError
 
 _WARMUP = 0.06
 _MAX_GRADIENT_NORM = 1.0
@@ -93,11 +93,11 @@ def train(config: AlbertConfig, batches, peak: float, seconds: float, precision:
 
 def _learn(name: str, rate: float, budget: dict[str, float]) -> dict[str, Any]:
     """Trains with one rate and measures: a result as learning.py keeps it."""
-    from albert_tf.evaluation.pretraining_evaluation import EvaluationSettings, evaluate_checkpoint
     from albert_tf.inputs.batch_parsing import Reading
-    from albert_tf.inputs.masking_rules import DYNAMIC
     from albert_tf.inputs.pretraining_dataset import find_record_files, make_dataset, open_records
-    from albert_tf.inputs.pretraining_records import record_lengths
+    from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint
+    from albert_tf.records.masking_rules import DYNAMIC
+    from albert_tf.records.pretraining_records import record_lengths
 
     given = flags.FLAGS
     config = AlbertConfig.from_json_file(given.albert_config_file)

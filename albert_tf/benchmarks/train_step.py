@@ -5,10 +5,10 @@ import time
 
 from absl import flags
 
-from albert_tf import allocator, command
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
-from albert_tf.json_text import to_json
 from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.runtime import allocator, command
+from albert_tf.runtime.json_text import to_json
 
 # The Keras dtype policy of a precision.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -78,7 +78,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
-    from albert_tf.training.pretraining_steps import PretrainingSteps
+    from albert_tf.pretraining.steps import PretrainingSteps
     from albert_tf.training.strategy import make_strategy
 
     strategy = make_strategy("auto")
@@ -97,7 +97,7 @@ def _run() -> None:
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     command.import_tensorflow()
     from albert_tf.config import AlbertConfig
-    from albert_tf.flops import train_step_flops
+    from albert_tf.training.flops import train_step_flops
 
     given = flags.FLAGS
     shape = (given.train_batch_size, given.max_seq_length, given.max_predictions_per_seq)

@@ -10,9 +10,9 @@ import time
 
 from absl import flags
 
-from albert_tf import allocator, command
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
-from albert_tf.json_text import to_json
+from albert_tf.runtime import allocator, command
+from albert_tf.runtime.json_text import to_json
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

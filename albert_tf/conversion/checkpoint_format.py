@@ -10,12 +10,11 @@ from typing import ClassVar
 import keras
 import numpy as np
 
-from albert_tf import files
+from albert_tf.checkpoints.finetuned_task import FinetunedTask, is_finetuning_weight
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.rows import ConstantRow, Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
-from albert_tf.errors import InputError
 from albert_tf.models.finetuning import (
     AlbertForMultipleChoice,
     AlbertForSequenceClassification,
@@ -25,7 +24,8 @@ from albert_tf.models.finetuning import (
 )
 from albert_tf.models.named_weights import find_nonfinite, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training.finetuned_task import FinetunedTask, is_finetuning_weight
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 CONFIG_NAME = "albert_config.json"
 

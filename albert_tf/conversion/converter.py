@@ -5,15 +5,15 @@ import dataclasses
 import numpy as np
 from absl import logging
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
 from albert_tf.conversion.formats import output_format
 from albert_tf.conversion.load_report import LoadReport, match
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
-from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
-from albert_tf.training.pretrained import Pretrained, load_pretrained
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

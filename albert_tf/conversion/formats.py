@@ -6,7 +6,7 @@ from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.keras_hub import KERAS_HUB
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.
 FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL, HUGGING_FACE, KERAS_HUB)}

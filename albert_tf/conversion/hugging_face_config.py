@@ -7,11 +7,11 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import stored_groups
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 
 CONFIG_NAME = "config.json"
 _TOKENIZER_CONFIG_NAME = "tokenizer_config.json"

@@ -14,9 +14,9 @@ import safetensors
 import safetensors.numpy
 import tensorflow as tf
 
-from albert_tf import files
 from albert_tf.conversion.shards import check_sizes, shard_paths
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 WEIGHTS_NAME = "model.safetensors"
 # In the order in which transformers looks for them.

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
-from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 
 DROPOUT_KEY = "classifier_dropout_prob"
 # What AlbertConfig of transformers takes where the key is not there.

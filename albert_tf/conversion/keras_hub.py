@@ -11,7 +11,6 @@ import os
 import keras
 import numpy as np
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_file
 from albert_tf.conversion.keras_hub_config import TITLE, backbone_config, check_activation, read_config
@@ -27,8 +26,9 @@ from albert_tf.conversion.keras_hub_files import (
 )
 from albert_tf.conversion.rows import HeadsRow, Row, projection_rows
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, set_aside
-from albert_tf.errors import InputError
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 _TASK_WEIGHTS_NAME = "task.weights.h5"
 _VOCABULARY = ("assets", "tokenizer", "vocabulary.spm")

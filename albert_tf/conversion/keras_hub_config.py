@@ -4,10 +4,10 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import stored_groups
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 TITLE = "a KerasHub preset"
 

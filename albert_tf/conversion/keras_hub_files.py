@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 import tensorflow as tf
 
-from albert_tf import files
 from albert_tf.conversion.shards import check_sizes, shard_paths
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 WEIGHTS_NAME = "model.weights.h5"
 SHARD_INDEX_NAME = "model.weights.json"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from albert_tf.conversion.rows import ConstantRow, Row
-from albert_tf.errors import InputError
 from albert_tf.models.named_weights import find_nonfinite
+from albert_tf.runtime.errors import InputError
 
 # Without these there is no encoder; everything else is a head that can be trained afresh.
 _ENCODER = ("albert/embeddings/", "albert/encoder/")

@@ -4,13 +4,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from albert_tf import files
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.model_agreement import check_same_model
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_file
 from albert_tf.conversion.rows import Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, describe_vocabulary, find_vocabulary
-from albert_tf.training import checkpoints
-from albert_tf.training.model_agreement import check_same_model
+from albert_tf.runtime import files
 
 
 class NativeFormat(CheckpointFormat):
@@ -21,12 +21,12 @@ class NativeFormat(CheckpointFormat):
 
     def recognise(self, path):
         """Whether the path is a checkpoint's folder, or a run's output_dir that has one."""
-        return checkpoints.find_checkpoint(path) is not None
+        return run_checkpoints.find_checkpoint(path) is not None
 
     def open(self, path, config_file=None):
         """Reads the weights of the checkpoint, of a run's best or else its newest one."""
-        folder = checkpoints.find_checkpoint(path)
-        state, config = checkpoints.read_state(folder), checkpoints.read_config(folder)
+        folder = run_checkpoints.find_checkpoint(path)
+        state, config = run_checkpoints.read_state(folder), run_checkpoints.read_config(folder)
         if config_file:
             given = AlbertConfig.from_json_file(config_file)
             check_same_model(given, config, folder, "leave --albert_config_file out: the checkpoint has its own")
@@ -34,7 +34,7 @@ class NativeFormat(CheckpointFormat):
         return StoredCheckpoint(
             source=folder,
             config=config,
-            arrays=checkpoints.read_weights(folder),
+            arrays=run_checkpoints.read_weights(folder),
             vocabulary_file=_find_vocabulary(folder, state.vocabulary),
             vocabulary=state.vocabulary,
             sentence_task=state.sentence_task,
@@ -51,7 +51,7 @@ class NativeFormat(CheckpointFormat):
         if vocabulary_file is not None:
             copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
             vocabulary = describe_vocabulary(vocabulary_file)
-        checkpoints.write_weights(folder, config, arrays, vocabulary, task)
+        run_checkpoints.write_weights(folder, config, arrays, vocabulary, task)
 
 
 def _find_vocabulary(folder: str, known: Mapping[str, Any] | None) -> str | None:

@@ -7,14 +7,14 @@ are model.ckpt files, and hub modules: their names begin with "module/", their f
 import os
 import re
 
-from albert_tf import files
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CONFIG_NAME, CheckpointFormat, block_rows, copy_file, stored_groups
 from albert_tf.conversion.rows import Row, TransposedRow
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
-from albert_tf.errors import InputError
-from albert_tf.training.finetuned_task import FinetunedTask
-from albert_tf.training.tensor_files import load_tensors, save_tensors
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 _HUB_PREFIX = "module/"
 _CHECKPOINT_NAME = "model.ckpt-best"

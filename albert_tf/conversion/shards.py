@@ -3,9 +3,9 @@
 import os
 from collections.abc import Iterable, Sequence
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.inputs.record_files import file_size
+from albert_tf.records.record_files import file_size
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 
 def shard_paths(index_path: str, names: Iterable[object], suffixes: Sequence[str]) -> dict[str, str]:

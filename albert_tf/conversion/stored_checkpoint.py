@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf import files
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
-from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from albert_tf.errors import InputError
 from albert_tf.export.input_fields import empty_fields
 from albert_tf.export.input_rows import InputRow
+from albert_tf.runtime.errors import InputError
 
 ROW, ID, INPUT, ERROR, WARNING = "row", "id", "input", "error", "warning"
 # Columns that say which example a row is; the first that is there counts.

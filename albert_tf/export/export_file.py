@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json_bytes
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json_bytes
 
 EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"

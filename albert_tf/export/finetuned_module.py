@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.training.finetuned_task import FinetunedTask
 
 FROM_IDS = "from_ids"
 # Fields whose values are lists of texts: string [B, N], and [B, words], "" behind the last word.

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 # Bytes; what is longer is no text that anybody wrote, and may have no end.
 LONGEST_LINE = 1 << 24

@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer)
 
-from albert_tf import files
-from albert_tf.errors import InputError, reason_of
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, check_files, read_export
-from albert_tf.training import checkpoints
-from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError, reason_of
 
 SAVED_MODEL_NAME = "saved_model.pb"
 
@@ -35,7 +35,7 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
     if not files.exists(saved_model):
         raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
     if not files.exists(os.path.join(saved_model, SAVED_MODEL_NAME)):
-        if checkpoints.find_checkpoint(saved_model) is not None:
+        if run_checkpoints.find_checkpoint(saved_model) is not None:
             raise InputError(f"{where} is a run, not an export; export_saved_model --init_checkpoint makes one of it")
         raise InputError(f"{where} is no SavedModel ({SAVED_MODEL_NAME} is missing)")
     if not files.exists(os.path.join(saved_model, EXTRA_FOLDER, EXPORT_NAME)):

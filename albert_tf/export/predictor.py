@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from albert_tf import files
-from albert_tf.errors import InputError, reason_of
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, SIGNATURES, WORDS
 from albert_tf.export.input_fields import ExampleFields
 from albert_tf.export.loading import SAVED_MODEL_NAME, load_export
 from albert_tf.export.saved_model import open_finetuned
-from albert_tf.training.finetuned_task import FinetunedTask
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError, reason_of
 
 # From this probability on an example has a label, where it may have several.
 _THRESHOLD = 0.5

@@ -16,22 +16,22 @@ import tensorflow as tf
 from absl import logging
 
 import albert_tf
-from albert_tf import command, files
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError, reason_of
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.export.export_file import EXTRA_FOLDER, is_export, write_export
 from albert_tf.export.finetuned_module import FinetunedModule
 from albert_tf.export.finetuned_modules import make_module
 from albert_tf.export.signatures import ServingModule
 from albert_tf.export.verification import TOLERANCES, largest_error, largest_finetuned_error
 from albert_tf.models.serving import serving_copy
+from albert_tf.runtime import command, files
+from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model, read_model
-from albert_tf.training import checkpoints
-from albert_tf.training.checkpoint_evaluation import read_evaluation
-from albert_tf.training.finetuned_task import FinetunedTask
-from albert_tf.training.pretrained import Pretrained, load_pretrained
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
@@ -113,7 +113,7 @@ def export_saved_model(settings: ExportSettings) -> float:
             "signatures": sorted(signatures),
             "largest_error": difference,
         }
-        pretrained.model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, checkpoints.CONFIG_NAME))
+        pretrained.model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, run_checkpoints.CONFIG_NAME))
         write_export(folder, about)
     logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
     return difference

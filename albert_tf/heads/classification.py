@@ -8,10 +8,10 @@ import numbers
 import keras
 from keras import ops
 
-from albert_tf.errors import InputError
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.projection import Unquantized
+from albert_tf.runtime.errors import InputError
 
 
 @keras.saving.register_keras_serializable("albert_tf")

@@ -6,8 +6,8 @@ Shapes: B batch, S sequence, P predictions, V vocabulary, E embedding, H hidden.
 import keras
 from keras import ops
 
-from albert_tf.layers import chains
-from albert_tf.layers.activations import get_activation
+from albert_tf.kernels import chains
+from albert_tf.kernels.activations import get_activation
 from albert_tf.layers.embeddings import make_initializer, make_layer_norm
 from albert_tf.layers.projection import Projection, Unquantized
 

@@ -8,11 +8,11 @@ import numbers
 import keras
 from keras import ops
 
-from albert_tf.errors import InputError
-from albert_tf.layers import chains
+from albert_tf.kernels import chains
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import make_initializer, make_layer_norm
 from albert_tf.layers.projection import Projection, Unquantized
+from albert_tf.runtime.errors import InputError
 
 # Added to the logits where no answer can start or end (create_v2_model of the official squad_utils.py).
 _NEVER = -1e30

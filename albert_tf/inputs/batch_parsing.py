@@ -3,11 +3,16 @@
 import dataclasses
 from collections.abc import Callable
 
-from albert_tf.errors import InputError
-from albert_tf.inputs.manifest import Manifest
-from albert_tf.inputs.masking_rules import DYNAMIC, STATIC, MaskingRules, masking_from_json
-from albert_tf.inputs.pretraining_records import parse_batch
-from albert_tf.inputs.unmasked_records import parse_unmasked_batch
+from albert_tf.records.manifest import Manifest
+from albert_tf.records.masking_rules import (
+    DYNAMIC,
+    STATIC,
+    MaskingRules,
+    masking_from_json,
+)
+from albert_tf.records.pretraining_records import parse_batch
+from albert_tf.records.unmasked_records import parse_unmasked_batch
+from albert_tf.runtime.errors import InputError
 
 # What masks are drawn for: other ones in each stream, though seed and place are the same.
 TRAINING, EVALUATION = "training", "evaluation"

@@ -1,4 +1,4 @@
-"""Masks drawn when an example is read: other ones every epoch, by the rules of data_prep/masking.py.
+"""Masks drawn when an example is read: other ones every epoch, by the rules of data_prep/examples/masking.py.
 
 B examples, S max_seq_length, P max_predictions_per_seq, W words of the longest example, T = S pieces of text (tokens
 without [CLS] and [SEP]).
@@ -25,9 +25,14 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.inputs.example_draws import ExampleDraws
-from albert_tf.inputs.feature_names import LABEL, WEIGHTS_FEATURE
-from albert_tf.inputs.masking_rules import KEEP_SHARE, MASK_SHARE, MaskingRules, PieceIds
-from albert_tf.inputs.unmasked_records import UnmaskedBatch
+from albert_tf.records.feature_names import LABEL, WEIGHTS_FEATURE
+from albert_tf.records.masking_rules import (
+    KEEP_SHARE,
+    MASK_SHARE,
+    MaskingRules,
+    PieceIds,
+)
+from albert_tf.records.unmasked_records import UnmaskedBatch
 
 _NEVER = 2.0  # beyond every key
 

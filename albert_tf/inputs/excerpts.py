@@ -8,7 +8,7 @@ import dataclasses
 import tensorflow as tf
 
 from albert_tf.inputs.example_draws import ExampleDraws
-from albert_tf.inputs.unmasked_records import UnmaskedBatch
+from albert_tf.records.unmasked_records import UnmaskedBatch
 from albert_tf.tokenization.packing import truncated_lengths
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf import files
-from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.inputs.finetuning_records import Feature, to_example
-from albert_tf.inputs.record_files import frame
-from albert_tf.worker_pool import WorkerPool, count_cores, end_on_terminate
+from albert_tf.records.record_files import frame
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.worker_pool import WorkerPool, count_cores, end_on_terminate
 
 FORMAT = "albert_tf fine-tuning features"
 # Raised when the same key would give other features, or other records.

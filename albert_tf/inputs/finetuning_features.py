@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import (
     EXAMPLE_INDEX,
     INPUT_IDS,
@@ -17,7 +16,8 @@ from albert_tf.inputs.finetuning_records import (
     from_columns,
     to_columns,
 )
-from albert_tf.inputs.record_files import locate_damage
+from albert_tf.records.record_files import locate_damage
+from albert_tf.runtime.errors import InputError
 
 _RECORDS_AT_ONCE = 4096
 _READ_BUFFER_BYTES = 8 << 20

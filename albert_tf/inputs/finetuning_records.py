@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.inputs.example_messages import decode_example, encode_example
+from albert_tf.records.example_messages import decode_example, encode_example
 
 # What is put on top of the encoder. span: two logits a position; span_beam: the end given the start, and answerability.
 HEADS = (

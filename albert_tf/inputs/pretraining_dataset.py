@@ -9,11 +9,9 @@ import dataclasses
 import os
 from collections.abc import Iterator, Sequence
 
-from albert_tf import files
-from albert_tf.errors import InputError, reason_of
 from albert_tf.inputs.batch_parsing import AS_MADE, EVALUATION, TRAINING, Reading, batch_parser, resolve_masking
-from albert_tf.inputs.manifest import MANIFEST_SUFFIX
-from albert_tf.inputs.pretraining_records import (
+from albert_tf.records.manifest import MANIFEST_SUFFIX
+from albert_tf.records.pretraining_records import (
     Manifest,
     check_records,
     count_examples,
@@ -21,6 +19,8 @@ from albert_tf.inputs.pretraining_records import (
     locate_damage,
     read_manifest,
 )
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError, reason_of
 
 # Files read side by side, and records held back to be shuffled. Record sets of ours are shuffled as a whole when
 # they are made; the buffer is for sets that are not.

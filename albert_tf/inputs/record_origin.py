@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from albert_tf.inputs.pretraining_dataset import read_in_order
-from albert_tf.inputs.record_files import read_records
+from albert_tf.records.record_files import read_records
 
 
 def find_records(

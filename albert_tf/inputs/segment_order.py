@@ -7,7 +7,7 @@ learned by heart. The official code has several copies of its text in the record
 import tensorflow as tf
 
 from albert_tf.inputs.example_draws import ExampleDraws
-from albert_tf.inputs.unmasked_records import UnmaskedBatch
+from albert_tf.records.unmasked_records import UnmaskedBatch
 
 
 class OrderDrawer:

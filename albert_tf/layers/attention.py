@@ -8,27 +8,10 @@ import math
 import keras
 from keras import ops
 
-from albert_tf.layers import backend_ops, chains
+from albert_tf.kernels import backend, chains
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import compute_weights, make_initializer, make_layer_norm
 from albert_tf.layers.projection import Projection, Unquantized
-
-# Added to the scores of padded keys (modeling.attention_layer of the official code).
-MASKED_SCORE = -10000.0
-
-
-def make_attention_bias(input_mask, dtype):
-    """What to add to the attention scores so that no query attends to padding.
-
-    Args:
-        input_mask: [B, S], 1 for a token, 0 for padding.
-        dtype: of the result.
-
-    Returns:
-        [B, 1, 1, S]: 0 for a token, MASKED_SCORE for padding.
-    """
-    mask = ops.cast(input_mask, dtype)
-    return (1.0 - mask)[:, None, None, :] * MASKED_SCORE
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -99,9 +82,9 @@ class SelfAttention(Unquantized, keras.layers.Layer):
             (kernels, vectors): float32 [H, 3 H], the three projections side by side, and [H, H], of the output;
             float32 biases [3 H] and [H], gamma [H] and beta [H].
         """
-        kernels = [ops.concatenate(self.kernels, axis=-1), backend_ops.read(self.output_projection.kernel)]
+        kernels = [ops.concatenate(self.kernels, axis=-1), backend.read(self.output_projection.kernel)]
         vectors = [self.output_projection.bias, self.layer_norm.gamma, self.layer_norm.beta]
-        return kernels, [ops.concatenate(self.biases, axis=-1), *map(backend_ops.read, vectors)]
+        return kernels, [ops.concatenate(self.biases, axis=-1), *map(backend.read, vectors)]
 
     def call(
         self,
@@ -118,7 +101,7 @@ class SelfAttention(Unquantized, keras.layers.Layer):
 
         Args:
             hidden: float [B, S, H].
-            attention_bias: float [B, 1, 1, S], see make_attention_bias.
+            attention_bias: float [B, 1, 1, S], see chains.make_attention_bias.
             weights: what `step_weights` returns, with kernels in the compute dtype; None makes it here.
             source: float [B, S, n]: what queries, keys and values are projected from, by a first kernel [n, 3 H];
                 None: hidden.
@@ -163,7 +146,7 @@ class SelfAttention(Unquantized, keras.layers.Layer):
 
         Args:
             hidden: float [B, S, H], the input of `call`.
-            attention_bias: float [B, 1, 1, S], see make_attention_bias.
+            attention_bias: float [B, 1, 1, S], see chains.make_attention_bias.
 
         Returns:
             float32 [B, N, S, S], over the last axis a distribution.
@@ -173,7 +156,7 @@ class SelfAttention(Unquantized, keras.layers.Layer):
         x = chains.project(ops.cast(hidden, kernel.dtype), kernel[:, both], bias[both])
         query, key = chains.split_heads(x, None, self.num_attention_heads, 2)
         scores = ops.cast(ops.matmul(query, ops.swapaxes(key, 2, 3)), "float32")
-        return backend_ops.softmax(scores / math.sqrt(query.shape[-1]) + attention_bias)
+        return backend.softmax(scores / math.sqrt(query.shape[-1]) + attention_bias)
 
     def get_config(self):
         return {

@@ -3,10 +3,10 @@
 import keras
 from keras import ops
 
-from albert_tf.errors import InputError
-from albert_tf.layers import backend_ops
-from albert_tf.layers.dropping import drop
+from albert_tf.kernels import backend
+from albert_tf.kernels.dropping import drop
 from albert_tf.layers.projection import Unquantized
+from albert_tf.runtime.errors import InputError
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -48,7 +48,7 @@ class StatelessDropout(Unquantized, keras.layers.Layer):
             return []
         if seed is None:
             raise ValueError("Dropout in training needs `seed`, an int32 tensor of shape [2]. Received None.")
-        return [backend_ops.keep_mask(shape, self.rate, backend_ops.fold_in(seed, self.site))]
+        return [backend.keep_mask(shape, self.rate, backend.fold_in(seed, self.site))]
 
     def get_config(self):
         return {**super().get_config(), "rate": self.rate, "site": self.site}

@@ -6,7 +6,7 @@ Shapes: B batch, S sequence, V vocabulary, E embedding.
 import keras
 from keras import ops
 
-from albert_tf.layers import chains
+from albert_tf.kernels import chains
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.projection import Unquantized
 

@@ -9,14 +9,14 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.layers import chains
-from albert_tf.layers.attention import SelfAttention, make_attention_bias
-from albert_tf.layers.block_applications import BlockApplications, Factors
+from albert_tf.kernels import chains
+from albert_tf.kernels.block_runner import BlockApplications, Factors
+from albert_tf.kernels.unpadding import Unpadding
+from albert_tf.layers.attention import SelfAttention
 from albert_tf.layers.embeddings import make_initializer
 from albert_tf.layers.feed_forward import FeedForward
 from albert_tf.layers.projection import Projection, Unquantized
 from albert_tf.layers.transformer_block import TransformerBlock
-from albert_tf.layers.unpadding import Unpadding
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -159,7 +159,7 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
             hidden = chains.project(hidden, kernel, bias)
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
         applications = BlockApplications(
-            attention_bias=make_attention_bias(input_mask, "float32"),
+            attention_bias=chains.make_attention_bias(input_mask, "float32"),
             compute_dtype=self.compute_dtype,
             unpadding=unpadding,
             seed=seed if draws else None,

@@ -6,8 +6,8 @@ Shapes: B batch, S sequence, H hidden, I intermediate.
 import keras
 from keras import ops
 
-from albert_tf.layers import backend_ops, chains
-from albert_tf.layers.activations import get_activation
+from albert_tf.kernels import backend, chains
+from albert_tf.kernels.activations import get_activation
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.layers.embeddings import compute_weights, make_initializer, make_layer_norm
 from albert_tf.layers.projection import Projection, Unquantized
@@ -63,7 +63,7 @@ class FeedForward(Unquantized, keras.layers.Layer):
         """
         vectors = [self.intermediate.bias, self.output_projection.bias, self.layer_norm.gamma, self.layer_norm.beta]
         kernels = [self.intermediate.kernel, self.output_projection.kernel]
-        return list(map(backend_ops.read, kernels)), list(map(backend_ops.read, vectors))
+        return list(map(backend.read, kernels)), list(map(backend.read, vectors))
 
     def call(self, hidden, weights=None, seed=None, training=False):
         """Applies the two projections to every position by itself.

@@ -6,7 +6,7 @@ quantizes, integers with scales beside them, would be taken for kernels.
 
 import keras
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 
 class QuantizationRefused(InputError, NotImplementedError):

@@ -45,7 +45,7 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
 
         Args:
             hidden: float [B, S, H].
-            attention_bias: float [B, 1, 1, S], see attention.make_attention_bias.
+            attention_bias: float [B, 1, 1, S], see chains.make_attention_bias.
             weights: those of the attention and of the feed-forward part, as their `call` takes them.
             source: see SelfAttention.call.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.

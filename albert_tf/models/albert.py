@@ -7,11 +7,10 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
-from albert_tf.layers import backend_ops
+from albert_tf.kernels import backend
+from albert_tf.kernels.batch_halves import in_halves
 from albert_tf.layers.embeddings import AlbertEmbeddings, make_initializer
 from albert_tf.layers.encoder import SharedEncoder
-from albert_tf.layers.halves import in_halves
 from albert_tf.layers.projection import Projection, Unquantized
 from albert_tf.models.inputs import (
     INPUT_IDS,
@@ -24,6 +23,7 @@ from albert_tf.models.inputs import (
     read_inputs,
     to_arrays,
 )
+from albert_tf.runtime.errors import InputError
 
 _DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
@@ -241,8 +241,8 @@ class AlbertModel(ConfiguredModel):
         if dropout_seed is None:
             dropout_seed = self.seed_generator.next()
         return (
-            backend_ops.fold_in(dropout_seed, _EMBEDDINGS_STREAM),
-            backend_ops.fold_in(dropout_seed, _ENCODER_STREAM),
+            backend.fold_in(dropout_seed, _EMBEDDINGS_STREAM),
+            backend.fold_in(dropout_seed, _ENCODER_STREAM),
         )
 
     def get_config(self):

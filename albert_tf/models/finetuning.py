@@ -7,14 +7,14 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
 from albert_tf.heads.classification import ClassificationHead
 from albert_tf.heads.multiple_choice import MultipleChoiceHead
 from albert_tf.heads.span import SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
-from albert_tf.layers import backend_ops
+from albert_tf.kernels import backend
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
 from albert_tf.models.inputs import INPUT_MASK, SEGMENT_IDS, encoder_inputs
+from albert_tf.runtime.errors import InputError
 
 # Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
 _HEAD_STREAM = 2
@@ -57,7 +57,7 @@ class _AlbertWithHead(ConfiguredModel):
             return None, None
         if dropout_seed is None:
             dropout_seed = self.albert.seed_generator.next()
-        return dropout_seed, backend_ops.fold_in(dropout_seed, _HEAD_STREAM)
+        return dropout_seed, backend.fold_in(dropout_seed, _HEAD_STREAM)
 
     @property
     def encoder(self):

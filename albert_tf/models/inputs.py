@@ -10,8 +10,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from albert_tf.errors import InputError
-from albert_tf.layers import backend_ops
+from albert_tf.kernels import backend
+from albert_tf.runtime.errors import InputError
 
 INPUT_IDS, INPUTS_EMBEDS = "input_ids", "inputs_embeds"
 INPUT_MASK, SEGMENT_IDS, POSITION_IDS = "input_mask", "segment_ids", "position_ids"
@@ -188,7 +188,7 @@ def _check_values(given, config):
         **dict.fromkeys(_MASKS, ("", 2)),
     }
     for name, (rule, end) in ends.items():
-        values = backend_ops.known_values(given[name]) if name in given else None
+        values = backend.known_values(given[name]) if name in given else None
         if values is None or not values.size:
             continue
         if name in _MASKS:

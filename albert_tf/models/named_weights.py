@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 
 def named_weights(model) -> dict:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from absl import flags, logging
 
-from albert_tf import flag_help
-from albert_tf.errors import InputError
-from albert_tf.official.flag_table import SCRIPTS, OfficialFlag, describe
 from albert_tf.official.translation import to_words, translate
 from albert_tf.official.unmatched_flags import check_unmatched, define_flag
+from albert_tf.runtime import flag_help
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.official_flags import SCRIPTS, OfficialFlag, describe
 
 _CLEANING = ("keep_accents", "replace_quotes", "normalization")
 # Flags of our commands that their official forms take too.

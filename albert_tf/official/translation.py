@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from albert_tf.errors import InputError
-from albert_tf.official.flag_table import SCRIPTS, text_of
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.official_flags import SCRIPTS, text_of
 
 # One command: its name, and its flags.
 Command = tuple[str, dict[str, Any]]

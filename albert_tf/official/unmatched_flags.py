@@ -2,7 +2,7 @@
 
 from absl import flags, logging
 
-from albert_tf.official.flag_table import SCRIPTS, OfficialFlag, describe
+from albert_tf.runtime.official_flags import SCRIPTS, OfficialFlag, describe
 
 _DEFINE = {bool: flags.DEFINE_bool, int: flags.DEFINE_integer, float: flags.DEFINE_float, str: flags.DEFINE_string}
 

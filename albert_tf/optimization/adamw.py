@@ -5,7 +5,7 @@ import re
 import keras
 from keras import ops
 
-from albert_tf.layers import backend_ops
+from albert_tf.kernels import backend
 
 # Official names of the parameters without weight decay: LayerNorm's and biases. Ours spell it layer_norm.
 EXCLUDED_FROM_WEIGHT_DECAY = ("LayerNorm", "layer_norm", "bias")
@@ -93,7 +93,7 @@ class AdamW(keras.optimizers.Optimizer):
         decay = self.weight_decay_rate if self._is_decayed[index] else 0.0
         variables = (variable, self._means[index], self._squares[index])
         settings = rate, self.beta_1, self.beta_2, self.epsilon, decay
-        backend_ops.assign_update(_updated, variables, gradient, *settings)
+        backend.assign_update(_updated, variables, gradient, *settings)
 
     def _scaled_rate(self, index, variable, learning_rate):
         """The learning rate of the variable of this place, a scalar."""

@@ -1,10 +1,10 @@
 """An optimizer by its flag's name."""
 
-from albert_tf.errors import InputError
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.lamb import LAMB
 from albert_tf.optimization.muon import Muon
 from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.runtime.errors import InputError
 
 _OPTIMIZERS = dict(zip(OPTIMIZER_NAMES, (LAMB, AdamW, Muon), strict=True))
 

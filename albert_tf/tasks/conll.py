@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.tables import read_lines
 
 # Between the documents of CoNLL-2003.

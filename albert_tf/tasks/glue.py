@@ -12,8 +12,8 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.tables import Row, columns_of, describe_lines, read_rows, require_columns
 from albert_tf.tasks.text_classification import TextClassification, TextExample, TextPrediction, text_fields
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf import files
-from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import reports, scores
 from albert_tf.tasks.task import Report, Task, TaskSettings, with_all_labels_or_none
 from albert_tf.tasks.text_classification import softmax, text_fields

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask

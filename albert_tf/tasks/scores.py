@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 
 def check_packages() -> None:

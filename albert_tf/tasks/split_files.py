@@ -4,8 +4,8 @@ import dataclasses
 import fnmatch
 import os
 
-from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 SPLITS = ("train", "dev", "test")
 

@@ -5,9 +5,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks import reports
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad_answers import SquadPrediction, best_answers

@@ -6,9 +6,9 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 
 
 @dataclasses.dataclass(frozen=True)

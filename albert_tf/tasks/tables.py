@@ -14,9 +14,9 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf import files
-from albert_tf.errors import InputError
-from albert_tf.json_text import refuse_repeats
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import refuse_repeats
 
 FORMATS = (".tsv", ".csv", ".jsonl")
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf import files
-from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import Feature
-from albert_tf.json_text import to_json_bytes
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tasks import reports, scores
 from albert_tf.tasks.task import Report, Task, TaskSettings
 from albert_tf.tokenization.packing import pack_pair

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf import files
-from albert_tf.errors import InputError
 from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import conll, entities, reports, scores
 from albert_tf.tasks.conll import Sentence
 from albert_tf.tasks.split_files import SplitFiles

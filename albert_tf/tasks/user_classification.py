@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
 from albert_tf.tasks.task import with_all_labels_or_none

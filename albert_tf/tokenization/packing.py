@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 
 def pack_pair(

@@ -4,7 +4,7 @@ import dataclasses
 import re
 import unicodedata
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 NORMALIZATIONS = ("NFKD", "NFKC")
 

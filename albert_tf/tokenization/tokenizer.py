@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import sentencepiece
 
-from albert_tf.errors import InputError
-from albert_tf.files import exists, open_binary
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.files import exists, open_binary
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 
 PAD, UNK, CLS, SEP, MASK = "<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"

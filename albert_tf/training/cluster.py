@@ -5,8 +5,8 @@ import dataclasses
 import json
 from collections.abc import Mapping
 
-from albert_tf.errors import InputError
-from albert_tf.json_text import to_json
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 
 _TASK_TYPES = ("chief", "worker")
 _EXAMPLE = (

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 # Copies of the weights in float32 that are alive at the end of a step: weights, two moments, gradients, and the
 # gradients once more while they are clipped.

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from albert_tf import files
+from albert_tf.runtime import files
 
 
 def write_nonfinite_report(

@@ -4,10 +4,10 @@ import dataclasses
 
 from absl import logging
 
+from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.training.matmul_peak import measure_matmul_peak
-from albert_tf.training.newest_state import newest_state
+from albert_tf.training.settings import AUTO, TrainingSettings
 from albert_tf.training.strategy import Agreement
-from albert_tf.training.training_settings import AUTO, TrainingSettings
 
 # How many times as fast matrix products in bfloat16 must be: what is not a product is not faster.
 _CLEARLY_FASTER = 1.3

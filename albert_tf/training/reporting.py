@@ -12,8 +12,8 @@ import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
 
-from albert_tf import files
-from albert_tf.json_text import to_json
+from albert_tf.runtime import files
+from albert_tf.runtime.json_text import to_json
 
 LOG_NAME = "train_log.jsonl"
 
@@ -29,7 +29,7 @@ class RunFacts:
         examples_per_epoch: records in the input.
         examples_in_all: of the run; 0: as many in every step.
         rows_per_epoch: rows of the batches that hold them once, with those that only fill a batch up; 0: as many.
-        flops_per_step: see albert_tf.flops.
+        flops_per_step: see albert_tf.training.flops.
         matmul_peak: operations a second of the devices, 0 if unknown.
         called: what the examples are called where a report counts them.
         shown: metrics that the progress line holds besides the loss: name -> what it is called there.

@@ -4,11 +4,11 @@ from typing import Any
 
 from absl import logging
 
+from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.training import memory
-from albert_tf.training.checkpoint_state import TrainingState
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.reporting import RunFacts
-from albert_tf.training.training_settings import TrainingSettings
+from albert_tf.training.settings import TrainingSettings
 
 # Files named in a warning about changed input.
 _MOST_NAMED = 3

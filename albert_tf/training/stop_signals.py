@@ -6,8 +6,8 @@ import threading
 
 from absl import logging
 
-from albert_tf.command import EXIT_STOPPED
-from albert_tf.errors import RunStopped
+from albert_tf.runtime.command import EXIT_STOPPED
+from albert_tf.runtime.errors import RunStopped
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from absl import logging
 
-from albert_tf.command import EXIT_WORKER_LOST, quiet_stderr
-from albert_tf.errors import InputError, RunStopped
+from albert_tf.runtime.command import EXIT_WORKER_LOST, quiet_stderr
+from albert_tf.runtime.errors import InputError, RunStopped
 from albert_tf.training.cluster import Cluster, read_cluster
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")

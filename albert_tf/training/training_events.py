@@ -4,11 +4,11 @@ import dataclasses
 
 from absl import logging
 
-from albert_tf.errors import InputError
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.optimization.lamb import LAMB
+from albert_tf.runtime.errors import InputError
 from albert_tf.training import run_description
-from albert_tf.training.checkpoint_evaluation import read_evaluation, write_evaluation
-from albert_tf.training.checkpoint_state import TrainingState
 from albert_tf.training.nonfinite import write_nonfinite_report
 from albert_tf.training.reporting import TrainingReporter
 from albert_tf.training.steps import Progress
@@ -19,7 +19,7 @@ class TrainingEvents:
     """loop.LoopEvents of a run.
 
     Args:
-        run: training_run.TrainingRun.
+        run: run.TrainingRun.
         state: where it starts.
         reporter: of the run.
         diagnosis: diagnosis.Diagnosis, whose figures are reported too; None: none.

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from albert_tf.config import DEAD_KEYS, LARGEST, AlbertConfig
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 TINY = {
     "vocab_size": 100,

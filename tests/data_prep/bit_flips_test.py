@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.errors import InputError
-from albert_tf.inputs.pretraining_records import read_manifest
-from albert_tf.inputs.record_files import read_records
+from albert_tf.records.pretraining_records import read_manifest
+from albert_tf.records.record_files import read_records
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.instances import InstanceSettings
-from data_prep.record_job import RecordJob
-from data_prep.record_report import inspect
-from data_prep.record_writer import create_records
-from data_prep.text_files import read_lines
+from data_prep.examples.instances import InstanceSettings
+from data_prep.inspection.report import inspect
+from data_prep.job.run import create_records
+from data_prep.job.settings import RecordJob
+from data_prep.text.text_files import read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 FLIPS = 250
@@ -127,7 +127,7 @@ def test_another_vocabulary_than_that_of_the_records_is_refused_by_its_digest(re
 
 VOCABULARY_PROGRAM = """
 import sys
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 contents, path = open(sys.argv[1], "rb").read(), sys.argv[2]
 for bit in range(int(sys.argv[3]), 8 * len(contents), int(sys.argv[4])):
@@ -176,7 +176,7 @@ JSON_LINES = (
 
 @pytest.mark.parametrize("value", JSON_LINES, ids=lambda value: repr(value)[:30])
 def test_a_json_line_of_any_type_is_text_or_one_line(tmp_path, value):
-    from data_prep.sentences import SentenceSplitting, split_files
+    from data_prep.text.sentences import SentenceSplitting, split_files
 
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "A good one. It stays."}) + "\n" + json.dumps(value) + "\n")
     settings = SentenceSplitting(str(tmp_path / "a.jsonl"), str(tmp_path / "out"))

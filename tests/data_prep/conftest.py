@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from data_prep.vocabulary import VocabularyTraining, train
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 _RNG = random.Random(0)
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]

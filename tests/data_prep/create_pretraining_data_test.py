@@ -7,7 +7,7 @@ import sys
 import pytest
 from absl import flags
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from data_prep import create_pretraining_data, inspect_records
 
 

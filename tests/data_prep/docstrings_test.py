@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from data_prep import docstrings
 from data_prep.docstrings import CollectionSettings, collect, comments_of_header, strings_of_python
 

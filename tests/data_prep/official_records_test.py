@@ -10,13 +10,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from albert_tf.inputs.pretraining_records import from_example
-from albert_tf.inputs.record_files import read_records
+from albert_tf.records.pretraining_records import from_example
+from albert_tf.records.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.draws import Draws
-from data_prep.masking import Masker, MaskingRules, Pieces
-from data_prep.segment_pairs import SegmentPairs
-from data_prep.statistics import RecordStatistics
+from data_prep.examples.draws import Draws
+from data_prep.examples.masking import Masker, MaskingRules, Pieces
+from data_prep.examples.segment_pairs import SegmentPairs
+from data_prep.inspection.statistics import RecordStatistics
 
 DRAWS = 12
 RULES = MaskingRules(0.15, 20, reference_quirks=True)

@@ -8,7 +8,7 @@ import pytest
 
 from albert_tf.analysis.training_log import read_log
 from albert_tf.analysis.training_plot import Baseline, draw
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 pytest.importorskip("matplotlib")
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from albert_tf.benchmarks import learning
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 
 def _result(recipe, seed, loss, **more):

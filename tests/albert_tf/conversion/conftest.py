@@ -7,7 +7,7 @@ import pytest
 from albert_tf.config import AlbertConfig
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from data_prep.vocabulary import VocabularyTraining, train
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 # Sizes that no two axes share, so that a wrong transposition cannot hide.
 _SHAPE = {

@@ -12,10 +12,10 @@ from albert_tf.conversion.format_names import FORMAT_NAMES
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL, save_official
-from albert_tf.errors import InputError
+from albert_tf.conversion.pretrained import initialise, load_pretrained
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training.pretrained import initialise, load_pretrained
+from albert_tf.runtime.errors import InputError
 
 VOCAB_SIZE = 101
 
@@ -144,8 +144,8 @@ def test_what_a_format_cannot_hold_leaves_nothing_behind(random_model, tmp_path)
 
 
 def test_a_run_cannot_be_resumed_from_weights_alone(model, tmp_path):
+    from albert_tf.checkpoints.run_checkpoints import restore
     from albert_tf.optimization.build import build_optimizer
-    from albert_tf.training.checkpoints import restore
 
     NATIVE.save(model, str(tmp_path / "ours"))
     optimizer = build_optimizer("lamb", 0.1)

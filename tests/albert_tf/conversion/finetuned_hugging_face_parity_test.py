@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
-from albert_tf.training.finetuned_task import FinetunedTask
 
 pytestmark = pytest.mark.parity
 

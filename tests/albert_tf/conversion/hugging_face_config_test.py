@@ -6,7 +6,7 @@ import pytest
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.hugging_face_config import read_config, warn_of_cleaning, write_config
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 TITLE = "a Hugging Face checkpoint"
 SHAPE = {"model_type": "albert", "vocab_size": 101, "embedding_size": 8, "hidden_size": 12, "num_attention_heads": 3}

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.conversion.hugging_face_files import find_weights, read_weights, write_safetensors
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 pytestmark = pytest.mark.parity

@@ -12,9 +12,9 @@ from albert_tf.conversion.converter import ConversionSettings, convert
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.hugging_face import HUGGING_FACE, load_hugging_face, save_hugging_face
 from albert_tf.conversion.hugging_face_files import write_safetensors
-from albert_tf.errors import InputError
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.runtime.errors import InputError
 
 WEIGHTS = "model.safetensors"
 EMBEDDINGS = "albert.embeddings.word_embeddings.weight"
@@ -222,7 +222,7 @@ def test_what_transformers_cannot_express_is_refused(random_model, tmp_path):
 
 
 def test_a_run_may_start_from_the_folder(model, original, values_of):
-    from albert_tf.training.pretrained import initialise
+    from albert_tf.conversion.pretrained import initialise
 
     fresh = AlbertForPretraining(model.config)
     initialise(fresh, str(original))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from albert_tf import files
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.keras_hub_config import backbone_config, check_activation, read_config
 from albert_tf.conversion.keras_hub_files import serialized
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 OURS = AlbertConfig(
     vocab_size=101,

@@ -6,14 +6,14 @@ import h5py
 import numpy as np
 import pytest
 
-from albert_tf import files
 from albert_tf.conversion.keras_hub_files import (
     read_sharded_weights,
     read_weights,
     serialized,
     write_weights,
 )
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 
 ARRAYS = {
     "layers/dense/vars/0": np.arange(6, dtype="float32").reshape(2, 3),

@@ -5,7 +5,7 @@ import pytest
 
 from albert_tf.conversion.load_report import match
 from albert_tf.conversion.rows import ConstantRow, HeadsRow, Row, TransposedRow, projection_rows
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 KERNEL = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -7,11 +7,11 @@ import pytest
 from albert_tf.conversion.converter import ConversionSettings, convert
 from albert_tf.conversion.format_names import FORMAT_NAMES
 from albert_tf.conversion.formats import FORMATS
+from albert_tf.conversion.pretrained import initialise, load_pretrained
 from albert_tf.conversion.rows import Row
-from albert_tf.errors import InputError
 from albert_tf.models.named_weights import assign_weights, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training.pretrained import initialise, load_pretrained
+from albert_tf.runtime.errors import InputError
 
 POISONED = "albert/encoder/block_0_0/attention/key_kernel"
 TOLD = rf"holds NaN or infinite values: {POISONED} \(3 of 576\); take a checkpoint from before"

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.official import OFFICIAL, load_official, save_official
-from albert_tf.errors import InputError
-from albert_tf.training.tensor_files import load_tensors, save_tensors
+from albert_tf.runtime.errors import InputError
 
 LAYER_NORM = "bert/embeddings/LayerNorm/gamma"
 

@@ -8,7 +8,7 @@ import pytest
 
 from albert_tf.conversion import hugging_face_files, keras_hub_files
 from albert_tf.conversion.shards import check_sizes, shard_paths
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 
 SAFETENSORS, TORCH, KERAS = "model.safetensors.index.json", "pytorch_model.bin.index.json", "model.weights.json"
 _READERS = {

@@ -11,12 +11,12 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.conversion.hugging_face import HUGGING_FACE, save_hugging_face
+from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.training.finetuning_steps import FinetuningSteps
-from albert_tf.training.pretraining_steps import PretrainingSteps
+from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
 pytestmark = pytest.mark.parity

@@ -9,16 +9,16 @@ import keras
 import numpy as np
 import pytest
 
+from albert_tf.checkpoints.checkpoint_state import TrainingState
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, write_weights
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.training.checkpoint_state import TrainingState
-from albert_tf.training.checkpoints import CheckpointFolder, write_weights
-from albert_tf.training.finetuned_task import FinetunedTask
-from data_prep.vocabulary import VocabularyTraining, train
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 VOCAB_SIZE, LONGEST, MAX_SEQ_LENGTH = 120, 24, 20
 FINETUNED_LENGTH = 24

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.export.export_file import check_files, read_export, write_export
 from albert_tf.export.input_fields import ExampleFields
 from albert_tf.export.loading import load_export
 from albert_tf.export.predictor import Predictor
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.training.finetuned_task import FinetunedTask
 
 
 def refuses(folder):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.export.finetuned_modules import make_module
 from albert_tf.models.finetuning import make_finetuning_model
-from albert_tf.training.finetuned_task import FinetunedTask
 
 ROWS, LENGTH = 8, 9
 HEADS = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.errors import InputError
 from albert_tf.heads.span_beam import SpanBeamHead
+from albert_tf.runtime.errors import InputError
 
 B, S, H, K = 2, 7, 4, 3
 

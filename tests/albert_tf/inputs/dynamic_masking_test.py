@@ -1,7 +1,7 @@
 """Masks drawn in the graph against the official procedure walked through word by word with the same random numbers.
 
 Equal numbers give equal masks, so that the order of words, windows, budgets and overlaps are all those of the
-procedure; tests/data_prep/static_and_dynamic_masks_test.py compares distributions with those of the static masker.
+procedure; tests/data_prep/examples/static_and_dynamic_masks_test.py compares distributions with the static masker's.
 """
 
 import numpy as np
@@ -9,9 +9,14 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.inputs.dynamic_masking import DynamicMasker
-from albert_tf.inputs.instance_batch import InstanceBatch, to_unmasked_examples
-from albert_tf.inputs.masking_rules import KEEP_SHARE, MASK_SHARE, MaskingRules, PieceIds
-from albert_tf.inputs.unmasked_records import parse_unmasked_batch
+from albert_tf.records.instance_batch import InstanceBatch, to_unmasked_examples
+from albert_tf.records.masking_rules import (
+    KEEP_SHARE,
+    MASK_SHARE,
+    MaskingRules,
+    PieceIds,
+)
+from albert_tf.records.unmasked_records import parse_unmasked_batch
 
 S, P, V = 40, 9, 60
 MASK = 4

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.inputs.excerpts import Cutter
-from albert_tf.inputs.instance_batch import to_unmasked_examples
-from albert_tf.inputs.unmasked_records import UnmaskedBatch, parse_unmasked_batch
+from albert_tf.records.instance_batch import to_unmasked_examples
+from albert_tf.records.unmasked_records import UnmaskedBatch, parse_unmasked_batch
 from albert_tf.tokenization.packing import truncated_lengths
 
 S, T = 40, 16

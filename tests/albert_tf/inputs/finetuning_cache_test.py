@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.errors import InputError
 from albert_tf.inputs import finetuning_cache
 from albert_tf.inputs.finetuning_cache import MANIFEST, RECORDS, Converter, hash_files, load_features, why_unusable
 from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.runtime.errors import InputError
 
 KEY = {"task": {"task_name": "made up"}, "settings": {"max_seq_length": 16}, "data": {"files": 1, "sha256": "1"}}
 EXAMPLES = ["one", "three", "seven"]

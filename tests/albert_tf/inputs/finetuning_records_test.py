@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
-from albert_tf.inputs.example_messages import decode_example
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.inputs.finetuning_records import HEADS, Feature, from_example, to_example
-from albert_tf.inputs.record_files import frame
+from albert_tf.records.example_messages import decode_example
+from albert_tf.records.record_files import frame
+from albert_tf.runtime.errors import InputError
 
 FEATURES = {
     "classification": Feature(3, [2, 300, 3], [0, 0, 0], 1),

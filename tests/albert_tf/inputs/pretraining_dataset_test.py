@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.errors import InputError
-from albert_tf.evaluation.constant_answers import constant_answers
 from albert_tf.inputs import pretraining_dataset
-from albert_tf.inputs.feature_names import LABEL
 from albert_tf.inputs.pretraining_dataset import (
     EXAMPLE_WEIGHTS,
     explain_record_errors,
@@ -19,6 +16,9 @@ from albert_tf.inputs.pretraining_dataset import (
     make_evaluation_dataset,
     open_records,
 )
+from albert_tf.pretraining.constant_answers import constant_answers
+from albert_tf.records.feature_names import LABEL
+from albert_tf.runtime.errors import InputError
 
 S, P, V = 16, 4, 60
 

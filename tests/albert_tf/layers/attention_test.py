@@ -3,7 +3,8 @@
 import keras
 import numpy as np
 
-from albert_tf.layers.attention import MASKED_SCORE, SelfAttention, make_attention_bias
+from albert_tf.kernels.chains import MASKED_SCORE, make_attention_bias
+from albert_tf.layers.attention import SelfAttention
 
 H, N, S = 6, 2, 4
 

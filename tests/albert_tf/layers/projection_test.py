@@ -6,11 +6,11 @@ import keras
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
 from albert_tf.layers.projection import Projection
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.runtime.errors import InputError
 
 MODES = ("int8", "int4", "float8", "gptq", "awq")
 IDS = np.arange(16).reshape(2, 8)

@@ -14,15 +14,15 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.config import AlbertConfig
+from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, FEATURE_INDEX, LABEL
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
-from albert_tf.training.finetuning_steps import FinetuningSteps
+from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.training.loss_scale import LossScale
-from albert_tf.training.pretraining_steps import PretrainingSteps
 from albert_tf.training.steps import Progress
 from albert_tf.training.strategy import make_strategy
 

@@ -1,6 +1,6 @@
 """Gradients with respect to every weight, in training and outside of it: against the official ones and differences.
 
-Outside training, the default of `call`, a model is run otherwise (layers/chains.py); whoever writes a loop of their own
+Outside training, the default of `call`, a model is run in another way (kernels/chains.py); a training loop of one's own
 differentiates that.
 """
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from albert_tf import losses
 from albert_tf.config import AlbertConfig
-from albert_tf.layers.halves import SMALLEST_BATCH
+from albert_tf.kernels.batch_halves import SMALLEST_BATCH
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.named_weights import assign_weights, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining

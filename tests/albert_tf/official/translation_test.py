@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from albert_tf.errors import InputError
-from albert_tf.official.flag_table import SCRIPTS
 from albert_tf.official.translation import to_words, translate
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.official_flags import SCRIPTS
 
 LEAST = {
     "run_classifier": {"task_name": "MRPC", "data_dir": "glue", "output_dir": "out", "do_train": True},

@@ -6,10 +6,10 @@ import keras
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.lamb import LAMB
+from albert_tf.runtime.errors import InputError
 
 
 def _variables(values):

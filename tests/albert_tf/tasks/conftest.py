@@ -10,7 +10,7 @@ import pytest
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.vocabulary import VocabularyTraining, train
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 
 @pytest.fixture(scope="session")

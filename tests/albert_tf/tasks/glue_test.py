@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.glue import TABLES, GlueTask, submission_files, write_submission_zip
 from albert_tf.tasks.task import TaskSettings
 

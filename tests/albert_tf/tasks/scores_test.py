@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import scores
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from albert_tf import files
-from albert_tf.errors import InputError
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask
 from albert_tf.tasks.squad_examples import read_squad

@@ -5,8 +5,8 @@ import lzma
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
-from albert_tf.tasks.feature_sets import make_features
+from albert_tf.finetuning.feature_sets import make_features
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask
 from albert_tf.tasks.squad_windows import MAX_CONTEXT, TEXT_ENDS, TEXT_STARTS, cut_windows, max_context

@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.tables import columns_of, read_lines, read_rows, require_columns
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.task import TaskSettings

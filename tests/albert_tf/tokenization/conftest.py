@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model
-from data_prep.vocabulary import VocabularyTraining, train
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 # The published vocabulary has 141 pieces of this kind; too small a corpus brings forth none.
 NUMBERS_WITH_COMMA = ("▁1995,", "1995,", "▁7,", "7,")

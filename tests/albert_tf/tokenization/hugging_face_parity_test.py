@@ -10,8 +10,8 @@ import shutil
 import pytest
 
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.sentences import SentenceSplitting, read_paragraphs, split_paragraph
-from data_prep.vocabulary import USER_DEFINED_SYMBOLS
+from data_prep.text.sentences import SentenceSplitting, read_paragraphs, split_paragraph
+from data_prep.text.vocabulary import USER_DEFINED_SYMBOLS
 
 pytestmark = pytest.mark.parity
 

@@ -5,7 +5,7 @@ import random
 import pytest
 import tensorflow as tf
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.alignment import align
 from albert_tf.tokenization.in_graph import InGraphTokenizer
 from albert_tf.tokenization.in_graph_alignment import InGraphAligner

@@ -149,7 +149,7 @@ def test_a_saved_model_takes_strings(small_tokenizer, tmp_path):
 
 @pytest.mark.slow
 def test_graph_and_python_agree_on_wikipedia(official_tokenizer, shared):
-    from data_prep.sentences import SentenceSplitting, read_paragraphs, split_paragraph
+    from data_prep.text.sentences import SentenceSplitting, read_paragraphs, split_paragraph
 
     path = str(shared / "data" / "wikipedia" / "wiki_share.jsonl.xz")
     paragraphs = filter(None, read_paragraphs(path, SentenceSplitting(path, "unused.txt")))

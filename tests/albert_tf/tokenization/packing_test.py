@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.packing import pack_pair, truncated_lengths
 
 

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.training import strategy
 from albert_tf.training.cluster import Cluster, read_cluster
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.errors import RunStopped
+from albert_tf.pretraining.steps import TRAIN_METRICS
+from albert_tf.runtime.errors import RunStopped
 from albert_tf.training import loop
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.loss_scale import first
-from albert_tf.training.pretraining_steps import TRAIN_METRICS
 from albert_tf.training.steps import Progress
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement

@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.config import AlbertConfig
-from albert_tf.errors import InputError
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.runtime.errors import InputError
 from albert_tf.training.memory import advise, estimate_memory, explain_memory_errors, machine_memory
-from albert_tf.training.pretraining_settings import PretrainingSettings
 
 SETTINGS = PretrainingSettings(albert_config_file="a", input_file="b", output_dir="c", train_batch_size=64)
 BASE = AlbertConfig(
@@ -88,7 +88,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.training.matmul_peak import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
-from albert_tf.training.pretraining_steps import PretrainingSteps
+from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
 remat, B, S, P = sys.argv[1] == "True", 64, 128, 20

@@ -7,14 +7,14 @@ import os
 import numpy as np
 import pytest
 
-from albert_tf.errors import InputError
-from albert_tf.inputs.example_messages import decode_example, encode_example
-from albert_tf.inputs.record_files import frame, read_records
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.tensor_files import load_tensors
 from albert_tf.inputs.record_origin import find_records
-from albert_tf.training import checkpoints
-from albert_tf.training.pretraining import run
-from albert_tf.training.pretraining_settings import PretrainingSettings
-from albert_tf.training.tensor_files import load_tensors
+from albert_tf.pretraining.pretrain import run
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.records.example_messages import decode_example, encode_example
+from albert_tf.records.record_files import frame, read_records
+from albert_tf.runtime.errors import InputError
 
 STEPS, BATCH = 6, 8
 BAD_RECORD = 17
@@ -83,7 +83,7 @@ def test_stop_names_the_step_and_its_records(settings):
     assert report["first_example"] == report["step"] * BATCH
     assert report["metrics"]["loss"] == "nan"
     assert report["learning_rate"] == pytest.approx(0.01 * (1 - report["step"] / STEPS))
-    assert not checkpoints.CheckpointFolder(settings.output_dir).all()
+    assert not run_checkpoints.CheckpointFolder(settings.output_dir).all()
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_skip_leaves_weights_and_moments_and_counts_the_step(skipping):
     end = _state(settings, STEPS)
     assert all(np.isfinite(value).all() for value in end.values())
     assert any((end[name] != after[name]).any() for name in end)
-    state = checkpoints.read_state(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
+    state = run_checkpoints.read_state(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
     assert (state.step, state.nonfinite_steps, state.examples_seen) == (STEPS, 1, STEPS * BATCH)
 
 

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
+from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, read_state
+from albert_tf.pretraining.pretrain import run
 from albert_tf.training import precision
-from albert_tf.training.checkpoints import CheckpointFolder, read_state
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.pretraining import run
 from albert_tf.training.strategy import Agreement, make_strategy
 
 

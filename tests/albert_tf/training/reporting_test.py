@@ -7,8 +7,8 @@ import math
 import pytest
 import tensorflow as tf
 
+from albert_tf.pretraining.steps import TRAIN_METRICS
 from albert_tf.training import reporting
-from albert_tf.training.pretraining_steps import TRAIN_METRICS
 from albert_tf.training.reporting import RunFacts, TrainingReporter
 
 FACTS = RunFacts(

@@ -10,7 +10,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from albert_tf.errors import InputError
+from albert_tf.runtime.errors import InputError
 from albert_tf.training import run_lock
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.run_lock import LOCK_NAME, hold_for_all_workers, hold_run_lock

@@ -7,9 +7,9 @@ import pytest
 import tensorflow as tf
 
 from albert_tf import losses
+from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.training.finetuning_steps import FinetuningSteps
-from albert_tf.training.pretraining_steps import PretrainingSteps
+from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
 SEED = tf.constant([1, 2])

@@ -15,7 +15,7 @@ from albert_tf.inputs.pretraining_dataset import make_dataset
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.training.pretraining_steps import PretrainingSteps
+from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy
 
 PAUSE, STEPS = 0.1, 5

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from albert_tf.command import EXIT_STOPPED
-from albert_tf.errors import RunStopped
+from albert_tf.runtime.command import EXIT_STOPPED
+from albert_tf.runtime.errors import RunStopped
 from albert_tf.training.stop_signals import StopSignals
 
 

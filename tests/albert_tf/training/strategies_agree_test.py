@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from albert_tf.config import AlbertConfig
-from albert_tf.inputs.example_messages import decode_example, encode_example
-from albert_tf.inputs.record_files import frame, read_records
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.records.example_messages import decode_example, encode_example
+from albert_tf.records.record_files import frame, read_records
 
 STEPS = 20
 PROGRAM = str(Path(__file__).with_name("take_steps.py"))

@@ -1,0 +1,300 @@
+"""Checkpoints of a run: a folder for each, complete once its checkpoint.json is there.
+
+    OUTPUT_DIR/checkpoint-00005000/
+        model.index, model.data-…       the weights, by the names of models.named_weights
+        optimizer.index, …              adam_m/NAME and adam_v/NAME
+        albert_config.json              the model's shape
+        checkpoint.json                 step, position in the input, vocabulary, digests; written last
+        evaluation.json                 what an evaluation of it found, if there was one
+
+A folder without checkpoint.json was cut off while being written; it is never read, and removed by the next save. One in
+which a bit has changed is damaged: it is never used, and where there is another one, that is.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from albert_tf.checkpoints.checkpoint_evaluation import is_evaluation_damaged, read_evaluation, score_of
+from albert_tf.checkpoints.checkpoint_files import check_files
+from albert_tf.checkpoints.checkpoint_state import (
+    FOLDER_NAME,
+    NO_OPTIMIZER,
+    STATE_NAME,
+    TrainingState,
+    is_complete,
+    read_stored_state,
+    write_state,
+)
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.model_agreement import check_same_model, tell_of_other_dropout
+from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
+from albert_tf.config import AlbertConfig
+from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import DamagedError, InputError
+
+CONFIG_NAME = "albert_config.json"
+
+
+class CheckpointFolder:
+    """The checkpoints of one run.
+
+    Args:
+        output_dir: of the run.
+        keep_max: how many of the newest to keep, besides the best; 0 keeps all.
+    """
+
+    def __init__(self, output_dir: str, keep_max: int = 5):
+        self.output_dir = output_dir
+        self.keep_max = keep_max
+
+    def path(self, step: int) -> str:
+        """The folder of the checkpoint of a step, whether there is one or not."""
+        return os.path.join(self.output_dir, f"checkpoint-{step:08d}")
+
+    def all(self) -> list[str]:
+        """The complete checkpoints' folders, oldest first."""
+        found = []
+        for name in files.list_folder(self.output_dir):
+            path = os.path.join(self.output_dir, name)
+            if FOLDER_NAME.fullmatch(name) and is_complete(path):
+                found.append((step_of(name), path))
+        return [path for _, path in sorted(found)]
+
+    def best(self) -> str | None:
+        """The folder of the evaluated checkpoint with the highest score; the earlier one of equals."""
+        return next(iter(self._by_score()), None)
+
+    def choose(self) -> str | None:
+        """The checkpoint that stands for the run: the best, else the newest; a damaged one is passed over.
+
+        Raises:
+            DamagedError: there are checkpoints, and all are damaged; the first one's fault is told.
+        """
+        by_score = self._by_score()
+        candidates = by_score + [path for path in reversed(self.all()) if path not in by_score]
+        return _first_sound(candidates, lambda folder: check_soundness(folder) or folder)
+
+    def _by_score(self) -> list[str]:
+        evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
+        return [path for path, _ in sorted(evaluated, key=lambda pair: -score_of(pair[1]))]
+
+    def save(self, model, optimizer, state: TrainingState) -> str:
+        """Writes a checkpoint, then removes those that are no longer to be kept.
+
+        Returns:
+            the new checkpoint's folder.
+        """
+        folder = self.path(state.step)
+        # A leftover of the same step, complete or not, gives way as a whole: no file of it may mix with the new.
+        _remove_folder(folder)
+        files.make_folder(folder)
+        try:
+            names = list(named_weights(model))
+            save_tensors(os.path.join(folder, "model"), named_weights(model))
+            means, squares = optimizer.moments()
+            moments = {f"adam_m/{name}": value for name, value in zip(names, means, strict=True)}
+            moments |= {f"adam_v/{name}": value for name, value in zip(names, squares, strict=True)}
+            save_tensors(os.path.join(folder, "optimizer"), moments)
+            model.config.to_json_file(os.path.join(folder, CONFIG_NAME))
+            write_state(folder, state)
+        except BaseException:
+            _remove_folder(folder)
+            raise
+        # Their names too, before an older checkpoint goes.
+        files.flush_folder(folder)
+        files.flush_folder(self.output_dir)
+        self._prune(state.step)
+        return folder
+
+    def restore_latest(self, model, optimizer) -> TrainingState | None:
+        """Puts the newest sound checkpoint into the model and the optimizer; None if there is none at all.
+
+        Raises:
+            DamagedError: there are checkpoints, and all are damaged; the newest one's fault is told.
+            InputError: the newest sound one belongs to another model or optimizer.
+        """
+        return _first_sound(list(reversed(self.all())), lambda folder: restore(folder, model, optimizer))
+
+    def _prune(self, step: int) -> None:
+        """Removes what is not to be kept, and all of later steps: the run went on from before them."""
+        complete = [path for path in self.all() if step_of(path) <= step]
+        kept = set(complete[-self.keep_max :] if self.keep_max > 0 else complete) | {self.best()}
+        # Which one is the best nobody knows while one of the evaluations cannot be read.
+        kept |= {path for path in complete if is_evaluation_damaged(path)}
+        for name in files.list_folder(self.output_dir):
+            path = os.path.join(self.output_dir, name)
+            if FOLDER_NAME.fullmatch(name) and (path not in kept or step_of(path) > step):
+                _remove_folder(path)
+
+
+def _first_sound(candidates: list[str], use: Callable[[str], Any]) -> Any:
+    """What `use` returns for the first checkpoint that is not damaged, with a warning for each before it; None of none.
+
+    Raises:
+        DamagedError: all are damaged; the first one's fault is told.
+    """
+    faults: list[tuple[str, Exception]] = []
+    for folder in candidates:
+        try:
+            found = use(folder)
+        except (DamagedError, OSError) as error:
+            if isinstance(error, OSError) and error.errno != errno.EIO:
+                raise
+            faults.append((folder, error))
+        else:
+            for passed_over, fault in faults:
+                logging.warning("%s is passed over: %s", passed_over, fault)
+            return found
+    if faults:
+        raise faults[0][1]
+    return None
+
+
+def write_weights(
+    folder: str,
+    config: AlbertConfig,
+    weights: Mapping[str, Any],
+    vocabulary: dict | None,
+    task: FinetunedTask | None = None,
+) -> None:
+    """Writes a checkpoint of weights alone, for a run to start from.
+
+    Args:
+        folder: exists.
+        config: of the model.
+        weights: by the names of models.named_weights.
+        vocabulary: {"file", "sha256", "size"}, or None if unknown.
+        task: what the model was fine-tuned for; None for a pre-trained one.
+    """
+    save_tensors(os.path.join(folder, "model"), weights)
+    config.to_json_file(os.path.join(folder, CONFIG_NAME))
+    state = TrainingState(
+        step=0,
+        examples_seen=0,
+        random_seed=0,
+        input_files=[],
+        optimizer=NO_OPTIMIZER,
+        vocabulary=vocabulary,
+        task=task.to_dict() if task is not None else None,
+    )
+    write_state(folder, state)
+
+
+def restore(folder: str, model, optimizer) -> TrainingState:
+    """Puts one checkpoint into the model and the optimizer.
+
+    Raises:
+        DamagedError: it is damaged.
+        InputError: it belongs to another model or optimizer.
+    """
+    stored = read_stored_state(folder)
+    state = stored.state
+    if state.optimizer == NO_OPTIMIZER:
+        raise InputError(f"{folder} holds weights alone; start a new --output_dir with --init_checkpoint={folder}")
+    check_files(folder, stored.files)
+    if not stored.files:
+        logging.warning("%s is of an earlier version, without digests: only its tensors are checked", folder)
+    config = read_config(folder)
+    advice = "go on with the former, or start a new --output_dir, with --init_checkpoint if the weights are to be kept"
+    check_same_model(model.config, config, folder, advice)
+    if state.optimizer != optimizer.name:
+        raise InputError(
+            f"{folder} was trained with --optimizer={state.optimizer}, this run has {optimizer.name}; go on with the "
+            "former, or start a new --output_dir with --init_checkpoint"
+        )
+    tell_of_other_dropout(model.config, config, folder)
+    weights = load_tensors(os.path.join(folder, "model"))
+    moments = load_tensors(os.path.join(folder, "optimizer"))
+    assign_weights(model, weights, source=folder)
+    for kind, variables in zip(("adam_m", "adam_v"), optimizer.moments(), strict=True):
+        for name, variable in zip(named_weights(model), variables, strict=True):
+            key = f"{kind}/{name}"
+            if key not in moments or moments[key].shape != tuple(variable.shape):
+                raise InputError(f"{folder}: the optimizer's {key} is missing or of another shape")
+            variable.assign(moments[key])
+    optimizer.iterations.assign(state.step)
+    return state
+
+
+def find_checkpoint(path: str) -> str | None:
+    """The checkpoint's folder that a path means: itself, or what CheckpointFolder.choose says of a run's output_dir."""
+    return path if is_complete(path) else CheckpointFolder(path).choose()
+
+
+def load_model_weights(folder: str, model) -> None:
+    """Puts a checkpoint's weights into a model of the same config, and leaves its optimizer state where it is.
+
+    Raises:
+        DamagedError: it is damaged.
+        InputError: it belongs to another model.
+    """
+    advice = "give the config of the checkpoint, which lies in it"
+    check_same_model(model.config, read_config(folder), folder, advice)
+    assign_weights(model, read_weights(folder), source=folder)
+
+
+def check_soundness(folder: str) -> None:
+    """Looks for damage in all but the tensors themselves, which are checked when they are read.
+
+    Raises:
+        DamagedError: there is some.
+    """
+    check_files(folder, read_stored_state(folder).files)
+
+
+def read_state(folder: str) -> TrainingState:
+    """What checkpoint.json says."""
+    return read_stored_state(folder).state
+
+
+def read_weights(folder: str) -> dict[str, np.ndarray]:
+    """The weights of a checkpoint by their names.
+
+    Raises:
+        DamagedError: they are not what was written.
+    """
+    check_files(folder, read_stored_state(folder).files, "model.")
+    return load_tensors(os.path.join(folder, "model"))
+
+
+def read_config(folder: str) -> AlbertConfig:
+    """The config of a checkpoint's model.
+
+    Raises:
+        DamagedError: it is not what was written.
+    """
+    check_files(folder, read_stored_state(folder).files, CONFIG_NAME)
+    try:
+        return AlbertConfig.from_json_file(os.path.join(folder, CONFIG_NAME))
+    except InputError as error:
+        raise DamagedError(str(error)) from None
+
+
+def step_of(folder: str) -> int:
+    """The step of a checkpoint, by its folder's name."""
+    return int(folder.rstrip("/").rpartition("-")[2])
+
+
+def _remove_folder(path: str) -> None:
+    """checkpoint.json goes first: a removal that is cut off leaves an incomplete checkpoint, not a gutted one."""
+    state = os.path.join(path, STATE_NAME)
+    if files.is_remote(path):
+        import tensorflow as tf
+
+        if tf.io.gfile.exists(state):
+            tf.io.gfile.remove(state)
+        if tf.io.gfile.exists(path):
+            tf.io.gfile.rmtree(path)
+    else:
+        if os.path.exists(state):
+            os.remove(state)
+            # Before the rest: a power cut may keep any part of what was done since the last flush.
+            files.flush_folder(path)
+        shutil.rmtree(path, ignore_errors=True)

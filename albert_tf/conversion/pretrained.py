@@ -1,0 +1,238 @@
+"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, or one of another format."""
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from absl import logging
+
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.finetuned_task import FINETUNING_HEADS, FinetunedTask, is_finetuning_weight
+from albert_tf.checkpoints.model_agreement import different_keys
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, build_model, load_weights
+from albert_tf.conversion.formats import recognise
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.runtime.errors import InputError
+
+_BLOCK = re.compile(r"/block_\d+_(\d+)/")
+
+
+@dataclasses.dataclass(frozen=True)
+class Pretrained:
+    """A model with trained weights, and what is known about them.
+
+    Attributes:
+        model: with the weights; its `load_report` says what was found.
+        vocabulary: {"file", "sha256", "size"} of its vocabulary, or None if unknown.
+        vocabulary_file: the sentencepiece model that lies with the checkpoint, or None.
+        sentence_task: what its sentence-order head was trained on.
+        task: what it was fine-tuned for; None for a pre-trained model.
+        source: where the weights were found.
+    """
+
+    model: Any
+    vocabulary: dict[str, Any] | None
+    vocabulary_file: str | None
+    sentence_task: str
+    task: FinetunedTask | None
+    source: str
+
+
+def load_pretrained(
+    path: str,
+    config_file: str | None = None,
+    format_name: str | None = None,
+    allow_missing_heads: bool = False,
+    allow_nonfinite: bool = False,
+) -> Pretrained:
+    """Makes the model that a checkpoint holds: an AlbertForPretraining, or one of models.finetuning.
+
+    Args:
+        path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or a checkpoint of
+            another format: docs/conversion.md lists them.
+        config_file: albert_config.json; None takes the config that lies with the weights.
+        format_name: one of conversion.format_names; None goes by what is at the path.
+        allow_missing_heads: whether weights above the encoder that are missing start afresh.
+        allow_nonfinite: whether weights may hold NaN or infinity.
+
+    Raises:
+        InputError: no checkpoint there, a damaged one, one that does not fit the config, or values that are not finite.
+    """
+    format, stored = open_checkpoint(path, config_file, format_name)
+    model = build_model(stored.config, path, stored.task)
+    allowed = {"allow_missing_heads": allow_missing_heads, "allow_nonfinite": allow_nonfinite}
+    _report(load_weights(model, format, stored, **allowed))
+    return Pretrained(
+        model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, stored.task, stored.source
+    )
+
+
+def initialise(
+    model: AlbertForPretraining, path: str, from_group0: bool = False, allow_missing_heads: bool = False
+) -> dict[str, Any] | None:
+    """Gives a new model the weights at a path.
+
+    Args:
+        model: of any config that the weights fit; it may have more layers than theirs.
+        path: see load_pretrained.
+        from_group0: start every group of blocks from the checkpoint's first one.
+        allow_missing_heads: whether weights above the encoder that are missing keep their first values.
+
+    Returns:
+        what is known of the weights' vocabulary.
+
+    Raises:
+        InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
+    """
+    format, stored = open_checkpoint(path)
+    _compare_configs(model.config, stored)
+    rows = None
+    if from_group0:
+        rows, stored = _spread_group0(model, format, stored)
+    _report(load_weights(model, format, stored, rows, allow_missing_heads))
+    return stored.vocabulary
+
+
+def initialise_finetuning(
+    model,
+    task: FinetunedTask,
+    path: str,
+    allow_missing_heads: bool = False,
+    keep_head: bool = False,
+    need_head: bool = False,
+) -> Pretrained:
+    """Gives a model that is to be fine-tuned the weights at a path; its head too, where it is of the same task.
+
+    Args:
+        model: one of models.finetuning.
+        task: what it is to be trained for.
+        path: see load_pretrained.
+        allow_missing_heads: whether a pooler that is missing keeps its first values; a head of the task always may.
+        keep_head: take the head of a different task too.
+        need_head: refuse a checkpoint whose head is not taken, since the model is not going to be trained.
+
+    Returns:
+        the same model, and what is known about the weights.
+
+    Raises:
+        InputError: no checkpoint there, a damaged one, weights that do not fit the model, or a head that does not.
+    """
+    format, stored = open_checkpoint(path)
+    _compare_configs(model.config, stored)
+    known = stored.task
+    takes_head = _takes_head(stored, task, keep_head)
+    if need_head and not takes_head:
+        what = "was only pre-trained" if known is None else f"was fine-tuned for {known}, not for {task}"
+        keeping = ", or --keep_head" if known is not None and known.has_head_like(task) else ""
+        raise InputError(f"--init_checkpoint={path} {what}; give --do_train, a checkpoint of {task.name}{keeping}")
+    if known is not None:
+        _tell_of_head(stored, task, takes_head)
+        stored = stored if takes_head else _without_head(model, format, stored)
+    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=FINETUNING_HEADS))
+    return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, known, stored.source)
+
+
+def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[FinetunedTask]:
+    """What the checkpoints of a run and the one that it starts from were fine-tuned for, where they were."""
+    for path in (output_dir, init_checkpoint):
+        folder = run_checkpoints.find_checkpoint(path) if path else None
+        try:
+            if folder is not None:
+                task = run_checkpoints.read_state(folder).finetuned_task(folder)
+            else:
+                task = open_checkpoint(path)[1].task if path == init_checkpoint and path else None
+        except InputError:
+            # Whoever loads the weights says what is wrong with them.
+            continue
+        if task is not None:
+            yield task
+
+
+def _takes_head(stored: StoredCheckpoint, task: FinetunedTask, keep_head: bool) -> bool:
+    """Whether the head of a checkpoint, if it has one, is taken over."""
+    known = stored.task
+    if known is None or known.shares_head_with(task) or not keep_head:
+        return known is not None and known.shares_head_with(task)
+    if not known.has_head_like(task):
+        raise InputError(
+            f"--keep_head: {stored.source} has a head of {known}, {known.num_labels} outputs, which does not fit "
+            f"{task}, {task.num_labels} outputs; leave the flag out, and the head starts afresh"
+        )
+    return True
+
+
+def _tell_of_head(stored: StoredCheckpoint, task: FinetunedTask, is_taken: bool) -> None:
+    known = stored.task
+    if known.shares_head_with(task):
+        logging.info("the head of %s is taken over: it was fine-tuned for %s", stored.source, known)
+    elif is_taken:
+        logging.warning("the head of %s is kept for %s, though it was fine-tuned for %s", stored.source, task, known)
+    else:
+        keeping = "; --keep_head takes it over" if known.has_head_like(task) else ""
+        logging.info(
+            "the head starts afresh: %s was fine-tuned for %s, this run is for %s%s",
+            *(stored.source, known, task, keeping),
+        )
+
+
+def _without_head(model, format: CheckpointFormat, stored: StoredCheckpoint) -> StoredCheckpoint:
+    rows = format.rows(model.config, {*named_weights(model), *stored.arrays})
+    heads = {row.theirs for row in rows if is_finetuning_weight(getattr(row, "ours", ""))}
+    left_out = tuple(name for name in stored.arrays if name in heads)
+    arrays = {name: array for name, array in stored.arrays.items() if name not in heads}
+    skipped = stored.skipped | ({"the head of another task": left_out} if left_out else {})
+    return dataclasses.replace(stored, arrays=arrays, skipped=skipped)
+
+
+def open_checkpoint(
+    path: str, config_file: str | None = None, format_name: str | None = None
+) -> tuple[CheckpointFormat, StoredCheckpoint]:
+    """What lies at a path, and in which format; arguments and errors as of load_pretrained."""
+    if not path:
+        raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
+    format = recognise(path, format_name)
+    return format, format.open(path, config_file)
+
+
+def _report(report) -> None:
+    for line in str(report).splitlines():
+        logging.info("%s", line)
+
+
+def _compare_configs(config: AlbertConfig, stored: StoredCheckpoint) -> None:
+    """Refuses what changes the meaning of weights though their shapes fit."""
+    theirs = stored.config
+    if theirs is None:
+        return
+    for key in different_keys(config, theirs):
+        if key in ("num_attention_heads", "hidden_act"):
+            raise InputError(
+                f"{stored.source} was trained with {key}={getattr(theirs, key)!r}, --albert_config_file has "
+                f"{getattr(config, key)!r}: its weights would mean something else"
+            )
+    if config.num_hidden_layers != theirs.num_hidden_layers:
+        logging.warning(
+            "%s was trained with %d layers, this model has %d",
+            *(stored.source, theirs.num_hidden_layers, config.num_hidden_layers),
+        )
+
+
+def _spread_group0(model, format: CheckpointFormat, stored: StoredCheckpoint):
+    """The table for a model every group of which starts from group 0; and the checkpoint without its other groups."""
+    names = list(named_weights(model))
+    origins = {name: _BLOCK.sub(r"/block_0_\1/", name) for name in names}
+    settings = (stored.config or model.config).to_dict() | {"parameter_sharing": "all"}
+    source = AlbertConfig.from_dict(settings if stored.config else settings | {"num_hidden_groups": 1})
+    table = format.rows(source, {*origins.values(), *stored.arrays})
+    by_name = {getattr(row, "ours", None): row for row in table}
+    rows = [row for row in table if not hasattr(row, "ours")]
+    rows += [dataclasses.replace(by_name[origins[name]], ours=name) for name in names if origins[name] in by_name]
+    used = {name for row in rows for name in (row.theirs, *getattr(row, "aliases", ()))}
+    others = tuple(row.theirs for row in table if row.theirs in stored.arrays and row.theirs not in used)
+    arrays = {name: array for name, array in stored.arrays.items() if name not in others}
+    skipped = stored.skipped | ({"of another group than the first": others} if others else {})
+    return rows, dataclasses.replace(stored, arrays=arrays, skipped=skipped)

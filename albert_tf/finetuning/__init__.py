@@ -1,0 +1,1 @@
+"""Fine-tuning: settings, features, steps, run, seeds and evaluation."""

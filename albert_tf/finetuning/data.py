@@ -1,0 +1,197 @@
+"""The data of a fine-tuning run: its task, its vocabulary, its features by split, their lengths."""
+
+import dataclasses
+import functools
+import os
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.finetuning.feature_sets import load_split_features
+from albert_tf.finetuning.settings import FinetuningSettings
+from albert_tf.inputs.finetuning_dataset import BatchShape
+from albert_tf.inputs.finetuning_features import FeatureSet
+from albert_tf.inputs.length_buckets import choose_buckets
+from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.task import Task
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+CACHE_NAME = "features"
+
+
+class Split:
+    """One split of a task.
+
+    Args:
+        task: the task.
+        name: for example "dev" or "test_matched".
+
+    Attributes:
+        features: of its examples, all of them.
+    """
+
+    def __init__(self, task: Task, name: str):
+        self.name = name
+        self._task = task
+        self.features: FeatureSet
+
+    @functools.cached_property
+    def examples(self) -> list[Any]:
+        """All of them, read when they are first asked for: features in a cache need none."""
+        return self._task.examples(self.name)
+
+
+class FinetuningData:
+    """What all runs of a command share, whatever their seed.
+
+    Args:
+        settings: the flags.
+        task: what they make it.
+        tokenizer: the vocabulary.
+    """
+
+    def __init__(self, settings: FinetuningSettings, task: Task, tokenizer: AlbertTokenizer):
+        self.settings = settings
+        self.task = task
+        self.tokenizer = tokenizer
+        self._splits: dict[str, Split] = {}
+
+    def names(self, kind: str) -> list[str]:
+        """The splits of a kind, "train", "dev" or "test", that are there; "dev_matched" is of the kind "dev"."""
+        return [name for name in self.task.splits() if name.split("_")[0] == kind]
+
+    def split(self, name: str) -> Split:
+        """A split, read once.
+
+        Raises:
+            InputError: its files are missing or at fault, or hold nothing.
+        """
+        if name not in self._splits:
+            settings, split = self.settings, Split(self.task, name)
+            folder = settings.cache_dir or os.path.join(settings.output_dir, CACHE_NAME)
+            made = load_split_features(
+                *(self.task, name, self.tokenizer, settings.task_settings, folder, settings.num_workers),
+                examples=lambda: split.examples,
+            )
+            if not len(made):
+                raise InputError(f"{', '.join(self.task.input_files(name))}: no examples")
+            logging.info(
+                "%s: %s features of %d to %d pieces, on average %.1f",
+                *(name, f"{len(made):,}", made.lengths.min(), made.lengths.max(), made.lengths.mean()),
+            )
+            if name.split("_")[0] != "test" and made[0].label is None:
+                paths = self.task.input_files(name)
+                raise InputError(f"{paths[0]}: the examples have no labels; the {name} split needs them")
+            if made.num_cut:
+                logging.info("%s: %s", name, self._describe_cut(made))
+            split.features = made
+            self._splits[name] = split
+        return self._splits[name]
+
+    def _describe_cut(self, features: FeatureSet) -> str:
+        """How many texts lost a part, since they are longer than the settings allow."""
+        flags = " and ".join(f"--{name}={getattr(self.settings.task_settings, name)}" for name in self.task.cut_by)
+        examples, cut, left_out = len(np.unique(features.examples)), features.num_cut, features.pieces_cut
+        share = left_out / (left_out + features.sequences.lengths.sum())
+        return (
+            f"{cut:,} of {examples:,} examples ({cut / examples:.1%}) are longer than {flags} allows and are cut; "
+            f"{share:.1%} of all pieces are left out"
+        )
+
+    def read(self) -> None:
+        """Reads every split that the run needs, so that what is missing or at fault is noticed before the first step.
+
+        Raises:
+            InputError: see `split`; or there is no such split.
+        """
+        for name in self._needed:
+            self.split(name)
+
+    @functools.cached_property
+    def _needed(self) -> list[str]:
+        """The splits that the settings ask for."""
+        settings = self.settings
+        needed = self._names_or_error("train", "do_train")[:1] if settings.do_train else []
+        if settings.do_eval:
+            needed += self._names_or_error("dev", "do_eval")
+        elif settings.do_predict and self.task.threshold_score is not None:
+            # A threshold for the test split is found on the first one.
+            needed += self.names("dev")[:1]
+        if settings.do_predict:
+            needed += self._names_or_error("test", "do_predict")
+        return needed
+
+    def _names_or_error(self, kind: str, flag: str) -> list[str]:
+        names = self.names(kind)
+        if names:
+            return names
+        try:
+            self.task.input_files(kind)
+            reason = ""
+        except InputError as error:
+            reason = f" ({error})"
+        raise InputError(f"--task_name={self.task.name} has no {kind} split; leave --{flag} out{reason}")
+
+    def training_split(self) -> Split:
+        """The split to train on.
+
+        Raises:
+            InputError: there is none.
+        """
+        return self.split(self._names_or_error("train", "do_train")[0])
+
+    def dev_splits(self) -> list[Split]:
+        """Those to evaluate on; checkpoints are compared by the first.
+
+        Raises:
+            InputError: there is none.
+        """
+        return [self.split(name) for name in self._names_or_error("dev", "do_eval")]
+
+    @functools.cached_property
+    def _buckets(self) -> tuple[int, ...]:
+        settings = self.settings
+        if settings.pad_to_max_length:
+            return (settings.max_seq_length,)
+        lengths = np.concatenate([self.split(name).features.lengths for name in self._needed])
+        buckets = tuple(choose_buckets(lengths, settings.max_seq_length))
+        positions = np.asarray(buckets)[np.searchsorted(buckets, lengths)].mean()
+        logging.info(
+            "batches of %s positions: %.1f positions a row, in place of %d",
+            *(", ".join(map(str, buckets)), positions, settings.max_seq_length),
+        )
+        return buckets
+
+    def batch_shape(self, batch_size: int) -> BatchShape:
+        """How features become batches of so many rows."""
+        return BatchShape(batch_size, self._buckets)
+
+    def vocabulary(self) -> dict[str, Any]:
+        """{"file", "sha256", "size"}."""
+        tokenizer = self.tokenizer
+        file = os.path.basename(tokenizer.model_file)
+        return {"file": file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
+
+    def finetuned_task(self) -> FinetunedTask:
+        """What a checkpoint of these runs is for."""
+        task, settings = self.task, self.settings
+        return FinetunedTask(
+            head=task.head,
+            num_labels=num_labels(task),
+            labels=tuple(task.labels),
+            name=task.name,
+            input_fields=tuple(task.input_fields),
+            settings=dataclasses.asdict(settings.task_settings),
+            cleaning=dataclasses.asdict(self.tokenizer.cleaning),
+            options=dataclasses.asdict(settings.task_options),
+            classifier_dropout_prob=settings.classifier_dropout_prob,
+        )
+
+
+def num_labels(task: Task) -> int:
+    """How many numbers the task's head gives."""
+    if task.head in ("classification", "multi_label", "token_classification"):
+        return len(task.labels)
+    return 2 if task.head.startswith("span") else 1

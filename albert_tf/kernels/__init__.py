@@ -1,0 +1,1 @@
+"""Everything that exists for speed or differs by Keras backend."""

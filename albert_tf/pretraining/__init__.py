@@ -1,0 +1,1 @@
+"""Pre-training: settings, records, steps, run and evaluation."""

@@ -1,0 +1,40 @@
+"""What answers that are always the same reach on records: what a model has to be better than."""
+
+import dataclasses
+
+import numpy as np
+
+from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS, RecordSet, make_evaluation_dataset
+from albert_tf.records.feature_names import LABEL, WEIGHTS_FEATURE
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstantAnswers:
+    """What constant answers reach on some records, taken from those very records: no constant answer does better.
+
+    Attributes:
+        piece_accuracy: masked-LM accuracy of always the piece that was masked most often.
+        label_accuracy: accuracy of always the more frequent sentence label.
+        label_loss: nats a pair of always the frequencies of the two labels.
+    """
+
+    piece_accuracy: float
+    label_accuracy: float
+    label_loss: float
+
+
+def constant_answers(records: RecordSet, max_steps: int | None = None, batch_size: int = 256) -> ConstantAnswers:
+    """The baselines of an evaluation; arguments as of make_evaluation_dataset."""
+    pieces, labels = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    for batch in make_evaluation_dataset(records, batch_size, max_steps).as_numpy_iterator():
+        found = np.bincount(batch["masked_lm_ids"][batch[WEIGHTS_FEATURE] > 0])
+        pieces = np.pad(pieces, (0, max(0, len(found) - len(pieces))))
+        pieces[: len(found)] += found
+        labels += np.bincount(batch[LABEL][batch[EXAMPLE_WEIGHTS] > 0], minlength=2)
+    frequencies = labels / max(1, labels.sum())
+    known = frequencies[frequencies > 0]
+    return ConstantAnswers(
+        piece_accuracy=float(pieces.max() / max(1, pieces.sum())),
+        label_accuracy=float(frequencies.max()),
+        label_loss=float(-(known * np.log(known)).sum()) + 0.0,
+    )

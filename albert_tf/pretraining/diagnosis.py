@@ -1,0 +1,209 @@
+"""Signs of a pre-training run that is stuck, which its losses alone do not tell apart.
+
+B examples, S max_seq_length, H hidden_size, N attention heads, V vocabulary.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.inputs.batch_parsing import AS_MADE, Reading
+from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
+from albert_tf.kernels.chains import make_attention_bias
+from albert_tf.pretraining.masked_pieces import count_masked_pieces
+
+# Calibrated on the runs in docs/training.md, "My loss is stuck at 7".
+PLATEAU_MARGIN = 0.15  # nats
+ONE_VECTOR = 0.98
+LOOKS_NOWHERE = 0.98
+# No run has learned from context before; what holds then is no sign of anything.
+FEWEST_STEPS = 200
+# Steps between two looks at the encoder: one costs less than a training step, and may then cost no more than 1 %.
+_STEPS_BETWEEN_LOOKS = 50
+# A warning that stays true is repeated after so many reports.
+_REPORTS_BETWEEN_WARNINGS = 10
+# Size of the sample: examples, and tokens in all of them; and pieces to count the frequencies of.
+_MOST_EXAMPLES, _MOST_TOKENS, _MOST_PIECES = 8, 2048, 30_000
+
+_PLATEAU = (
+    "masked_lm_loss {masked_lm_loss:.2f} is no better than answering by how frequent pieces are (unigram_loss "
+    "{unigram_loss:.2f}): nothing is learned from context yet. Small models leave this plateau after some 1,000 steps; "
+    "if this one does not, try a lower --learning_rate, a longer warm-up, or --optimizer=muon (docs/training.md)"
+)
+_ONE_VECTOR = (
+    "position_similarity {position_similarity:.3f}: all positions of a text have nearly the same vector, so the model "
+    "cannot tell them apart. Start anew with a lower --learning_rate, a longer warm-up, or --optimizer=muon "
+    "(docs/training.md)"
+)
+_LOOKS_NOWHERE = (
+    "attention_entropy {attention_entropy:.3f}: attention takes the mean of all positions and looks at none in "
+    "particular. If it stays so, try --optimizer=muon, a larger initializer_range, or shorter sequences first "
+    "(docs/training.md)"
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """The first examples of a training stream.
+
+    Attributes:
+        batch: what parse_batch makes of a few of them.
+        unigram_loss: nats; cross entropy of the best answer that is the same at every masked position.
+    """
+
+    batch: dict[str, tf.Tensor]
+    unigram_loss: float
+
+
+def read_sample(records: RecordSet, vocab_size: int, batch_size: int, seed: int, reading: Reading = AS_MADE) -> Sample:
+    """Reads the first examples of the training stream, by a stream of its own.
+
+    Args:
+        records: to train on.
+        vocab_size: V.
+        batch_size: at most so many examples are kept.
+        seed: of the training stream.
+        reading: of its first stage.
+    """
+    length = reading.seq_length or records.max_seq_length
+    rows = min(batch_size, records.num_examples, _MOST_EXAMPLES, max(1, _MOST_TOKENS // length))
+    stream = make_dataset(
+        records.paths,
+        rows,
+        records.max_seq_length,
+        records.max_predictions_per_seq,
+        num_examples=records.num_examples,
+        seed=seed,
+        reading=reading,
+    )
+    counts = count_masked_pieces(stream, records.num_examples, vocab_size, _MOST_PIECES)
+    return Sample(next(iter(stream)), estimate_entropy(counts) if counts.any() else math.nan)
+
+
+def estimate_entropy(counts: np.ndarray) -> float:
+    """Estimates the entropy in nats of the distribution that a sample was drawn from.
+
+    That of the sample itself is too low by .4 nats for 20,000 pieces of English, as it knows nothing of the pieces
+    that did not occur. Chao and Shen (2003, Environmental and Ecological Statistics 10) share the probability out
+    anew, by the pieces that occurred once, and are within .1.
+
+    Args:
+        counts: int [V], how often each piece occurred; at least one did.
+    """
+    total, once = counts.sum(), (counts == 1).sum()
+    # A sample in which every piece is another one says nothing of how many there are.
+    coverage = 1 - min(once, total - 1) / total
+    shares = coverage * counts[counts > 0] / total
+    return max(
+        0.0, float(-(shares * np.log(shares) / -np.expm1(total * np.log1p(-np.minimum(shares, 1 - 1e-12)))).sum())
+    )
+
+
+def position_similarity(hidden, input_mask) -> float:
+    """Computes the mean cosine similarity of two different positions of a sequence, padding left out.
+
+    Args:
+        hidden: float [B, S, H].
+        input_mask: int [B, S], 1 for a token, 0 for padding.
+    """
+    tokens = tf.cast(input_mask, tf.float32)
+    counts = tf.reduce_sum(tokens, axis=1)
+    directions = tf.math.l2_normalize(tf.cast(hidden, tf.float32), axis=-1) * tokens[:, :, None]
+    # The sum over all pairs, of which those of a position with itself have 1 each.
+    pairs = tf.reduce_sum(tf.square(tf.reduce_sum(directions, axis=1)), axis=-1) - counts
+    return float(tf.reduce_sum(pairs) / tf.reduce_sum(counts * (counts - 1)))
+
+
+def attention_entropy(probabilities, input_mask) -> float:
+    """Computes the mean entropy of attention as a share of the largest there is, padding left out.
+
+    Args:
+        probabilities: float32 [B, N, S, S], of queries over keys.
+        input_mask: int [B, S], 1 for a token, 0 for padding.
+    """
+    tokens = tf.cast(input_mask, tf.float32)
+    # xlogy is 0 where the probability is, as that of padded keys.
+    entropies = tf.reduce_mean(-tf.reduce_sum(tf.math.xlogy(probabilities, probabilities), axis=-1), axis=1)
+    shares = entropies / tf.math.log(tf.reduce_sum(tokens, axis=1, keepdims=True))
+    return float(tf.reduce_sum(shares * tokens) / tf.reduce_sum(tokens))
+
+
+def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
+    """Encodes some examples without dropout, layer by layer, and computes position_similarity and attention_entropy.
+
+    Args:
+        model: an AlbertForPretraining; its weights are read, nothing of it is compiled or traced.
+        batch: of the Sample.
+    """
+    encoder, mask = model.encoder, batch["input_mask"]
+    bias = make_attention_bias(mask, "float32")
+    hidden = model.albert.embeddings(batch["input_ids"], batch["segment_ids"])
+    if encoder.embedding_projection is not None:
+        hidden = encoder.embedding_projection(hidden)
+    entropies = []
+    for layer in range(encoder.config.num_hidden_layers):
+        for block in encoder.blocks_of_layer(layer):
+            entropies.append(attention_entropy(block.attention.attention_probabilities(hidden, bias), mask))
+            hidden = block(hidden, bias)
+    return {
+        "position_similarity": position_similarity(hidden, mask),
+        "attention_entropy": sum(entropies) / len(entropies),
+    }
+
+
+class _Warning:
+    """A warning that is given when it becomes true, and again now and then while it stays so."""
+
+    def __init__(self, text: str):
+        self._text = text
+        self._reports_true = 0
+
+    def update(self, is_true: bool, figures: dict[str, float]) -> None:
+        """Takes note of a report, and warns if it is time to."""
+        if is_true and self._reports_true % _REPORTS_BETWEEN_WARNINGS == 0:
+            logging.warning("%s", self._text.format(**figures))
+        self._reports_true = self._reports_true + 1 if is_true else 0
+
+
+class Diagnosis:
+    """Figures of each report by which a run that is stuck is known, and warnings that say so.
+
+    Args:
+        model: an AlbertForPretraining.
+        sample: of the examples that it is trained on.
+        warmup_end: the step at which the warm-up is over; there are no warnings before.
+    """
+
+    def __init__(self, model, sample: Sample, warmup_end: int):
+        self._model, self._sample = model, sample
+        self._warns_from = max(warmup_end, FEWEST_STEPS)
+        self._looked_at: int | None = None
+        self._plateau, self._one_vector, self._looks_nowhere = map(_Warning, (_PLATEAU, _ONE_VECTOR, _LOOKS_NOWHERE))
+
+    def report(self, step: int, metrics: dict[str, float]) -> dict[str, float]:
+        """Computes the figures, and warns of what they tell.
+
+        Args:
+            step: steps taken by now.
+            metrics: means since the last report, by the names of PretrainingSteps.metrics.
+
+        Returns:
+            unigram_loss; and, unless the last look was a few steps ago, position_similarity and attention_entropy.
+        """
+        looks = self._looked_at is None or step - self._looked_at >= _STEPS_BETWEEN_LOOKS
+        figures = {"unigram_loss": self._sample.unigram_loss}
+        if looks:
+            self._looked_at = step
+            figures |= look_at_encoder(self._model, self._sample.batch)
+        if step >= self._warns_from:
+            self._warn({**metrics, **figures}, looks)
+        return figures
+
+    def _warn(self, figures: dict[str, float], looked: bool) -> None:
+        self._plateau.update(figures["masked_lm_loss"] > figures["unigram_loss"] - PLATEAU_MARGIN, figures)
+        if looked:
+            self._one_vector.update(figures["position_similarity"] > ONE_VECTOR, figures)
+            self._looks_nowhere.update(figures["attention_entropy"] > LOOKS_NOWHERE, figures)

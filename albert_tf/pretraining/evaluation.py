@@ -1,0 +1,212 @@
+"""Accuracy and loss of masked LM and of the sentence task of a model on records."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.inputs.pretraining_dataset import (
+    RecordSet,
+    explain_record_errors,
+    find_record_files,
+    make_evaluation_dataset,
+    open_records,
+)
+from albert_tf.pretraining.constant_answers import constant_answers
+from albert_tf.pretraining.steps import EVALUATION_SUMS, PretrainingSteps
+from albert_tf.records.manifest import check_vocabulary
+from albert_tf.records.pretraining_records import record_lengths
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+
+# How the figures of a sentence task are called, by its name.
+_FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
+# The first parts of the names of the weights that only the sentence task's answer goes through.
+_SENTENCE_HEAD = ("sentence_order/", "albert/pooler/")
+
+
+def evaluate(
+    steps,
+    records: RecordSet,
+    batch_size: int,
+    max_steps: int | None = None,
+    between_batches: Callable[[], None] = lambda: None,
+) -> dict[str, float]:
+    """Measures a model on one pass over records.
+
+    Args:
+        steps: training.steps.PretrainingSteps of the model.
+        records: what to measure on.
+        batch_size: over all replicas.
+        max_steps: batches to stop after; None reads all.
+        between_batches: called before every batch; what it raises ends the evaluation.
+
+    Returns:
+        the metrics of the official code, masked_lm_accuracy, masked_lm_loss (nats a masked token), and, unless `steps`
+        trains no sentence task, sentence_order_accuracy, sentence_order_loss (nats a pair), each over all tokens or
+        pairs read; and num_predictions and num_examples, how many those were.
+    """
+    batches = steps.strategy.distribute_datasets_from_function(
+        lambda context: make_evaluation_dataset(records, batch_size, max_steps, context)
+    )
+    sums = np.zeros(len(EVALUATION_SUMS), np.float64)
+    with explain_record_errors(records.paths):
+        for batch in batches:
+            between_batches()
+            sums += steps.evaluate(batch).numpy()
+    loss, correct, count, order_loss, order_correct, order_count = sums
+    metrics = {"masked_lm_accuracy": float(correct / max(count, 1)), "masked_lm_loss": float(loss / max(count, 1))}
+    if steps.train_sentence_order:
+        metrics["sentence_order_accuracy"] = float(order_correct / max(order_count, 1))
+        metrics["sentence_order_loss"] = float(order_loss / max(order_count, 1))
+    return {**metrics, "num_predictions": int(count), "num_examples": int(order_count)}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """The flags of run_evaluation; see there for what each means."""
+
+    input_file: str
+    output_dir: str | None = None
+    init_checkpoint: str | None = None
+    albert_config_file: str | None = None
+    eval_batch_size: int = 64
+    max_eval_steps: int = 0
+    output_file: str | None = None
+
+    def __post_init__(self):
+        if (self.output_dir is None) == (self.init_checkpoint is None):
+            raise InputError("give one of --output_dir (of a run) and --init_checkpoint")
+        if self.eval_batch_size < 1:
+            raise InputError(f"--eval_batch_size must be at least 1. Received {self.eval_batch_size}.")
+        if self.max_eval_steps < 0:
+            raise InputError(f"--max_eval_steps must not be negative. Received {self.max_eval_steps}.")
+
+
+def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
+    """Measures a trained model on records, beside what a constant answer and a coin would reach.
+
+    Returns:
+        checkpoint; sentence_task, that of the figures, or "none"; what `evaluate` returns, with the figures of the
+        sentence task under its name, sentence_order_... or next_sentence_..., and none of them where the model has no
+        head trained on the records' task; most_frequent_piece_accuracy, the best accuracy of any constant answer. Of
+        the sentence task also most_frequent_label_accuracy, label_frequency_loss, the best loss of any constant
+        answer, and NAME_standard_error, of a coin's accuracy on as many pairs.
+
+    Raises:
+        InputError: no such checkpoint or records, or they do not fit each other.
+    """
+    path = settings.output_dir if settings.init_checkpoint is None else settings.init_checkpoint
+    paths = find_record_files(settings.input_file)
+    pretrained = load_pretrained(path, settings.albert_config_file, allow_missing_heads=True)
+    _check_heads(pretrained)
+    model = pretrained.model
+    lengths = record_lengths(paths[0])
+    records = open_records(settings.input_file, *lengths, model.config.vocab_size)
+    if lengths[0] > model.config.max_position_embeddings:
+        raise InputError(
+            f"--input_file: records hold {lengths[0]} tokens, the model takes at most "
+            f"{model.config.max_position_embeddings}"
+        )
+    check_vocabulary(pretrained.vocabulary, records.manifest and records.manifest.vocabulary, path)
+    task = _sentence_task(pretrained, records)
+    steps = PretrainingSteps(tf.distribute.get_strategy(), model, train_sentence_order=task != "none")
+    max_steps = settings.max_eval_steps or None
+    metrics = evaluate(steps, records, settings.eval_batch_size, max_steps)
+    if not metrics["num_predictions"]:
+        raise InputError(f"--input_file: no record of {settings.input_file} has anything masked to predict")
+    constant = constant_answers(records, max_steps, settings.eval_batch_size)
+    result = {
+        "checkpoint": run_checkpoints.find_checkpoint(path) or path,
+        "sentence_task": task,
+        **{_name_for(task, name): value for name, value in metrics.items()},
+        "most_frequent_piece_accuracy": constant.piece_accuracy,
+    }
+    if task != "none":
+        result["most_frequent_label_accuracy"] = constant.label_accuracy
+        result["label_frequency_loss"] = constant.label_loss
+        result[f"{_FIGURES_OF_TASK[task]}_standard_error"] = 0.5 / math.sqrt(metrics["num_examples"])
+    if settings.output_file is not None:
+        files.write_json(settings.output_file, result)
+    return result
+
+
+def format_evaluation(result: dict[str, Any]) -> str:
+    """The result as lines for a person."""
+    lines = [
+        ("checkpoint", result["checkpoint"]),
+        (
+            "masked LM accuracy",
+            f"{result['masked_lm_accuracy']:.4f}  of {result['num_predictions']:,} pieces; "
+            f"always the most frequent piece: {result['most_frequent_piece_accuracy']:.4f}",
+        ),
+        ("masked LM loss", f"{result['masked_lm_loss']:.4f}  nats a piece"),
+    ]
+    figures = _FIGURES_OF_TASK.get(result["sentence_task"])
+    if figures is None:
+        lines.append(("sentence task", "not measured"))
+    else:
+        title, label = figures.replace("_", " "), result["most_frequent_label_accuracy"]
+        accuracy = result[f"{figures}_accuracy"]
+        distance = (accuracy - label) / result[f"{figures}_standard_error"]
+        lines += [
+            (
+                f"{title} accuracy",
+                f"{accuracy:.4f}  of {result['num_examples']:,} pairs; always the more frequent label: {label:.4f}, "
+                f"{distance:+.1f} standard errors from it",
+            ),
+            (
+                f"{title} loss",
+                f"{result[f'{figures}_loss']:.4f}  nats a pair; always the labels' frequencies: "
+                f"{result['label_frequency_loss']:.4f}",
+            ),
+        ]
+    width = max(len(title) for title, _ in lines)
+    return "\n".join(f"{title:<{width}}  {text}" for title, text in lines)
+
+
+def _check_heads(pretrained: Pretrained) -> None:
+    """Sees that the model can fill in masked words."""
+    if pretrained.task is not None:
+        raise InputError(
+            f"{pretrained.source} is fine-tuned for {pretrained.task.name or pretrained.task.head}; "
+            "run_finetuning --do_eval measures it"
+        )
+    missing = [name for name in pretrained.model.load_report.missing if name.startswith("masked_lm/")]
+    if missing:
+        raise InputError(
+            f"{pretrained.source} has no masked-LM head (it lacks {missing[0]}), so there is nothing to measure"
+        )
+
+
+def _sentence_task(pretrained: Pretrained, records: RecordSet) -> str:
+    """The task to measure: the head's, if it has one and the records are of it; else "none", and a word about why."""
+    trained = pretrained.sentence_task
+    if any(name.startswith(_SENTENCE_HEAD) for name in pretrained.model.load_report.missing):
+        logging.info("%s has no head of a sentence task: none is measured", pretrained.source)
+        return "none"
+    if trained == "none":
+        logging.info("%s was trained without a sentence task: none is measured", pretrained.source)
+        return "none"
+    # Official records do not say what they are of.
+    made_for = trained if records.manifest is None else records.manifest.sentence_task
+    if made_for == "none":
+        logging.info("the records are of no sentence task: none is measured")
+        return "none"
+    if made_for != trained:
+        logging.warning(
+            "%s was trained with --sentence_task=%s, the records are of %s: the sentence task is not measured",
+            *(pretrained.source, trained, made_for),
+        )
+        return "none"
+    return trained
+
+
+def _name_for(task: str, name: str) -> str:
+    return name.replace("sentence_order", _FIGURES_OF_TASK.get(task, "sentence_order"))

@@ -1,0 +1,78 @@
+"""The records of a run: opened, compared with each other and with what the flags say, before anything is built."""
+
+from absl import logging
+
+from albert_tf.config import AlbertConfig
+from albert_tf.inputs.batch_parsing import AS_MADE, resolve_masking
+from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.records.manifest import check_vocabulary
+from albert_tf.records.masking_rules import DYNAMIC
+from albert_tf.runtime.errors import InputError
+
+# Share of padding that is worth a word.
+_MUCH_PADDING = 0.05
+
+
+def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tuple[RecordSet, RecordSet | None]:
+    """The records to train on, and those to evaluate on, None without --do_eval.
+
+    Raises:
+        InputError: whatever is wrong with them.
+    """
+    if settings.max_seq_length > config.max_position_embeddings:
+        raise InputError(
+            f"--max_seq_length={settings.max_seq_length} exceeds max_position_embeddings="
+            f"{config.max_position_embeddings} of {settings.albert_config_file}"
+        )
+    lengths = (settings.max_seq_length, settings.max_predictions_per_seq, config.vocab_size)
+    records = open_records(settings.input_file, *lengths)
+    if resolve_masking(settings.masking, records.manifest) == DYNAMIC:
+        logging.info("the records have no masks: they are drawn anew each epoch")
+    elif any(stage.reading != AS_MADE for stage in settings.stages):
+        raise InputError(
+            "--length_schedule, --masked_lm_prob and --ngram want records that have no masks yet; make them with "
+            "create_pretraining_data --masking=dynamic"
+        )
+    _tell_of_padding(records)
+    if not settings.do_eval:
+        return records, None
+    if settings.eval_input_file is None:
+        logging.warning("no --eval_input_file: the evaluation reads --input_file, which the model is trained on")
+        return records, records
+    evaluation = open_records(settings.eval_input_file, *lengths, flag="eval_input_file")
+    if records.manifest is not None and evaluation.manifest is not None:
+        check_vocabulary(records.manifest.vocabulary, evaluation.manifest.vocabulary, "--eval_input_file")
+        tasks = records.manifest.sentence_task, evaluation.manifest.sentence_task
+        if tasks[0] != tasks[1] and settings.sentence_task != "none":
+            raise InputError(
+                f"--eval_input_file: the records were made with --sentence_task={tasks[1]}, those of --input_file with "
+                f"{tasks[0]}; give records of one task, or --sentence_task=none"
+            )
+    return records, evaluation
+
+
+def _tell_of_padding(records: RecordSet) -> None:
+    if records.manifest is None:
+        return
+    share = records.manifest.statistics.get("padding_share")
+    if isinstance(share, float) and share > _MUCH_PADDING:
+        remark = "create_pretraining_data --short_seq_prob=0 makes records with less of it"
+        if records.manifest.flags.get("short_seq_prob") == 0:
+            remark = "the ends of short documents do not fill an example"
+        logging.info("%.1f %% of the records' tokens are padding, computed for nothing; %s", 100 * share, remark)
+
+
+def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:
+    """What the sentence labels mean; without a manifest the flag's word, or sop, is taken.
+
+    Raises:
+        InputError: the records were made for another task.
+    """
+    if records.manifest is None:
+        logging.warning("the records have no manifest: vocabulary and sentence task cannot be checked")
+        return flag or "sop"
+    made_for = records.manifest.sentence_task
+    if flag not in (None, "none", made_for):
+        raise InputError(f"--sentence_task={flag}, but the records were made with --sentence_task={made_for}")
+    return flag or made_for

@@ -1,0 +1,275 @@
+"""A pre-training run whose inputs were found good: model, optimizer, batches of each stage, evaluation."""
+
+import dataclasses
+import os
+
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.pretrained import initialise
+from albert_tf.inputs.batch_parsing import AS_MADE
+from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
+from albert_tf.inputs.record_origin import find_records
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.optimization.build import build_optimizer
+from albert_tf.optimization.names import STABLE_DECAY
+from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
+from albert_tf.pretraining.counted_embeddings import initialise_embeddings
+from albert_tf.pretraining.diagnosis import Diagnosis, read_sample
+from albert_tf.pretraining.evaluation import evaluate
+from albert_tf.pretraining.opened_records import resolve_sentence_task
+from albert_tf.pretraining.output_bias import initialise_output_bias
+from albert_tf.pretraining.position_waves import initialise_positions
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.pretraining.steps import PretrainingSteps
+from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
+from albert_tf.records.masking_rules import masking_from_json
+from albert_tf.runtime.errors import InputError
+from albert_tf.training.cluster import Cluster
+from albert_tf.training.flops import train_step_flops
+from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.memory import estimate_memory
+from albert_tf.training.reporting import RunFacts
+from albert_tf.training.run import TrainingRun
+
+# What the progress line shows of the sentence task.
+_SHOWN_OF_TASK = {
+    "sop": {"sentence_order_accuracy": "order"},
+    "nsp": {"sentence_order_accuracy": "next sentence"},
+    "none": {},
+}
+
+
+class PretrainingRun(TrainingRun):
+    """A run whose inputs were found good.
+
+    Args:
+        settings: the flags.
+        config: the model's.
+        records: to train on.
+        evaluation_records: to evaluate on, None without --do_eval.
+        strategy: the devices.
+        cluster: the workers; only the chief writes.
+    """
+
+    FLAGS_NAME = "run_pretraining.flags"
+
+    def __init__(
+        self,
+        settings: PretrainingSettings,
+        config: AlbertConfig,
+        records: RecordSet,
+        evaluation_records: RecordSet | None,
+        strategy,
+        cluster: Cluster,
+    ):
+        self.config = config
+        self.stages = settings.stages
+        self.records = records
+        self.evaluation_records = evaluation_records
+        self.sentence_task = resolve_sentence_task(settings.sentence_task, records)
+        self.vocabulary = records.manifest.vocabulary if records.manifest is not None else None
+        self.vocabulary_file = settings.spm_model_file
+        if settings.spm_model_file is not None:
+            self.vocabulary = check_given_vocabulary(settings.spm_model_file, self.vocabulary, config)
+        elif cluster.is_chief and settings.do_train:
+            before = settings.init_checkpoint or settings.output_dir
+            near = [settings.output_dir, before, os.path.dirname(before.rstrip("/"))]
+            self.vocabulary_file = locate_vocabulary(self.vocabulary, records.paths, near)
+        super().__init__(settings, strategy, cluster)
+
+    def run(self) -> None:
+        """Trains and evaluates."""
+        with self.signals:
+            if self.settings.do_train:
+                self._train()
+            # The chief has written its last checkpoint before another worker looks for it, or leaves.
+            self.agreement.mean(0.0)
+            if self.settings.do_eval:
+                self._evaluate_the_rest()
+                self.agreement.mean(0.0)
+
+    def _make_schedule(self):
+        settings = self.settings
+        if settings.learning_rate_schedule == STABLE_DECAY:
+            return WarmupStableDecay(
+                settings.learning_rate,
+                settings.num_train_steps,
+                settings.num_warmup_steps,
+                settings.num_decay_steps,
+            )
+        return WarmupPolynomialDecay(
+            settings.learning_rate,
+            settings.num_train_steps,
+            settings.num_warmup_steps,
+            settings.start_warmup_step,
+            settings.poly_power,
+        )
+
+    def _make_model(self, dtype):
+        settings = self.settings
+        return AlbertForPretraining(
+            self.config, remat=settings.remat, constant_graph=settings.constant_graph, dtype=dtype
+        )
+
+    def _make_optimizer(self):
+        settings = self.settings
+        own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
+        decays = {"beta_2": settings.beta_2, "weight_decay_rate": settings.weight_decay_rate}
+        return build_optimizer(settings.optimizer, self.schedule, **decays, **own)
+
+    def _make_steps(self, **kwargs):
+        train_sentence_order = self.sentence_task != "none"
+        return PretrainingSteps(
+            self.strategy,
+            self.model,
+            self.optimizer,
+            train_sentence_order=train_sentence_order,
+            max_gradient_norm=self.settings.max_gradient_norm,
+            **kwargs,
+        )
+
+    def _plan(self):
+        return dataclasses.replace(super()._plan(), stage_ends=self.stages.ends())
+
+    def _make_take(self, state, reporter):
+        """Begins a stage, at its first step, with batches of its own."""
+        stage, iterator = None, None
+
+        def take(step, count, progress):
+            nonlocal stage, iterator
+            if self.stages.at(step) is not stage:
+                stage = self.stages.at(step)
+                reporter.change_facts(self._facts_of(stage))
+                seen = state.examples_seen + self.examples_between(state.step, step)
+                iterator = self.batches_from(dataclasses.replace(state, step=step, examples_seen=seen))
+            return self.steps.take(iterator, tf.constant(count), progress)
+
+        return take
+
+    def examples_between(self, first_step, end_step):
+        return self.stages.examples_between(first_step, end_step)
+
+    def _make_dataset(self, state, context):
+        settings, stage = self.settings, self.stages.at(state.step)
+        return make_dataset(
+            self.records.paths,
+            stage.batch_size,
+            settings.max_seq_length,
+            settings.max_predictions_per_seq,
+            num_examples=self.records.num_examples,
+            seed=settings.random_seed,
+            start_example=state.examples_seen,
+            context=context,
+            reading=stage.reading,
+        )
+
+    def _input_files(self):
+        return list(self.records.paths)
+
+    def _state_facts(self):
+        planned = self.settings.num_train_steps if self.settings.train_minutes is not None else None
+        return {"vocabulary": self.vocabulary, "sentence_task": self.sentence_task, "planned_steps": planned}
+
+    def _write_settings(self):
+        super()._write_settings()
+        if self.vocabulary_file is not None:
+            keep_copy(self.vocabulary_file, self.settings.output_dir)
+
+    def _initialise(self, path):
+        settings = self.settings
+        if settings.init_checkpoint is None:
+            return initialise_embeddings(self.model, path)
+        return initialise(self.model, path, settings.init_from_group0, settings.allow_missing_heads)
+
+    def _restore_or_initialise(self):
+        state = super()._restore_or_initialise()
+        if not state.step and self.settings.init_position_waves:
+            initialise_positions(self.model)
+        if not state.step and self.settings.init_output_bias:
+            initialise_output_bias(self.model, self.records, self.settings.random_seed)
+        return state
+
+    def _facts(self):
+        """Measures the matrix-product peak too, for about half a second."""
+        self._matmul_peak = measure_matmul_peak(self.strategy, self.settings.precision)
+        return self._facts_of(self.stages.at(0))
+
+    def _facts_of(self, stage):
+        settings, (rows, length, _) = self.settings, self._shape(stage)
+        return RunFacts(
+            num_train_steps=settings.num_train_steps,
+            examples_per_step=rows,
+            tokens_per_step=rows * length,
+            examples_per_epoch=self.records.num_examples,
+            examples_in_all=self.examples_between(0, settings.num_train_steps),
+            flops_per_step=train_step_flops(self.config, *self._shape(stage)),
+            matmul_peak=self._matmul_peak,
+            shown={"masked_lm_accuracy": "masked LM", **_SHOWN_OF_TASK[self.sentence_task]},
+        )
+
+    def _shape(self, stage):
+        """(examples, tokens, predictions) of a stage's steps."""
+        settings, reading = self.settings, stage.reading
+        length, predictions = settings.max_seq_length, settings.max_predictions_per_seq
+        if reading != AS_MADE:
+            rules, _ = masking_from_json(self.records.manifest.masking_parameters)
+            predictions = reading.rules(rules, length).max_predictions_per_seq
+        return stage.batch_size, reading.seq_length or length, predictions
+
+    def _estimate_memory(self):
+        """Of the stage that takes most."""
+        settings = self.settings
+        estimates = [
+            estimate_memory(
+                self.config,
+                self.model.count_params(),
+                rows // self.strategy.num_replicas_in_sync,
+                length,
+                predictions,
+                settings.precision,
+                settings.remat,
+                settings.gradient_accumulation_steps,
+            )
+            for rows, length, predictions in map(self._shape, self.stages)
+        ]
+        return max(estimates, key=lambda estimate: estimate.total)
+
+    def _make_diagnosis(self):
+        settings, stage = self.settings, self.stages.at(0)
+        if isinstance(self.strategy, tf.distribute.TPUStrategy):
+            return None
+        sample = read_sample(
+            self.records, self.config.vocab_size, stage.batch_size, settings.random_seed, stage.reading
+        )
+        return Diagnosis(self.model, sample, settings.start_warmup_step + settings.num_warmup_steps)
+
+    def find_batch(self, step, first_example):
+        """The records of a step: file, number and offset of each."""
+        records, count = self.records, self.stages.at(step).batch_size
+        return find_records(records.paths, records.num_examples, self.settings.random_seed, first_example, count)
+
+    def evaluate(self) -> dict:
+        """Evaluates the model as it is; a signal ends that at once."""
+        settings = self.settings
+        return evaluate(
+            self.steps, self.evaluation_records, settings.eval_batch_size, settings.max_eval_steps, self.stop_if_asked
+        )
+
+    def _evaluate_the_rest(self) -> None:
+        """Evaluates the checkpoints that were not yet, then names the best."""
+        found = self.checkpoints.all()
+        if not found:
+            raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint to evaluate")
+        for folder in [folder for folder in found if read_evaluation(folder) is None]:
+            run_checkpoints.load_model_weights(folder, self.model)
+            metrics = self.evaluate()
+            if self.cluster.is_chief:
+                write_evaluation(folder, metrics)
+        self.agreement.mean(0.0)
+        best = self.checkpoints.best()
+        metrics = ", ".join(f"{name} {value:.6g}" for name, value in read_evaluation(best).items())
+        logging.info("best checkpoint %s: %s", best, metrics)

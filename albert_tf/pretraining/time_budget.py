@@ -1,0 +1,94 @@
+"""How many steps a run takes in the minutes it is given: a trial of some seconds measures the step."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable
+
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.checkpoints.newest_state import newest_state
+from albert_tf.optimization.names import STABLE_DECAY
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.pretraining.stages import Stage
+from albert_tf.runtime.errors import InputError
+from albert_tf.training.strategy import Agreement
+
+# Fewer steps than these are no training; the first of a trial, which are slower, are not counted.
+_FEWEST_STEPS, _STEPS_BEFORE = 10, 2
+_TRIAL_SECONDS = 5.0
+
+
+def plan_steps(
+    settings: PretrainingSettings, make_run: Callable[[PretrainingSettings], object], began: float, agreement: Agreement
+) -> PretrainingSettings:
+    """The settings with the number of steps that --train_minutes has room for.
+
+    A run that is resumed keeps the number that its checkpoints tell, so that it is the same run; the minutes it had
+    before do not count then.
+
+    Args:
+        settings: with train_minutes.
+        make_run: function of settings that makes a PretrainingRun.
+        began: time.monotonic() of when the minutes began.
+        agreement: of the workers, who take as many steps.
+
+    Raises:
+        InputError: the minutes are not enough for ten steps.
+    """
+    before = newest_state(settings.output_dir)
+    if before is not None and before.planned_steps is not None:
+        logging.info("--train_minutes was made %d steps when the run began", before.planned_steps)
+        return dataclasses.replace(settings, num_train_steps=before.planned_steps)
+    trial_began = time.monotonic()
+    seconds_a_step, first_step = _measure(make_run(settings), settings)
+    # The step is traced once more, for the run itself.
+    left = settings.train_minutes * 60 - (time.monotonic() - began) - first_step
+    steps = math.floor(agreement.mean(left / seconds_a_step)[0])
+    if steps < _FEWEST_STEPS:
+        raise InputError(
+            f"--train_minutes={settings.train_minutes:g}: a step takes {seconds_a_step:.2f} s and to begin takes "
+            f"{first_step + time.monotonic() - began:.0f} s, which leaves {max(0, steps)} steps; give more minutes, a "
+            "smaller model or a smaller batch"
+        )
+    planned = dataclasses.replace(settings, num_train_steps=steps)
+    decay = (
+        f"the last {planned.num_decay_steps} of decay"
+        if settings.learning_rate_schedule == STABLE_DECAY
+        else "decay to the end"
+    )
+    logging.info(
+        "--train_minutes=%g: a step takes %.3f s (measured for %.0f s), so the run has %d steps: %d of warm-up, %s",
+        *(settings.train_minutes, seconds_a_step, time.monotonic() - trial_began, steps),
+        *(planned.num_warmup_steps, decay),
+    )
+    return planned
+
+
+def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
+    """(mean seconds of a step, seconds to trace all stages) of a run that is thrown away afterwards."""
+    of_a_step, to_begin = 0.0, 0.0
+    for stage in run.stages:
+        seconds, first_step = _measure_stage(run, stage, settings)
+        of_a_step += seconds * (stage.end_step - stage.first_step) / settings.num_train_steps
+        to_begin += first_step
+    tf.keras.backend.clear_session()
+    return of_a_step, to_begin
+
+
+def _measure_stage(run, stage: Stage, settings: PretrainingSettings) -> tuple[float, float]:
+    """(seconds of a step, seconds to the first one) of a stage."""
+    began = time.monotonic()
+    iterator = run.batches_from(dataclasses.replace(run.fresh_state(), step=stage.first_step))
+    progress, *_ = run.steps.take(iterator, tf.constant(_STEPS_BEFORE), run.steps.start())
+    first_step = time.monotonic() - began
+    count, seconds = 0, 0.0
+    while seconds < _TRIAL_SECONDS:
+        at_once = max(1, min(settings.iterations_per_loop, count))
+        began = time.monotonic()
+        progress, *_ = run.steps.take(iterator, tf.constant(at_once), progress)
+        progress.counted.numpy()
+        seconds += time.monotonic() - began
+        count += at_once
+    return seconds / count, first_step

@@ -1,0 +1,1 @@
+"""The record files and the manifest beside them, without TensorFlow."""

@@ -1,0 +1,1 @@
+"""How commands start, end and use the machine: flags, errors, files, processes."""

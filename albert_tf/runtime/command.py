@@ -1,0 +1,251 @@
+"""How every command starts and ends: flags first, one line for a mistake of the user's, exit codes."""
+
+import contextlib
+import logging as python_logging
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from absl import app, flags, logging
+
+from albert_tf.runtime import flag_help
+from albert_tf.runtime.errors import InputError, RunStopped, reason_of
+from albert_tf.runtime.official_flags import advise
+
+EXIT_BAD_INPUT = 1
+EXIT_WRONG_FLAGS = 2
+# EX_UNAVAILABLE and EX_TEMPFAIL of sysexits.h: start again, and the run goes on.
+EXIT_WORKER_LOST = 69
+EXIT_STOPPED = 75
+EXIT_INTERRUPTED = 130
+# What a shell says of a program that SIGPIPE ended.
+EXIT_NO_READER = 141
+
+_LINE_ENDS = str.maketrans({"\n": "\\n", "\r": "\\r", "\x1b": "\\x1b"})
+
+# What TensorFlow and Keras import wherever it is installed, for parts of them that no command uses.
+_NEVER_USED = ("jax", "matplotlib", "sklearn")
+
+# Errors of TensorFlow that tell of files and records, not of faults in a graph, in a user's words.
+_FILE_ERRORS = {
+    "NotFoundError": "not found",
+    "PermissionDeniedError": "permission denied",
+    "FailedPreconditionError": "not usable as a file here",
+    "DataLossError": "the file is damaged",
+    "ResourceExhaustedError": "no room left",
+    "UnimplementedError": "this kind of path cannot be used here",
+}
+
+
+def run(main: Callable[..., None], positional: str | None = None, required: Iterable[str | Sequence[str]] = ()) -> None:
+    """Runs a command: parses the flags, then calls `main`, and never returns.
+
+    Args:
+        main: takes no arguments, or, with `positional`, the list of the command line's other words.
+        positional: what the words that are no flags mean, for example "text". None: such words are an error.
+        required: flags that must be given; several in one entry: one of them.
+
+    Exit codes: 0 done, also after --help; 1 the input was at fault (one line on stderr); 2 wrong flags; 69 another
+    worker was lost; 75 stopped by a signal, with all saved; 130 interrupted; 141 nobody reads the output any more.
+    """
+
+    def start(arguments: list[str]) -> None:
+        logging.get_absl_handler().setFormatter(_LineFormatter())
+        # A file's name need not be UTF-8, and a terminal need not know every character.
+        sys.stdout.reconfigure(errors="backslashreplace")
+        words = arguments[1:]
+        if words and positional is None:
+            _fail(f"unexpected argument {words[0]!r}; every option is a flag, --name=value", EXIT_WRONG_FLAGS)
+        require_flags(*required)
+        try:
+            main(words) if positional is not None else main()
+            sys.stdout.flush()
+        except InputError as error:
+            _fail(str(error), EXIT_BAD_INPUT)
+        except RunStopped as error:
+            _fail(str(error), error.exit_code)
+        except BrokenPipeError:
+            _end_without_reader()
+        except OSError as error:
+            _fail(_describe_os_error(error), EXIT_BAD_INPUT)
+        except KeyboardInterrupt:
+            _fail("interrupted", EXIT_INTERRUPTED)
+        except Exception as error:
+            message = _describe_tensorflow_error(error)
+            if message is None:
+                raise
+            _fail(message, EXIT_BAD_INPUT)
+
+    def show_help() -> None:
+        module = sys.modules[main.__module__]
+        own = flags.FlagValues()
+        module.define_flags(own)
+        _print_help(flag_help.help_text(_command_name(), module.__doc__ or "", own, required, positional))
+
+    app.run(start, flags_parser=lambda arguments: _parse_flags(arguments, show_help))
+
+
+def require_flags(*names: str | Sequence[str]) -> None:
+    """Exits with code 2 if one of these flags was left out; of several in one entry, if all were."""
+    missing = []
+    for entry in names:
+        alternatives = [entry] if isinstance(entry, str) else entry
+        if all(flags.FLAGS[name].value in (None, "", []) for name in alternatives):
+            missing.append(" or ".join(f"--{name}" for name in alternatives))
+    if missing:
+        _fail(f"{', '.join(missing)} must be given; --help tells more", EXIT_WRONG_FLAGS)
+
+
+@contextlib.contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """Holds back what C++ code prints on file descriptor 2, and shows it only if the block fails unexpectedly.
+
+    TensorFlow prints several lines about the machine when it is imported and when it first lists devices, at
+    every log level.
+    """
+    sys.stderr.flush()
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except (InputError, OSError):
+            # The message says all there is to say.
+            raise
+        except BaseException:
+            held.seek(0)
+            os.write(saved, held.read())
+            raise
+        finally:
+            sys.stderr.flush()
+            os.dup2(saved, 2)
+            os.close(saved)
+
+
+def import_tensorflow(frozen_weights: bool = False, log_level: int = 2):
+    """Imports tensorflow without its noise on stderr, and lets Keras run on it.
+
+    Commands call it after the flags are parsed.
+
+    Args:
+        frozen_weights: for a process that only serves: an operation of TensorFlow's CPU library then keeps the kernel
+            it was first called with, laid out for the processor.
+        log_level: of what its C++ code logs: 2 for errors and worse, 3 for what ends the process. Where a call fails
+            the error is raised in any case. TF_CPP_MIN_LOG_LEVEL=0 in the environment asks for all;
+            any other number may come from a process before this one, for which importing TensorFlow sets it.
+    """
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "0":
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = str(log_level)
+    # Whatever the user's own programs run Keras on: a command is a program of TensorFlow.
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    if frozen_weights:
+        os.environ.setdefault("TF_ONEDNN_ASSUME_FROZEN_WEIGHTS", "1")
+    with quiet_stderr(), _set_aside(_NEVER_USED):
+        import tensorflow
+
+        # Several workers can only be joined before TensorFlow has made its logical devices.
+        if "TF_CONFIG" in os.environ:
+            tensorflow.config.list_physical_devices()
+        else:
+            tensorflow.config.list_logical_devices()
+    return tensorflow
+
+
+@contextlib.contextmanager
+def _set_aside(names: Iterable[str]) -> Iterator[None]:
+    """Lets a block find these modules not installed, unless they are imported already.
+
+    Of 6 seconds that importing tensorflow took beside them 2 were theirs, and 180 of 740 MiB.
+    """
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+class _HelpFlag(flags.BooleanFlag):
+    """A flag that prints the command's help and ends it; absl's own ends with exit code 1 and knows no groups."""
+
+    def __init__(self, name: str, short_name: str, show_help: Callable[[], None]):
+        super().__init__(name, False, "Show this help.", short_name=short_name, allow_override=True)
+        self._show_help = show_help
+
+    def parse(self, argument) -> None:
+        if self._parse(argument):
+            self._show_help()
+            sys.exit(0)
+
+
+def _print_help(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _end_without_reader()
+
+
+def _end_without_reader() -> None:
+    """Ends as other programs do whose output goes to `head`; what is still buffered has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(EXIT_NO_READER)
+
+
+class _LineFormatter(python_logging.Formatter):
+    """The time of day and the message; a warning says that it is one."""
+
+    def format(self, record: python_logging.LogRecord) -> str:
+        kind = f"{record.levelname.lower()}: " if record.levelno >= python_logging.WARNING else ""
+        return f"{time.strftime('%H:%M:%S', time.localtime(record.created))} {kind}{record.getMessage()}"
+
+
+def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[str]:
+    """Parses the command line; a wrong flag is one line and exit code 2, --help in any form exit code 0."""
+    for name, short_name in (("help", "?"), ("helpshort", "h")):
+        flags.DEFINE_flag(_HelpFlag(name, short_name, show_help))
+    try:
+        return flags.FLAGS(arguments)
+    except SystemExit:
+        # Only the forms of --help end the parsing; absl's own do it with code 1.
+        sys.exit(0)
+    except flags.UnrecognizedFlagError as error:
+        official = advise(_command_name(), error.flagname)
+        _fail(f"there is no flag --{error.flagname}; {official}" if official else _one_line(error), EXIT_WRONG_FLAGS)
+    except flags.Error as error:
+        _fail(_one_line(error), EXIT_WRONG_FLAGS)
+
+
+def _fail(message: str, code: int) -> None:
+    logging.flush()
+    # One line, also where a path holds a line end.
+    sys.stderr.write(f"{_command_name()}: {message.translate(_LINE_ENDS)}\n")
+    sys.exit(code)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _command_name() -> str:
+    return os.path.splitext(os.path.basename(sys.argv[0]))[0]
+
+
+def _describe_os_error(error: OSError) -> str:
+    where = f"{error.filename}: " if error.filename else ""
+    advice = {
+        28: "; free some room or choose another place",
+        13: "; choose another place or change its rights",
+    }
+    return f"{where}{error.strerror or error}{advice.get(error.errno, '')}"
+
+
+def _describe_tensorflow_error(error: Exception) -> str | None:
+    """One line for an error of TensorFlow's file system, None for any other error."""
+    kind = type(error).__name__
+    if not type(error).__module__.startswith("tensorflow") or kind not in _FILE_ERRORS:
+        return None
+    return f"{_FILE_ERRORS[kind]}: {reason_of(error)}"

@@ -1,0 +1,146 @@
+"""A pass over a part of the corpus to its examples: a pure function of the settings, the part and a seed."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+
+from albert_tf.config import LARGEST
+from albert_tf.records.instance_batch import InstanceBatch, to_examples, to_unmasked_examples
+from albert_tf.records.masking_rules import (
+    DYNAMIC,
+    MASKINGS,
+    STATIC,
+    MaskingRules,
+)
+from albert_tf.runtime.errors import InputError
+from data_prep.examples.draws import Draws
+from data_prep.examples.masking import Masker, Pieces
+from data_prep.examples.segment_pairs import (
+    NONE,
+    SENTENCE_TASKS,
+    PairRules,
+    build_pairs,
+)
+from data_prep.examples.token_store import TokenStore
+
+
+@dataclasses.dataclass(frozen=True)
+class InstanceSettings:
+    """Everything that decides, with text and vocabulary, what the examples are.
+
+    Names and defaults are those of the flags of create_pretraining_data.
+
+    Raises:
+        InputError: a value outside its range, at construction.
+    """
+
+    max_seq_length: int = 512
+    max_predictions_per_seq: int = 20
+    dupe_factor: int = 40
+    masked_lm_prob: float = 0.15
+    short_seq_prob: float = 0.1
+    ngram: int = 3
+    favor_shorter_ngram: bool = True
+    do_whole_word_mask: bool = True
+    sentence_task: str = "sop"
+    random_seed: int = 12345
+    reference_quirks: bool = False
+    masking: str = STATIC
+
+    def __post_init__(self):
+        least = {"max_seq_length": 5, "max_predictions_per_seq": 1, "dupe_factor": 1, "ngram": 1}
+        for name, value in least.items():
+            if getattr(self, name) < value:
+                raise InputError(f"--{name} must be at least {value}; received {getattr(self, name)}")
+        # What a model can have; every example takes as much memory.
+        longest = LARGEST["max_position_embeddings"]
+        for name in ("max_seq_length", "max_predictions_per_seq"):
+            if getattr(self, name) > longest:
+                raise InputError(f"--{name} must be at most {longest}; received {getattr(self, name)}")
+        for name in ("masked_lm_prob", "short_seq_prob"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"--{name} must be from 0 to 1; received {getattr(self, name)}")
+        if self.sentence_task not in SENTENCE_TASKS:
+            raise InputError(
+                f"--sentence_task must be one of {', '.join(SENTENCE_TASKS)}; received {self.sentence_task!r}"
+            )
+        if self.masking not in MASKINGS:
+            raise InputError(f"--masking must be one of {', '.join(MASKINGS)}; received {self.masking!r}")
+        if self.masking == DYNAMIC and self.dupe_factor != 1:
+            raise InputError(
+                f"--masking={DYNAMIC} stores every example once, its masks are drawn in training; received "
+                f"--dupe_factor={self.dupe_factor}, leave it out"
+            )
+
+    @property
+    def pair_rules(self) -> PairRules:
+        """The part of the settings that segment_pairs takes."""
+        return PairRules(self.max_seq_length, self.short_seq_prob, self.sentence_task, self.reference_quirks)
+
+    @property
+    def masking_rules(self) -> MaskingRules:
+        """The part of the settings that masking takes."""
+        return MaskingRules(
+            self.masked_lm_prob,
+            self.max_predictions_per_seq,
+            self.ngram,
+            self.favor_shorter_ngram,
+            self.do_whole_word_mask,
+            self.reference_quirks,
+        )
+
+    def describe_low_budget(self) -> str | None:
+        """One line if max_predictions_per_seq keeps full examples from their share of masks, else None."""
+        wanted = round(self.max_seq_length * self.masked_lm_prob)
+        if self.max_predictions_per_seq >= wanted:
+            return None
+        rate = self.max_predictions_per_seq / self.max_seq_length
+        return (
+            f"--max_predictions_per_seq={self.max_predictions_per_seq} masks at most {rate:.1%} of "
+            f"{self.max_seq_length} tokens, not --masked_lm_prob={self.masked_lm_prob:.1%}; "
+            f"--max_predictions_per_seq={wanted} would reach it"
+        )
+
+
+def draw_instances(
+    store: TokenStore, settings: InstanceSettings, pieces: Pieces, draws: Draws, counts: Counter
+) -> tuple[InstanceBatch, np.ndarray]:
+    """The examples of one pass over the documents of a part.
+
+    Args:
+        store: the documents of the part.
+        settings: how.
+        pieces: the vocabulary.
+        draws: all that is drawn comes from it.
+        counts: what happened out of the ordinary is added here.
+
+    Returns:
+        (the examples; how many masked windows have 0, 1, 2, ... words, none with --masking=dynamic)
+    """
+    pairs = build_pairs(store, settings.pair_rules, draws, counts)
+    masker = Masker(settings.masking_rules, pieces)
+    if settings.masking == DYNAMIC:
+        return masker.leave_unmasked(store.ids, pairs), np.zeros(1, np.int64)
+    return masker.mask(store.ids, pairs, draws)
+
+
+def encode_instances(batch: InstanceBatch, settings: InstanceSettings) -> list[bytes]:
+    """The examples as records of the kind that the settings ask for."""
+    if settings.masking == DYNAMIC:
+        return to_unmasked_examples(batch, settings.max_seq_length)
+    return to_examples(batch, settings.max_seq_length, settings.max_predictions_per_seq)
+
+
+def explain_no_examples(settings: InstanceSettings, counts: Counter) -> str:
+    """Why a corpus gave no example, as one line."""
+    if settings.sentence_task != NONE and counts["one_sentence_documents_left_out"]:
+        return (
+            f"{_all_documents(counts['documents'])} one sentence, which leaves no sentence order to learn; write "
+            "one sentence a line and a blank line between documents, or set --sentence_task=none"
+        )
+    return "holds no sentence; write one sentence a line and a blank line between documents"
+
+
+def _all_documents(count: int) -> str:
+    return "the only document has" if count == 1 else f"all {count} documents have"

@@ -1,0 +1,1 @@
+"""Making records as one job of many processes, resumable."""

@@ -1,0 +1,189 @@
+"""What a worker does: tokenises a part, draws examples from one, writes a file of records.
+
+Each unit of work is a pure function of the job and of its own number, and leaves one file. A unit whose file is there
+and sound is not done again.
+"""
+
+import contextlib
+import dataclasses
+import gc
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from albert_tf.records.record_files import frame
+from albert_tf.runtime import files
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from data_prep.examples.draws import Draws, derive_seed
+from data_prep.examples.instances import InstanceSettings, draw_instances, encode_instances
+from data_prep.examples.masking import Pieces
+from data_prep.examples.token_store import TokenStore
+from data_prep.inspection.statistics import RecordStatistics
+from data_prep.job.duplicates import read_kept
+from data_prep.job.shards import describe_file, gather, scatter
+from data_prep.job.unit_files import (
+    load_unit,
+    read_unit,
+    write_note,
+    write_unit,
+)
+from data_prep.text.documents import Part, TextReading, sentences_of
+
+_STORE_ARRAYS = ("ids", "sentences", "documents", "sources")
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawUnit:
+    """Some passes over a part.
+
+    Attributes:
+        index: number of the unit.
+        part: number of the part.
+        duplicates: which passes.
+    """
+
+    index: int
+    part: int
+    duplicates: range
+
+
+class UnitMaker:
+    """Does units of work; each worker process holds one."""
+
+    def __init__(
+        self,
+        tokenizer: AlbertTokenizer,
+        settings: InstanceSettings,
+        reading: TextReading,
+        folder: str,
+        drop_duplicates: bool = False,
+    ):
+        self.tokenizer, self.settings, self.reading = tokenizer, settings, reading
+        self.folder, self.drop_duplicates = folder, drop_duplicates
+        self.pieces = Pieces.of_tokenizer(tokenizer)
+
+    def tokens_path(self, part: int) -> str:
+        """Where the ids of a part are."""
+        return os.path.join(self.folder, f"tokens-{part:06d}")
+
+    def spill_path(self, unit: int) -> str:
+        """Where the examples of some passes over a part are."""
+        return os.path.join(self.folder, f"examples-{unit:06d}")
+
+    def shard_path(self, shard: int) -> str:
+        """Where a file of records is made."""
+        return os.path.join(self.folder, f"shard-{shard:05d}")
+
+    def tokenize(self, part: Part) -> dict:
+        """Writes the ids of a part; returns the unit's header: numbers of documents, sentences and pieces."""
+        path, digest = self.tokens_path(part.index), part.digest()
+        found = read_unit(path, check=True)
+        if found is not None and found.header["digest"] == digest:
+            return found.header
+        store, digests = self.encode(part)
+        header = {
+            "digest": digest,
+            "documents": store.num_documents,
+            "sentences": store.num_sentences,
+            "pieces": len(store.ids),
+        }
+        arrays = {name: getattr(store, name) for name in _STORE_ARRAYS}
+        if self.drop_duplicates:
+            arrays["digests"] = digests
+        write_unit(path, header, arrays)
+        return header
+
+    def encode(self, part: Part) -> tuple[TokenStore, np.ndarray]:
+        """The ids of a part, and a digest of each document: uint64, two for each."""
+        with _without_collector():
+            texts = [sentences_of(document, self.reading) for document in part.documents]
+            encoded = iter(self.tokenizer.encode_batch([sentence for sentences in texts for sentence in sentences]))
+            found = [(document.source, [next(encoded) for _ in text]) for document, text in zip(part.documents, texts)]
+            store = TokenStore.from_documents(found, self.tokenizer.vocab_size)
+        digests = b""
+        if self.drop_duplicates:
+            kept = [text for text, (_, sentences) in zip(texts, found) if any(sentences)]
+            digests = b"".join(map(_digest, kept))
+        return store, np.frombuffer(digests, "<u8")
+
+    def load(self, part: int) -> tuple[TokenStore, int]:
+        """The ids of a part, mapped from its file, without the documents to leave out; and how many these are."""
+        unit = load_unit(self.tokens_path(part))
+        store = TokenStore(**{name: unit.arrays[name] for name in _STORE_ARRAYS})
+        if not self.drop_duplicates:
+            return store, 0
+        kept = read_kept(self.folder, part, store.num_documents)
+        return store.keep(kept), int((~kept).sum())
+
+    def draw(self, unit: DrawUnit, num_buckets: int) -> dict:
+        """Writes the examples of some passes over a part; returns the unit's header: what was counted."""
+        path = self.spill_path(unit.index)
+        found = read_unit(path, check=True)
+        if found is not None and found.header["buckets"] == num_buckets:
+            return _with_distinct(found.header, found.arrays["distinct"])
+        settings, counts = self.settings, Counter()
+        statistics = RecordStatistics(self.pieces.ids.mask_id, self.pieces.ids.unk_id)
+        store, dropped = self.load(unit.part)
+        if 0 in unit.duplicates:
+            counts.update(documents=store.num_documents, sentences=store.num_sentences, pieces=len(store.ids))
+            counts["duplicate_documents_left_out"] += dropped
+        framed: list[bytes] = []
+        for duplicate in unit.duplicates:
+            draws = Draws(derive_seed(settings.random_seed, unit.part, duplicate))
+            batch, windows = draw_instances(store, settings, self.pieces, draws, counts)
+            statistics.add_batch(batch, windows)
+            framed += map(frame, encode_instances(batch, settings))
+        header = {"buckets": num_buckets, "counts": counts, "statistics": statistics.to_json()}
+        distinct = np.array(sorted(statistics.distinct), np.uint32)
+        seed = derive_seed(settings.random_seed, unit.index, "scatter")
+        scatter(path, framed, num_buckets, seed, header, distinct=distinct)
+        return _with_distinct(header, distinct)
+
+    def gather(self, shard: int, final_path: str, num_units: int, buckets: range, compression: str) -> dict:
+        """Writes a file of records, from its buckets of all units; returns its entry in the manifest."""
+        path = self.shard_path(shard)
+        note = f"{path}.json"
+        if os.path.exists(note):
+            described = files.read_json(note)
+            expected = {name: described[name] for name in ("bytes", "sha256")}
+            for place in (path, final_path):
+                # A run killed while it gave the files their names has moved some of them.
+                if not files.is_remote(place) and os.path.isfile(place) and describe_file(place) == expected:
+                    return described
+        spills = [self.spill_path(unit) for unit in range(num_units)]
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            described = gather(
+                temporary, spills, buckets, derive_seed(self.settings.random_seed, "shard", shard), compression
+            )
+            os.replace(temporary, path)
+            write_note(note, described)
+        except BaseException:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise
+        return described
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keeps Python from searching for unused cycles: a list for each sentence holds none, but starts many searches."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _digest(sentences: Sequence[str]) -> bytes:
+    text = "\n".join(sentences).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+def _with_distinct(header: dict, distinct: np.ndarray) -> dict:
+    return {**header, "distinct": distinct.tolist()}

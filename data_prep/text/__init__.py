@@ -1,0 +1,1 @@
+"""Raw text to sentences, documents and a vocabulary."""

@@ -1,0 +1,169 @@
+"""Text files of any size, plain or compressed, read line by line; a fault in one is said in one line."""
+
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.files import is_remote, open_binary
+
+COMPRESSED = (".gz", ".xz", ".zst")
+
+# A longer line (bytes) is a binary file or an endless one; it is refused before it fills the memory.
+LONGEST_LINE = 1 << 28
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_BLOCK = 1 << 18
+_DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+
+
+def read_lines(path: str, report: Callable[[int], None] | None = None) -> Iterator[tuple[int, str]]:
+    """Reads a text file, a block of lines in memory at a time.
+
+    Args:
+        path: a local or remote file; one whose name ends in .gz, .xz or .zst is decompressed on the way.
+        report: called now and then with the number of bytes read from the disk since the last call.
+
+    Yields:
+        (line number from 1, the line without its line end). A byte order mark is left out.
+
+    Raises:
+        InputError: the file is missing, a folder, not UTF-8, an archive that is damaged or cut short, or a line has
+            no end.
+    """
+    number = 0
+    try:
+        with open_binary(path) as raw, decompressed(raw, path) as file:
+            for first, block in _read_blocks(file, path, raw, report):
+                for number, line in enumerate(block, first):
+                    yield number, line
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise InputError(f"{path}: {error.strerror}; give a text file, plain or .gz, .xz or .zst") from None
+    except _DAMAGE as error:
+        raise InputError(
+            f"{path}: the archive is damaged or cut short after line {number} ({error}); copy it again"
+        ) from None
+    except OSError as error:
+        # Else it would be taken for an error of the output.
+        if error.filename is None:
+            error.filename = path
+        raise
+
+
+def size_of_files(paths: list[str]) -> int:
+    """The number of bytes that the files take on their disks."""
+    if any(map(is_remote, paths)):
+        from albert_tf.runtime.command import import_tensorflow
+
+        return sum(import_tensorflow().io.gfile.stat(path).length for path in paths)
+    return sum(os.path.getsize(path) for path in paths)
+
+
+@contextlib.contextmanager
+def decompressed(raw, path: str) -> Iterator:
+    """The bytes of an open file as they were before it was compressed; its name tells how it was."""
+    if path.endswith(".gz"):
+        with gzip.GzipFile(fileobj=raw) as file:
+            yield file
+    elif path.endswith(".xz"):
+        with lzma.LZMAFile(raw) as file:
+            yield file
+    elif path.endswith(".zst"):
+        yield io.BufferedReader(_ZstandardReader(raw), _BLOCK)
+    else:
+        yield raw
+
+
+def import_zstandard():
+    """The package zstandard.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        import zstandard
+    except ImportError:
+        raise InputError(".zst files need the extra zstd: pip install 'albert_tf[zstd]'") from None
+    return zstandard
+
+
+class _ZstandardReader(io.RawIOBase):
+    """The decompressed bytes of one or several zstd frames; a last frame that is cut short is an error."""
+
+    def __init__(self, raw):
+        self._zstandard = import_zstandard()
+        self._raw, self._held, self._frame = raw, b"", None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        while not self._held:
+            compressed = b""
+            if self._frame is not None and self._frame.eof:
+                compressed, self._frame = self._frame.unused_data, None
+            compressed = compressed or self._raw.read(_BLOCK)
+            if not compressed:
+                if self._frame is not None:
+                    raise EOFError("the file ended before its end marker")
+                return 0
+            if self._frame is None:
+                self._frame = self._zstandard.ZstdDecompressor().decompressobj()
+            try:
+                self._held = self._frame.decompress(compressed)
+            except self._zstandard.ZstdError as error:
+                raise EOFError(str(error)) from None
+        count = min(len(buffer), len(self._held))
+        buffer[:count], self._held = self._held[:count], self._held[count:]
+        return count
+
+
+def _read_blocks(file, path: str, raw, report: Callable[[int], None] | None) -> Iterator[tuple[int, list[str]]]:
+    """Yields (number of the first line, lines) of each block."""
+    number, offset, reported = 1, 0, 0
+    held: list[bytes] = []
+    while True:
+        # read1 gives what is there: the lines before a damage are still read.
+        block = getattr(file, "read1", file.read)(_BLOCK)
+        if report is not None:
+            position = raw.tell()
+            report(position - reported)
+            reported = position
+        end = block.rfind(b"\n") + 1
+        if block and not end:
+            held.append(block)
+            if sum(map(len, held)) > LONGEST_LINE:
+                raise InputError(f"{path}: line {number} is longer than {LONGEST_LINE} bytes; this is no text file")
+            continue
+        lines = b"".join((*held, block[:end]))
+        held = [block[end:]]
+        if lines:
+            text = _decode(lines, path, number, offset)
+            offset += len(lines)
+            decoded = text.split("\n")
+            if end:
+                decoded.pop()
+            if "\r" in text:
+                decoded = [line.rstrip("\r") for line in decoded]
+            yield number, decoded
+            number += len(decoded)
+        if not block:
+            return
+
+
+def _decode(lines: bytes, path: str, number: int, offset: int) -> str:
+    """Lines as text, without the byte order mark of a file; `number` and `offset` are those of the first."""
+    mark = len(_UTF8_MARK) if offset == 0 and lines.startswith(_UTF8_MARK) else 0
+    try:
+        return lines[mark:].decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = mark + error.start
+        line = number + lines.count(b"\n", 0, at)
+        raise InputError(
+            f"{path}: line {line} is not UTF-8 at byte {offset + at} of the text "
+            f"(0x{lines[at]:02x}); convert the file, for example with iconv -f latin1 -t utf-8"
+        ) from None

@@ -1,0 +1,207 @@
+"""Trains a sentencepiece vocabulary with the pieces, ids and settings of the official English one."""
+
+import dataclasses
+import io
+import os
+import re
+from collections.abc import Iterator
+
+import sentencepiece
+from absl import logging
+
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.files import replace_file
+from albert_tf.runtime.progress import ByteProgress
+from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
+from albert_tf.tokenization.tokenizer import CLS, MASK, PAD, SEP, UNK, parse_model
+from data_prep.text.documents import TextReading, read_parts, sentences_of
+from data_prep.text.standard_input import input_files
+from data_prep.text.text_files import read_lines, size_of_files
+
+# The ids that follow from these settings: <pad> 0, <unk> 1, [CLS] 2, [SEP] 3, [MASK] 4, then the symbols, which are
+# pieces of their own wherever they stand. Read from the trainer_spec inside the published model (30k-clean).
+PAD_ID, UNK_ID = 0, 1
+CONTROL_SYMBOLS = (CLS, SEP, MASK)
+USER_DEFINED_SYMBOLS = ("(", ")", '"', "-", ".", "–", "£", "€")
+FIRST_PIECES = (PAD, UNK, *CONTROL_SYMBOLS, *USER_DEFINED_SYMBOLS)
+
+# sentencepiece leaves out longer sentences (bytes, its default, which the official vocabulary kept); we cut them.
+LONGEST_SENTENCE = 4192
+# The sums of the training depend on how many threads share them, so the number is the official one on any machine.
+NUM_THREADS = 16
+
+_ERRORS_ONLY = 2
+_TOO_HIGH = re.compile(r"Vocabulary size too high .* a value <= (\d+)")
+_TOO_LOW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
+
+
+@dataclasses.dataclass(frozen=True)
+class VocabularyTraining:
+    """What to train a vocabulary on, and how.
+
+    Attributes:
+        input_file: comma list of paths and globs of sentence files, as split_sentences writes them.
+        model_prefix: the output is PREFIX.model and PREFIX.vocab.
+        vocab_size: number of pieces, the special ones among them.
+        character_coverage: share of the characters of the corpus that get a piece; the rest become <unk>.
+        input_sentence_size: train on a fixed random sample of this many sentences if there are more.
+        cleaning: what is done to each sentence first; tokenise with the same switches later.
+        reading: how the files are read; by default as sentences.
+    """
+
+    input_file: str
+    model_prefix: str
+    vocab_size: int = 30_000
+    character_coverage: float = 0.99995
+    input_sentence_size: int = 10_000_000
+    cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
+    reading: TextReading = dataclasses.field(default_factory=TextReading)
+
+    def __post_init__(self):
+        if not self.model_prefix or self.model_prefix.endswith("/"):
+            raise InputError(f"--model_prefix must end in a file name. Received {self.model_prefix!r}")
+        if self.vocab_size <= len(FIRST_PIECES):
+            raise InputError(
+                f"--vocab_size must be more than the {len(FIRST_PIECES)} special pieces. Received {self.vocab_size}"
+            )
+        if not 0.98 <= self.character_coverage <= 1.0:
+            raise InputError(f"--character_coverage must be between 0.98 and 1. Received {self.character_coverage}")
+        if self.input_sentence_size < 1:
+            raise InputError(f"--input_sentence_size must be at least 1. Received {self.input_sentence_size}")
+
+
+def train(settings: VocabularyTraining) -> int:
+    """Trains the vocabulary and writes PREFIX.model and PREFIX.vocab, each as a whole or not at all.
+
+    The same input and settings give the same bytes on any machine.
+
+    Returns:
+        The number of sentences read.
+
+    Raises:
+        InputError: no usable text, a file that cannot be read, or a vocab_size that does not suit the corpus.
+    """
+    folder = os.path.dirname(settings.model_prefix)
+    with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
+        for path in paths:
+            settings.reading.format_of(path)
+        return _train_on_files(paths, settings)
+
+
+def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
+    # Opened before the training, so that an output that cannot be written is found out at once.
+    with (
+        replace_file(f"{settings.model_prefix}.vocab") as vocab_file,
+        replace_file(f"{settings.model_prefix}.model") as model_file,
+    ):
+        with ByteProgress(size_of_files(paths), "reading") as progress:
+            sentences = _Sentences(paths, settings, progress)
+            model_bytes = _train(sentences, settings)
+        proto = parse_model(model_bytes, settings.model_prefix)
+        assert tuple(piece.piece for piece in proto.pieces[: len(FIRST_PIECES)]) == FIRST_PIECES
+        model_file.write(model_bytes)
+        vocab_file.write(vocabulary_text(proto).encode("utf-8"))
+    return sentences.count
+
+
+def vocabulary_text(proto) -> str:
+    """The text form of a vocabulary: a piece, a tab and its score on each line, the line number from 0 its id."""
+    return "".join(f"{piece.piece}\t{piece.score:g}\n" for piece in proto.pieces)
+
+
+class _Sentences:
+    """The cleaned sentences of the files, once; keeps the error that stopped it.
+
+    sentencepiece turns any exception of its sentence iterator into a RuntimeError, so it has to be kept here.
+    """
+
+    def __init__(self, paths: list[str], settings: VocabularyTraining, progress: ByteProgress):
+        self.count = 0
+        self.error: BaseException | None = None
+        self._paths, self._progress = paths, progress
+        self._cleaning, self._reading = settings.cleaning, settings.reading
+
+    def __iter__(self) -> Iterator[str]:
+        try:
+            for sentence in self._read():
+                cleaned = clean_text(sentence, self._cleaning)
+                if cleaned:
+                    yield from cut_long_sentence(cleaned)
+                    self.count += 1
+        except BaseException as error:
+            self.error = error
+            raise
+        logging.info("read %d sentences; training, which takes minutes for a large corpus", self.count)
+
+    def _read(self) -> Iterator[str]:
+        if self._reading.split_sentences:
+            for part in read_parts(self._paths, report=self._progress.advance, reading=self._reading):
+                for document in part.documents:
+                    yield from sentences_of(document, self._reading)
+            return
+        for path in self._paths:
+            for _, line in read_lines(path, self._progress.advance):
+                yield line
+
+
+def cut_long_sentence(sentence: str, longest: int = LONGEST_SENTENCE) -> Iterator[str]:
+    """Cuts a sentence of more than `longest` bytes (UTF-8) at spaces; a longer word is cut anywhere."""
+    start = 0
+    while start < len(sentence):
+        # A character is at least a byte, so this slice holds all that fits.
+        head = sentence[start : start + longest].encode("utf-8")[:longest].decode("utf-8", "ignore")
+        space = head.rfind(" ")
+        if start + len(head) < len(sentence) and space > 0:
+            head = head[:space]
+        start += len(head)
+        if head.strip(" "):
+            yield head
+
+
+def _train(sentences: _Sentences, settings: VocabularyTraining) -> bytes:
+    output = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=output,
+            model_type="unigram",
+            vocab_size=settings.vocab_size,
+            character_coverage=settings.character_coverage,
+            input_sentence_size=settings.input_sentence_size,
+            shuffle_input_sentence=True,
+            max_sentence_length=LONGEST_SENTENCE,
+            num_threads=NUM_THREADS,
+            pad_id=PAD_ID,
+            unk_id=UNK_ID,
+            bos_id=-1,
+            eos_id=-1,
+            control_symbols=list(CONTROL_SYMBOLS),
+            user_defined_symbols=list(USER_DEFINED_SYMBOLS),
+            minloglevel=_ERRORS_ONLY,
+        )
+    except RuntimeError as error:
+        if sentences.error is not None:
+            raise sentences.error from None
+        raise _explain(str(error), sentences, settings) from None
+    return output.getvalue()
+
+
+def _explain(message: str, sentences: _Sentences, settings: VocabularyTraining) -> Exception:
+    """The user's mistake behind an error of the trainer's, or the error itself."""
+    if not sentences.count:
+        return InputError(f"--input_file: there is no text in {settings.input_file}")
+    if match := _TOO_HIGH.search(message):
+        return InputError(
+            f"--vocab_size={settings.vocab_size} is too large for this corpus of {sentences.count} sentences; "
+            f"it allows at most {match[1]}. Give that or less, or more text"
+        )
+    if match := _TOO_LOW.search(message):
+        return InputError(
+            f"--vocab_size={settings.vocab_size} is too small: characters and special pieces alone are {match[1]}. "
+            "Give more, or a lower --character_coverage"
+        )
+    if "too large" in message:
+        return InputError(
+            f"the corpus of {sentences.count} sentences is too large for sentencepiece; lower --input_sentence_size"
+        )
+    return RuntimeError(f"sentencepiece could not train: {message}")

@@ -1,0 +1,68 @@
+"""What run_evaluation says of the sentence task: the figures of the one that was trained, by its name, or none."""
+
+import dataclasses
+import logging
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_tf.conversion.converter import ConversionSettings, convert
+from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
+from albert_tf.pretraining.pretrain import run
+from albert_tf.runtime.errors import InputError
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("task", "figures"),
+    [("sop", "sentence_order"), ("nsp", "next_sentence"), ("none", None)],
+)
+def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
+    settings, write_manifest, read_log, caplog, task, figures
+):
+    write_manifest(settings.input_file, "a" * 64, sentence_task="sop" if task == "none" else task)
+    run(dataclasses.replace(settings, num_train_steps=1, sentence_task=task, do_eval=True))
+    caplog.set_level(logging.INFO)
+    (line,) = [line for line in read_log(settings.output_dir) if line["kind"] == "eval"]
+    assert ("sentence_order_accuracy" in line) == (task != "none")
+    result = evaluate_checkpoint(EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir))
+    assert result["sentence_task"] == task
+    names = {name for name in result if "sentence_order" in name or "next_sentence" in name}
+    text = format_evaluation(result)
+    if figures is None:
+        assert names == set()
+        assert "label" not in " ".join(result)
+        assert "sentence task       not measured" in text
+        assert "was trained without a sentence task" in caplog.text
+        return
+    assert names == {f"{figures}_accuracy", f"{figures}_loss", f"{figures}_standard_error"}
+    assert f"{figures.replace('_', ' ')} accuracy" in text
+    assert 0 < result["label_frequency_loss"] <= np.log(2)
+    # The same head on records of another task, and on records of none.
+    for other in {"sop", "nsp", "none"} - {task}:
+        write_manifest(settings.input_file, "a" * 64, sentence_task=other)
+        result = evaluate_checkpoint(EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir))
+        assert result["sentence_task"] == "none"
+        assert not [name for name in result if "sentence_order" in name or "next_sentence" in name]
+
+
+@pytest.mark.slow
+def test_a_foreign_checkpoint_without_a_sentence_head_is_measured_without_it(finished, tmp_path):
+    output = str(tmp_path / "foreign")
+    architecture = {"hugging_face_architecture": "AlbertForMaskedLM"}
+    convert(ConversionSettings(input=finished.output_dir, output=output, to_format="hugging_face", **architecture))
+    given = {"input_file": finished.input_file, "init_checkpoint": output}
+    result = evaluate_checkpoint(EvaluationSettings(**given))
+    assert result["sentence_task"] == "none"
+    ours = evaluate_checkpoint(EvaluationSettings(input_file=finished.input_file, output_dir=finished.output_dir))
+    assert ours["sentence_task"] == "sop"
+    assert result["masked_lm_loss"] == pytest.approx(ours["masked_lm_loss"], rel=1e-5)
+    shutil.rmtree(output)
+    convert(
+        ConversionSettings(
+            input=finished.output_dir, output=output, to_format="hugging_face", hugging_face_architecture="AlbertModel"
+        )
+    )
+    with pytest.raises(InputError, match="has no masked-LM head .* nothing to measure"):
+        evaluate_checkpoint(EvaluationSettings(**given))

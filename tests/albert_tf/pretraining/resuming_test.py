@@ -1,0 +1,94 @@
+"""Runs that go on: with an evaluation that was cut off, in float16, with other records."""
+
+import dataclasses
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
+from albert_tf.pretraining.pretrain import run
+from albert_tf.training.run_description import describe_changed_flags
+
+STEPS = 12
+
+
+@pytest.mark.faults
+def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
+    run(settings)
+    folder = os.path.join(settings.output_dir, "checkpoint-00000004")
+    before = read_evaluation(folder)
+    os.remove(os.path.join(folder, "evaluation.json"))
+    for later in ("checkpoint-00000008", "checkpoint-00000012"):
+        shutil.rmtree(os.path.join(settings.output_dir, later))
+    run(settings)
+    assert read_evaluation(folder) == before
+
+
+@pytest.mark.slow
+def test_a_scaled_run_in_micro_batches_cut_off_ends_with_the_same_weights(settings, read_weights, read_log):
+    settings = dataclasses.replace(settings, precision="float16", gradient_accumulation_steps=2)
+    run(settings)
+    whole = read_weights(settings.output_dir, STEPS)
+    assert all(value.dtype == np.float32 for value in whole.values())
+    last = os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}")
+    scale = run_checkpoints.read_state(last).loss_scale
+    assert scale["scale"] <= 2**15
+    assert scale["good_steps"] + scale["overflows"] > 0
+    line = [line for line in read_log(settings.output_dir) if line["kind"] == "train"][-1]
+    assert (line["loss_scale"], line["overflow_steps"]) == (scale["scale"], scale["overflows"])
+    shutil.rmtree(last)
+    run(settings)
+    assert run_checkpoints.read_state(last).loss_scale == scale
+    for name, value in read_weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+
+
+@pytest.mark.slow
+def test_changed_records_are_told_of(finished, write_records, caplog):
+    more = write_records("more", 20)
+    write_records("train", 40)
+    run(dataclasses.replace(finished, num_train_steps=STEPS + 1, input_file=f"{finished.input_file},{more}"))
+    (told,) = [record.getMessage() for record in caplog.records if "are not those of" in record.getMessage()]
+    assert "the records are not those of the checkpoint of step 12: more is new; train had" in told
+
+
+def test_a_run_of_fewer_steps_than_were_taken_says_that_none_is_left(finished, caplog):
+    run(dataclasses.replace(finished, num_train_steps=STEPS - 4))
+    assert "no step is left: the run is at 12, it was to have 8" in [
+        record.getMessage() for record in caplog.records if record.levelname == "WARNING"
+    ]
+
+
+def test_changed_flags_are_told_of_and_others_are_not(finished, caplog):
+    # As run_pretraining.flags of `finished` has another text, flags that decide nothing, nothing is told.
+    run(dataclasses.replace(finished, resolved_flags="--seed\n--log_steps=7\n"))
+    assert "other flags" not in caplog.text
+    run(dataclasses.replace(finished, resolved_flags="--seed\n--train_batch_size=8\n--init_checkpoint=a=b\n"))
+    assert "by other flags: --init_checkpoint was not given, is a=b now; its weights are the" in caplog.text
+    assert "--train_batch_size" not in caplog.text
+    before = "--train_batch_size=8\n--nodo_eval\n--learning_rate=0.1\n--output_dir=a\n"
+    assert describe_changed_flags(before, before.replace("=a", "=b"), 7) is None
+    # A flag that an earlier version did not know.
+    assert describe_changed_flags(before, before + "--muon_rate=20.0\n", 7) is None
+    assert "--muon_rate was 1.0, is 20.0" in describe_changed_flags("--muon_rate=1.0\n", "--muon_rate=20.0\n", 7)
+    told = describe_changed_flags(before, before.replace("0.1", "0.2"), 7)
+    assert told == "the run goes on from step 7 by other flags: --learning_rate was 0.1, is 0.2 now"
+    assert describe_changed_flags("", before, 7) is None
+
+
+@pytest.mark.slow
+def test_a_run_with_muon_and_a_stable_rate_goes_on_bit_for_bit(settings, read_weights):
+    settings = dataclasses.replace(
+        settings, optimizer="muon", learning_rate=1e-3, learning_rate_schedule="stable_decay", decay_proportion=0.5
+    )
+    run(settings)
+    whole = read_weights(settings.output_dir, STEPS)
+    shutil.rmtree(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
+    run(settings)
+    for name, value in read_weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    assert whole["adam_v/albert/encoder/block_0_0/attention/query_kernel"].shape == ()

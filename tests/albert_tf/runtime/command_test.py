@@ -1,0 +1,73 @@
+"""How a command ends: one line on stderr and an exit code for every way to end."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+from albert_tf import command
+from albert_tf.runtime.errors import InputError, RunStopped
+
+def main():
+    {body}
+
+command.run(main)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "line"),
+    [
+        ("pass", 0, ""),
+        ("raise InputError('no such file')", 1, "no such file"),
+        ("raise InputError('a\\nb\\x1b[2J: no such file')", 1, "a\\nb\\x1b[2J: no such file"),
+        ("raise OSError(28, 'No space left on device', 'a')", 1, "a: No space left on device; free some room"),
+        ("raise RunStopped('stopped by SIGTERM', command.EXIT_STOPPED)", 75, "stopped by SIGTERM"),
+        ("raise RunStopped('a worker was lost', command.EXIT_WORKER_LOST)", 69, "a worker was lost"),
+        ("raise KeyboardInterrupt", 130, "interrupted"),
+    ],
+)
+def test_every_way_to_end_has_a_code_and_a_line(body, code, line):
+    program = PROGRAM.format(body=body)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert line in done.stderr
+    assert len(done.stderr.splitlines()) == bool(line)
+
+
+@pytest.mark.slow
+def test_tensorflow_comes_without_what_no_command_uses_and_with_keras_on_it():
+    program = """
+import sys
+from albert_tf import command
+command.import_tensorflow()
+import keras
+print(keras.backend.backend(), *(name for name in ("jax", "matplotlib", "sklearn") if name in sys.modules))
+import matplotlib.pyplot, sklearn.metrics
+"""
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tensorflow"]
+
+
+def test_a_command_whose_reader_goes_away_says_nothing():
+    body = "[print('line', number) for number in range(100_000)]"
+    program = PROGRAM.format(body=body)
+    run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert run.stdout.readline() == b"line 0\n"
+    run.stdout.close()
+    assert run.stderr.read() == b""
+    assert run.wait() == 141
+    run.stderr.close()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_what_cannot_be_encoded_is_printed_all_the_same(encoding):
+    program = PROGRAM.format(body="print('caf\\udce9 \u4e2d')")
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
+    assert done.stdout.decode(encoding).strip() in ("caf\\udce9 \u4e2d", "caf\\udce9 \\u4e2d")

@@ -1,0 +1,29 @@
+"""What is left of TensorFlow's messages."""
+
+import pytest
+
+from albert_tf.runtime.errors import reason_of
+
+_TRACED = """Graph execution error:
+
+Detected at node albert/Tokenize defined at (most recent call last):
+  File "predict.py", line 3, in <module>
+
+  File "predictor.py", line 9, in _call
+
+Resource localhost/_4 does not exist.
+\t [[{{node albert/Tokenize}}]] [Op:__inference__predict_77]
+"""
+
+
+@pytest.mark.parametrize(
+    "message, reason",
+    [
+        ("{{function_node __wrapped__Save_device_/CPU:0}} No space left [Op:SaveV2]", "No space left"),
+        (_TRACED, "Resource localhost/_4 does not exist."),
+        ("one\ntwo", "one"),
+        ("", "ValueError"),
+    ],
+)
+def test_a_reason_is_one_line_without_names_of_functions_and_nodes(message, reason):
+    assert reason_of(ValueError(message)) == reason

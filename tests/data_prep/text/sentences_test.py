@@ -1,0 +1,168 @@
+"""Sentence splitting: what ends a sentence, a paragraph and a document, in .txt and JSON lines, and bad input."""
+
+import gzip
+import json
+import lzma
+import time
+
+import pytest
+
+from albert_tf.runtime.errors import InputError
+from data_prep.text import sentences
+from data_prep.text.sentences import SentenceSplitting, split_files, split_paragraph
+
+
+@pytest.fixture
+def split(tmp_path):
+    """Splits the given files ({name: text or bytes}) and returns the lines of the output."""
+
+    def split_them(contents: dict, **options) -> list[str]:
+        for name, content in contents.items():
+            raw = content if isinstance(content, bytes) else content.encode("utf-8")
+            (tmp_path / name).write_bytes(raw)
+        names = ",".join(str(tmp_path / name) for name in contents)
+        split_files(SentenceSplitting(names, str(tmp_path / "out"), **options))
+        return (tmp_path / "out").read_text(encoding="utf-8").split("\n")
+
+    return split_them
+
+
+def error_of(split, contents, **options) -> str:
+    with pytest.raises(InputError) as caught:
+        split(contents, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_sentences_end_at_full_stops_but_not_after_titles():
+    text = "Dr. Smith paid $3.50 for it.  He \n left! Did he? “Yes,” she said."
+    assert split_paragraph(text) == ["Dr. Smith paid $3.50 for it.", "He left!", "Did he?", "“Yes,” she said."]
+
+
+def test_the_language_decides_what_ends_a_sentence():
+    assert split_paragraph("今天很好。明天去吗？", "zh") == ["今天很好。", "明天去吗？"]
+
+
+def test_splitting_loses_no_character():
+    text = 'He said "so (e.g. this).  And... that!?"\tU.S. troops came. 3.5 \u2026 x'
+    assert "".join("".join(split_paragraph(text)).split()) == "".join(text.split())
+
+
+def test_blank_lines_of_text_end_documents_and_line_breaks_do_not(split):
+    text = "\n\nOne two\nthree. Four.\n \nFive.\n\n\n\nSix."
+    assert split({"a.txt": text}) == ["One two three.", "Four.", "", "Five.", "", "Six.", ""]
+
+
+def test_blank_lines_can_end_only_paragraphs(split):
+    found = split({"a.txt": "A title\n\nOne. Two.\n", "b.txt": "Three."}, blank_line="paragraph")
+    assert found == ["A title", "One.", "Two.", "", "Three.", ""]
+
+
+def test_splitting_what_is_split_changes_nothing(split):
+    once = split({"a.txt": "One is here. Two is here.\n\nThree is here."})
+    assert split({"b.txt": "\n".join(once)}) == once
+
+
+def test_json_lines_hold_paragraphs_or_text(split):
+    documents = [
+        {"id": 1, "paragraphs": ["# Heading", "One. Two.", "  ", "Three."]},
+        {"text": "Four\nstill four.\n\nFive."},
+        {"paragraphs": []},
+        {"paragraphs": ["# Only a heading"]},
+        {"text": "Six."},
+    ]
+    lines = "\n".join(map(json.dumps, documents)) + "\n\n"
+    expected = ["One.", "Two.", "Three.", "", "Four still four.", "Five.", "", "Six.", ""]
+    assert split({"a.jsonl": lines}) == expected
+
+
+def test_headings_can_be_kept_as_sentences(split):
+    line = json.dumps({"paragraphs": ["# A heading", "One. Two.", "#2 is no heading."]})
+    found = split({"a.jsonl": line}, headings="keep")
+    assert found == ["A heading", "One.", "Two.", "#2 is no heading.", ""]
+
+
+def test_input_and_output_may_be_compressed(split, tmp_path):
+    text = "One. Two.\n\nThree."
+    plain = split({"a.txt": text})
+    assert split({"a.txt.gz": gzip.compress(text.encode())}) == plain
+    assert split({"a.txt.xz": lzma.compress(text.encode())}) == plain
+    for name, opener in (("out.gz", gzip.open), ("out.xz", lzma.open)):
+        outputs = []
+        for _ in range(2):
+            split_files(SentenceSplitting(str(tmp_path / "a.txt"), str(tmp_path / name)))
+            outputs.append((tmp_path / name).read_bytes())
+        assert outputs[0] == outputs[1]
+        with opener(tmp_path / name, "rt", encoding="utf-8") as file:
+            assert file.read().split("\n") == plain
+
+
+def test_counts_tell_what_was_written(tmp_path):
+    (tmp_path / "a.txt").write_text("One. Two.\n\nThree.", encoding="utf-8")
+    counts = split_files(SentenceSplitting(str(tmp_path / "*.txt"), str(tmp_path / "out")))
+    assert (counts.documents, counts.sentences) == (2, 3)
+    assert counts.bytes == (tmp_path / "out").stat().st_size
+
+
+def test_lone_surrogates_of_json_become_replacement_characters(split):
+    assert split({"a.jsonl": '{"text": "a\\ud800b."}'}) == ["a\ufffdb.", ""]
+
+
+def test_a_paragraph_too_long_for_memory_is_cut_at_a_line_end(split, monkeypatch):
+    monkeypatch.setattr(sentences, "LONGEST_PARAGRAPH", 20)
+    found = split({"a.txt": "one two three four\nfive six. Seven\neight.\n\nNine."})
+    assert found == ["one two three four five six.", "Seven", "eight.", "", "Nine.", ""]
+
+
+@pytest.mark.slow
+def test_ten_megabytes_in_one_line_take_seconds(split):
+    start = time.monotonic()
+    assert len(split({"a.txt": "Hello world. " * 800_000})) == 800_001
+    assert len(split({"b.txt": "x" * 10_000_000})) == 2
+    assert len(split({"c.jsonl": json.dumps({"text": "(a " * 3_000_000})})) == 2
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"text": "cut', "line 2 is not JSON"),
+        ("[" * 100_000, "line 2 is not JSON"),
+        ('["text"]', "line 2 has no text"),
+        ('{"title": "x"}', "line 2 has no text"),
+        ('{"paragraphs": "x"}', "line 2 has no text"),
+        ('{"paragraphs": ["x", 1]}', "line 2 has no text"),
+    ],
+)
+def test_malformed_json_names_file_and_line(split, line, message):
+    text = error_of(split, {"a.jsonl": '{"text": "One."}\n' + line + "\n"})
+    assert message in text
+    assert "a.jsonl" in text
+    assert len(text) < 400
+
+
+def test_bad_input_leaves_no_output(split, tmp_path):
+    (tmp_path / "out").write_text("older\n")
+    error_of(split, {"a.txt": "One.", "b.txt": b"caf\xe9"})
+    assert (tmp_path / "out").read_text() == "older\n"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_no_text_at_all_is_an_error(split):
+    assert "there is no text" in error_of(split, {"a.txt": "\n \n", "b.jsonl": ""})
+
+
+def test_files_of_unknown_kind_are_refused(split):
+    assert "neither .txt nor .jsonl" in error_of(split, {"a.pdf": "x"})
+
+
+def test_options_are_checked():
+    for options in ({"language": "english text"}, {"headings": "maybe"}, {"blank_line": "none"}):
+        name, value = next(iter(options.items()))
+        with pytest.raises(InputError, match=f"--{name} must be .* Received {value!r}"):
+            SentenceSplitting("a", "b", **options)
+
+
+def test_documents_of_one_sentence_bring_a_warning(split, caplog):
+    split({"a.txt": "One.\n\nTwo.\n\nThree."})
+    assert "--blank_line=paragraph" in caplog.text
