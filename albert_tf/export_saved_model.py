@@ -38,7 +38,7 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     command.import_tensorflow()
     with command.quiet_stderr():
-        from albert_tf.export.saved_model import ExportSettings, export_saved_model
+        from albert_tf.serving.saved_model import ExportSettings, export_saved_model
     from albert_tf.tokenization.text_cleaning import TextCleaning
 
     cleaning = TextCleaning(given.do_lower_case, given.keep_accents, given.normalization, given.replace_quotes)

@@ -13,10 +13,10 @@ from typing import Any
 
 from absl import flags
 
-from albert_tf.export.export_file import gains_by_frozen_weights
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.serving.export_file import gains_by_frozen_weights
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -42,9 +42,9 @@ def _run(texts: list[str]) -> None:
         raise InputError(f"--top_k must be at least 1. Received {given.top_k}")
     command.import_tensorflow(gains_by_frozen_weights(given.saved_model), log_level=3)
     with command.quiet_stderr():
-        from albert_tf.export.input_lines import read_lines
-        from albert_tf.export.result_formats import TABLE, choose_format, to_bytes
-        from albert_tf.export.served_model import ServedModel
+        from albert_tf.serving.input_lines import read_lines
+        from albert_tf.serving.result_formats import TABLE, choose_format, to_bytes
+        from albert_tf.serving.served_model import ServedModel
     model = ServedModel(given.saved_model)
     as_table = choose_format(given.format) == TABLE
     if judge_order:
@@ -75,7 +75,7 @@ def _fill(model, texts: Iterable[str], top_k: int) -> Iterator[dict[str, Any]]:
 
 def _layout(result: dict[str, Any]) -> str:
     """A result for a person: the text, under it a table for each mask, and if there are several the best of all."""
-    from albert_tf.export.result_formats import printable
+    from albert_tf.serving.result_formats import printable
 
     if "in_order" in result:
         return f"in order  {result['in_order']:.4f}\nswapped   {result['swapped']:.4f}"

@@ -12,9 +12,9 @@ import sys
 
 from absl import flags
 
-from albert_tf.export.export_file import gains_by_frozen_weights
 from albert_tf.runtime import command, files, output_paths
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.export_file import gains_by_frozen_weights
 
 _INPUT_FORMATS = ("auto", "text", "jsonl", "tsv", "csv", "conll", "squad")
 _FORMATS = ("auto", "jsonl", "tsv", "csv", "table")
@@ -48,10 +48,16 @@ def _run(texts: list[str]) -> None:
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
     command.import_tensorflow(gains_by_frozen_weights(given.saved_model or ""), log_level=3)
     with command.quiet_stderr():
-        from albert_tf.export.answered_rows import answer_rows, count_errors
-        from albert_tf.export.input_rows import columns_of, read_rows
-        from albert_tf.export.predictor import Predictor
-        from albert_tf.export.result_formats import CSV, TSV, choose_format, format_results, to_bytes
+        from albert_tf.serving.answered_rows import answer_rows, count_errors
+        from albert_tf.serving.input_rows import columns_of, read_rows
+        from albert_tf.serving.predictor import Predictor
+        from albert_tf.serving.result_formats import (
+            CSV,
+            TSV,
+            choose_format,
+            format_results,
+            to_bytes,
+        )
     predictor = Predictor(given.saved_model or given.output_dir)
     source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
     rows = read_rows(source, predictor.example_fields, predictor.task, given.input_format)

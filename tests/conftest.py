@@ -16,7 +16,7 @@ _KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
-_ONE_PROCESS = "tests/albert_tf/export/"
+_ONE_PROCESS = "tests/albert_tf/serving/"
 _LOGGERS = (absl_logging.get_absl_logger(), logging.getLogger())
 _LEVELS = tuple(logger.level for logger in _LOGGERS)
 

@@ -23,7 +23,7 @@ LEVELS = [
     ("models",),
     ("checkpoints",),
     ("conversion", "training"),
-    ("analysis", "export", "finetuning", "pretraining"),
+    ("analysis", "finetuning", "pretraining", "serving"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which are commands of ours under another name.

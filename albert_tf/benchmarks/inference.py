@@ -41,7 +41,7 @@ def export_and_load(config, precision: str = "float32", classify: bool = False):
     from albert_tf.models.albert import AlbertModel
     from albert_tf.models.finetuning import AlbertForSequenceClassification
     from albert_tf.models.named_weights import named_weights
-    from albert_tf.models.serving import serving_copy
+    from albert_tf.serving.served_copy import serving_copy
 
     make, outputs_wanted = AlbertModel, ("sequence_output", "pooled_output")
     if classify:

@@ -15,7 +15,6 @@ import pytest
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import initialise_finetuning, load_pretrained
-from albert_tf.export.saved_model import ExportSettings, export_saved_model
 from albert_tf.finetuning import results as finetuning_results
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.evaluation import predict_split
@@ -25,6 +24,7 @@ from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.saved_model import ExportSettings, export_saved_model
 from albert_tf.tasks.registry import make_task
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer

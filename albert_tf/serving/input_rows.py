@@ -12,12 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.finetuned_module import LIST_FIELDS, WORDS
-from albert_tf.export.input_fields import ExampleFields
-from albert_tf.export.input_lines import LONGEST_LINE, check_input, open_input, read_lines
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats, to_json
+from albert_tf.serving.finetuned_module import LIST_FIELDS, WORDS
+from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_lines import (
+    LONGEST_LINE,
+    check_input,
+    open_input,
+    read_lines,
+)
 from albert_tf.tasks import conll
 from albert_tf.tasks.squad_examples import read_squad
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, WORDS
-from albert_tf.export.input_lines import is_unicode
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.finetuned_module import LIST_FIELDS, OPTIONS, WORDS
+from albert_tf.serving.input_lines import is_unicode
 from albert_tf.tasks.glue import TABLES
 
 TEXT, TEXT_PAIR = "text", "text_pair"

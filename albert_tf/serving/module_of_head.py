@@ -1,11 +1,15 @@
 """The module for each kind of fine-tuned model."""
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.classification_module import ClassificationModule, MultiLabelModule, RegressionModule
-from albert_tf.export.finetuned_module import FinetunedModule
-from albert_tf.export.multiple_choice_module import MultipleChoiceModule
-from albert_tf.export.span_module import SpanModule
-from albert_tf.export.tagging_module import TaggingModule
+from albert_tf.serving.classification_module import (
+    ClassificationModule,
+    MultiLabelModule,
+    RegressionModule,
+)
+from albert_tf.serving.finetuned_module import FinetunedModule
+from albert_tf.serving.multiple_choice_module import MultipleChoiceModule
+from albert_tf.serving.span_module import SpanModule
+from albert_tf.serving.tagging_module import TaggingModule
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 _MODULES = {

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from albert_tf.export.text_module import SEQUENCE as _SEQUENCE
-from albert_tf.export.text_module import (
+from albert_tf.heads.sentence_order import IN_ORDER, SWAPPED
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.serving.text_module import SEQUENCE as _SEQUENCE
+from albert_tf.serving.text_module import (
     SERVING_DEFAULT,
     TOKENIZATION_INFO,
     TextModule,
@@ -17,9 +19,7 @@ from albert_tf.export.text_module import (
     in_range,
     texts_spec,
 )
-from albert_tf.export.text_module import traced as _traced
-from albert_tf.heads.sentence_order import IN_ORDER, SWAPPED
-from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.serving.text_module import traced as _traced
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 TOKENS, MLM, SOP = "tokens", "mlm", "sop"

@@ -7,7 +7,7 @@ from albert_tf.inputs.finetuning_records import HEADS
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.models.serving import serving_copy
+from albert_tf.serving.served_copy import serving_copy
 
 MAKERS = {
     "none": AlbertModel,

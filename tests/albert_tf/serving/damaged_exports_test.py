@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.export_file import check_files, read_export, write_export
-from albert_tf.export.input_fields import ExampleFields
-from albert_tf.export.loading import load_export
-from albert_tf.export.predictor import Predictor
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.export_file import check_files, read_export, write_export
+from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.loading import load_export
+from albert_tf.serving.predictor import Predictor
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 
@@ -88,7 +88,7 @@ def mutations(values):
 
 @pytest.mark.faults
 def test_no_type_in_export_json_is_a_traceback(exports, tmp_path, monkeypatch, count_cases):
-    monkeypatch.setattr("albert_tf.export.loading.tf.saved_model.load", lambda _: None)
+    monkeypatch.setattr("albert_tf.serving.loading.tf.saved_model.load", lambda _: None)
     cases = count_cases("types in export.json")
     for kind, source in exports.items():
         folder = str(tmp_path / kind)
@@ -102,7 +102,7 @@ def test_no_type_in_export_json_is_a_traceback(exports, tmp_path, monkeypatch, c
                 ExampleFields(task.input_fields, task).check({"text": "bada"}, "here")
 
         for _, changed in mutations({name: value for name, value in about.items() if name not in ("sha256", "format")}):
-            monkeypatch.setattr("albert_tf.export.export_file._files_of", lambda _: [])
+            monkeypatch.setattr("albert_tf.serving.export_file._files_of", lambda _: [])
             write_export(folder, changed)
             _put_files(folder, changed)
             cases.run(load)

@@ -21,14 +21,14 @@ from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
-from albert_tf.export.export_file import EXTRA_FOLDER, is_export, write_export
-from albert_tf.export.finetuned_module import FinetunedModule
-from albert_tf.export.finetuned_modules import make_module
-from albert_tf.export.signatures import ServingModule
-from albert_tf.export.verification import TOLERANCES, largest_error, largest_finetuned_error
-from albert_tf.models.serving import serving_copy
 from albert_tf.runtime import command, files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving.export_file import EXTRA_FOLDER, is_export, write_export
+from albert_tf.serving.finetuned_module import FinetunedModule
+from albert_tf.serving.module_of_head import make_module
+from albert_tf.serving.served_copy import serving_copy
+from albert_tf.serving.signatures import ServingModule
+from albert_tf.serving.verification import TOLERANCES, largest_error, largest_finetuned_error
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model, read_model

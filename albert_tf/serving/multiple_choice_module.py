@@ -6,7 +6,7 @@ Shapes: B batch, N options, S sequence.
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.finetuned_module import CHOOSE, OPTIONS, FinetunedModule
+from albert_tf.serving.finetuned_module import CHOOSE, OPTIONS, FinetunedModule
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.in_graph import cut_rows
 from albert_tf.tokenization.tokenizer import AlbertTokenizer

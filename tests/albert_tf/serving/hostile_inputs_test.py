@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.export import input_lines
-from albert_tf.export.answered_rows import answer_rows
-from albert_tf.export.input_rows import FORMATS as INPUT_FORMATS
-from albert_tf.export.input_rows import columns_of, read_rows
-from albert_tf.export.predictor import Predictor
-from albert_tf.export.result_formats import FORMATS, format_results, to_bytes
-from albert_tf.export.served_model import ServedModel
+from albert_tf.serving import input_lines
+from albert_tf.serving.answered_rows import answer_rows
+from albert_tf.serving.input_rows import FORMATS as INPUT_FORMATS
+from albert_tf.serving.input_rows import columns_of, read_rows
+from albert_tf.serving.predictor import Predictor
+from albert_tf.serving.result_formats import FORMATS, format_results, to_bytes
+from albert_tf.serving.served_model import ServedModel
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD = {"options": ["bada", "gimo", "rasu", "lefi"], "words": ["bada", "gimo"]}

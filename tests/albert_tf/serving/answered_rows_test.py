@@ -7,11 +7,16 @@ import json
 import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.answered_rows import answer_rows, count_errors
-from albert_tf.export.input_fields import ExampleFields
-from albert_tf.export.input_rows import columns_of, read_rows
-from albert_tf.export.result_formats import AUTO, choose_format, format_results, to_bytes
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.answered_rows import answer_rows, count_errors
+from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_rows import columns_of, read_rows
+from albert_tf.serving.result_formats import (
+    AUTO,
+    choose_format,
+    format_results,
+    to_bytes,
+)
 
 TASK = FinetunedTask("classification", 2, ("odd", "even"), "classification", ("text",))
 LINES = ['{"text": "one", "id": "x1", "n": [1, 2]}', "", '{"text": 3}', "fo\tur", '{"text": "\\ud800"}', "{", "seven"]

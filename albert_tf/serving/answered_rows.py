@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from albert_tf.export.input_fields import empty_fields
-from albert_tf.export.input_rows import InputRow
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.input_fields import empty_fields
+from albert_tf.serving.input_rows import InputRow
 
 ROW, ID, INPUT, ERROR, WARNING = "row", "id", "input", "error", "warning"
 # Columns that say which example a row is; the first that is there counts.
@@ -21,7 +21,7 @@ def answer_rows(predictor, rows: Iterable[InputRow], batch_size: int) -> Iterato
     "error" instead.
 
     Args:
-        predictor: an albert_tf.export.predictor.Predictor.
+        predictor: an albert_tf.serving.predictor.Predictor.
         rows: see input_rows.
         batch_size: rows that are run together.
     """

@@ -2,8 +2,8 @@
 
 import pytest
 
-from albert_tf.export.export_file import gains_by_frozen_weights, is_export, read_export
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.export_file import gains_by_frozen_weights, is_export, read_export
 
 
 @pytest.mark.parametrize(

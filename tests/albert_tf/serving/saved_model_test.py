@@ -11,10 +11,10 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.config import AlbertConfig
-from albert_tf.export import saved_model, verification
-from albert_tf.export.export_file import gains_by_frozen_weights
-from albert_tf.export.saved_model import ExportSettings, export_saved_model
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving import saved_model, verification
+from albert_tf.serving.export_file import gains_by_frozen_weights
+from albert_tf.serving.saved_model import ExportSettings, export_saved_model
 
 MAX_SEQ_LENGTH = 20
 

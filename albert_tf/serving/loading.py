@@ -10,9 +10,14 @@ import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.export_file import EXPORT_NAME, EXTRA_FOLDER, check_files, read_export
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving.export_file import (
+    EXPORT_NAME,
+    EXTRA_FOLDER,
+    check_files,
+    read_export,
+)
 
 SAVED_MODEL_NAME = "saved_model.pb"
 

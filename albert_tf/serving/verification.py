@@ -3,10 +3,10 @@
 import numpy as np
 import tensorflow as tf
 
-from albert_tf.export import signatures
-from albert_tf.export.finetuned_module import FROM_IDS
 from albert_tf.inputs.finetuning_records import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.serving import signatures
+from albert_tf.serving.finetuned_module import FROM_IDS
 from albert_tf.tokenization.packing import pack_pair
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 

@@ -8,8 +8,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from albert_tf.export.answered_rows import ERROR, ID, ID_COLUMNS, INPUT, ROW, WARNING
 from albert_tf.runtime.json_text import to_json
+from albert_tf.serving.answered_rows import (
+    ERROR,
+    ID,
+    ID_COLUMNS,
+    INPUT,
+    ROW,
+    WARNING,
+)
 
 AUTO = "auto"
 JSONL, TSV, CSV, TABLE = FORMATS = ("jsonl", "tsv", "csv", "table")

@@ -5,7 +5,7 @@ Shapes: B batch, C classes.
 
 import tensorflow as tf
 
-from albert_tf.export.finetuned_module import CLASSIFY, SCORE, FinetunedModule
+from albert_tf.serving.finetuned_module import CLASSIFY, SCORE, FinetunedModule
 
 
 class ClassificationModule(FinetunedModule):

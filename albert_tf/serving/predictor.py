@@ -9,12 +9,17 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.finetuned_module import LIST_FIELDS, OPTIONS, SIGNATURES, WORDS
-from albert_tf.export.input_fields import ExampleFields
-from albert_tf.export.loading import SAVED_MODEL_NAME, load_export
-from albert_tf.export.saved_model import open_finetuned
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving.finetuned_module import (
+    LIST_FIELDS,
+    OPTIONS,
+    SIGNATURES,
+    WORDS,
+)
+from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.loading import SAVED_MODEL_NAME, load_export
+from albert_tf.serving.saved_model import open_finetuned
 
 # From this probability on an example has a label, where it may have several.
 _THRESHOLD = 0.5

@@ -8,9 +8,9 @@ Shapes: B batch, W words, S positions of a window.
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.finetuned_module import TAG, WORDS, FinetunedModule
-from albert_tf.export.text_module import SERVING_DEFAULT, texts_spec
-from albert_tf.export.window_context import most_context_window
+from albert_tf.serving.finetuned_module import TAG, WORDS, FinetunedModule
+from albert_tf.serving.text_module import SERVING_DEFAULT, texts_spec
+from albert_tf.serving.window_context import most_context_window
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.in_graph import character_class
 from albert_tf.tokenization.tokenizer import AlbertTokenizer

@@ -8,7 +8,12 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export.text_module import SEQUENCE, SERVING_DEFAULT, TOKENIZATION_INFO, TextModule
+from albert_tf.serving.text_module import (
+    SEQUENCE,
+    SERVING_DEFAULT,
+    TOKENIZATION_INFO,
+    TextModule,
+)
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 FROM_IDS = "from_ids"

@@ -9,11 +9,11 @@ import threading
 import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.export import input_lines
-from albert_tf.export.input_fields import ExampleFields, empty_fields
-from albert_tf.export.input_lines import LONGEST_LINE, open_input, read_lines
-from albert_tf.export.input_rows import read_rows
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving import input_lines
+from albert_tf.serving.input_fields import ExampleFields, empty_fields
+from albert_tf.serving.input_lines import LONGEST_LINE, open_input, read_lines
+from albert_tf.serving.input_rows import read_rows
 from albert_tf.tasks.registry import TaskOptions
 
 TEXT = FinetunedTask("classification", 2, ("a", "b"), "classification", ("text",))

@@ -125,7 +125,7 @@ def checkpoint(tmp_path_factory, model, tokenizer, save_checkpoint) -> str:
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory, checkpoint, export_vocabulary) -> Path:
     """The SavedModel."""
-    from albert_tf.export.saved_model import ExportSettings, export_saved_model
+    from albert_tf.serving.saved_model import ExportSettings, export_saved_model
 
     folder = tmp_path_factory.mktemp("export") / "saved_model"
     settings = ExportSettings(
@@ -173,7 +173,7 @@ def save_finetuned(export_vocabulary):
 @pytest.fixture(scope="session")
 def predictors(tmp_path_factory, save_finetuned):
     """A model of each head, untrained, ready to be asked."""
-    from albert_tf.export.predictor import Predictor
+    from albert_tf.serving.predictor import Predictor
 
     folder = tmp_path_factory.mktemp("hostile")
     for name, asked in HEADS_ASKED.items():
@@ -184,7 +184,7 @@ def predictors(tmp_path_factory, save_finetuned):
 @pytest.fixture(scope="session")
 def exports(tmp_path_factory, save_finetuned, exported):
     """An export of a fine-tuned model, and one of a pre-trained."""
-    from albert_tf.export.saved_model import ExportSettings, export_saved_model
+    from albert_tf.serving.saved_model import ExportSettings, export_saved_model
 
     folder = tmp_path_factory.mktemp("hostile_export")
     save_finetuned(folder / "run", *HEADS_ASKED["classification"])

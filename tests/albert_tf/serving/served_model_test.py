@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.export.served_model import ServedModel
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.served_model import ServedModel
 
 
 @pytest.fixture(scope="module")

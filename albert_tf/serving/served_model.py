@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
-from albert_tf.export import signatures
-from albert_tf.export.loading import load_export, to_tensor
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving import signatures
+from albert_tf.serving.loading import load_export, to_tensor
 from albert_tf.tokenization.tokenizer import MASK, SPACE
 
 
