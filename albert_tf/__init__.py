@@ -1,3 +1,81 @@
-"""ALBERT (Lan et al., 2019, arXiv 1909.11942) for TensorFlow and Keras 3."""
+"""ALBERT (Lan et al., 2019, arXiv 1909.11942) for TensorFlow and Keras 3.
+
+The names below are the package's door; docs/python.md walks through it. Importing the package loads nothing: each name
+loads its module when it is first used, and no name that a model needs loads TensorFlow on Keras's other backends.
+
+>>> import albert_tf
+>>> albert_tf.AlbertConfig(vocab_size=100, embedding_size=8, hidden_size=16, num_attention_heads=2).hidden_size
+16
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+# The module of each name.
+_HOMES = {
+    "config": ("AlbertConfig",),
+    "door": ("evaluate", "export", "finetune", "load", "load_tokenizer", "pretrain", "save"),
+    "finetuning.settings": ("FinetuningSettings",),
+    "inputs.pretraining_dataset": ("make_dataset",),
+    "models.albert": ("AlbertModel",),
+    "models.finetuning": (
+        "AlbertForMultipleChoice",
+        "AlbertForSequenceClassification",
+        "AlbertForSpan",
+        "AlbertForTokenClassification",
+    ),
+    "models.pretraining": ("AlbertForPretraining",),
+    "optimization.adamw": ("AdamW",),
+    "optimization.lamb": ("LAMB",),
+    "optimization.muon": ("Muon",),
+    "pretraining.evaluation": ("EvaluationSettings",),
+    "pretraining.settings": ("PretrainingSettings",),
+    "runtime.errors": ("InputError",),
+    "serving.fill_mask": ("FillMask",),
+    "serving.predictor": ("Predictor",),
+    "serving.saved_model": ("ExportSettings",),
+    "tokenization.tokenizer": ("AlbertTokenizer",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]
+
+if TYPE_CHECKING:
+    from albert_tf.config import AlbertConfig as AlbertConfig
+    from albert_tf.door import evaluate as evaluate
+    from albert_tf.door import export as export
+    from albert_tf.door import finetune as finetune
+    from albert_tf.door import load as load
+    from albert_tf.door import load_tokenizer as load_tokenizer
+    from albert_tf.door import pretrain as pretrain
+    from albert_tf.door import save as save
+    from albert_tf.finetuning.settings import FinetuningSettings as FinetuningSettings
+    from albert_tf.inputs.pretraining_dataset import make_dataset as make_dataset
+    from albert_tf.models.albert import AlbertModel as AlbertModel
+    from albert_tf.models.finetuning import AlbertForMultipleChoice as AlbertForMultipleChoice
+    from albert_tf.models.finetuning import AlbertForSequenceClassification as AlbertForSequenceClassification
+    from albert_tf.models.finetuning import AlbertForSpan as AlbertForSpan
+    from albert_tf.models.finetuning import AlbertForTokenClassification as AlbertForTokenClassification
+    from albert_tf.models.pretraining import AlbertForPretraining as AlbertForPretraining
+    from albert_tf.optimization.adamw import AdamW as AdamW
+    from albert_tf.optimization.lamb import LAMB as LAMB
+    from albert_tf.optimization.muon import Muon as Muon
+    from albert_tf.pretraining.evaluation import EvaluationSettings as EvaluationSettings
+    from albert_tf.pretraining.settings import PretrainingSettings as PretrainingSettings
+    from albert_tf.runtime.errors import InputError as InputError
+    from albert_tf.serving.fill_mask import FillMask as FillMask
+    from albert_tf.serving.predictor import Predictor as Predictor
+    from albert_tf.serving.saved_model import ExportSettings as ExportSettings
+    from albert_tf.tokenization.tokenizer import AlbertTokenizer as AlbertTokenizer
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'albert_tf' has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(importlib.import_module(f"albert_tf.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

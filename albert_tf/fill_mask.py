@@ -1,4 +1,4 @@
-"""Fills in masked words, or judges the order of two texts, with a SavedModel of export_saved_model.
+"""Fills in masked words, or judges the order of two texts, with a SavedModel of export_saved_model or a checkpoint.
 
 fill_mask --saved_model=DIR "The capital of France is [MASK]."    several texts may follow; without any, stdin is read
 fill_mask --saved_model=DIR --first="It rained." --second="So we stayed in."
@@ -22,7 +22,9 @@ from albert_tf.serving.export_file import gains_by_frozen_weights
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
-    flags.DEFINE_string("saved_model", None, "Folder that export_saved_model wrote.", **fv)
+    flags.DEFINE_string(
+        "saved_model", None, "Folder that export_saved_model wrote; or a checkpoint, such as a run's output_dir.", **fv
+    )
     flags.DEFINE_integer("top_k", 5, "How many pieces to show for each [MASK].", **fv)
     flags.DEFINE_string("first", None, "With --second: print the probability that the two stand in order.", **fv)
     flags.DEFINE_string("second", None, "The text that is to follow --first.", **fv)
@@ -42,10 +44,10 @@ def _run(texts: list[str]) -> None:
         raise InputError(f"--top_k must be at least 1. Received {given.top_k}")
     command.import_tensorflow(gains_by_frozen_weights(given.saved_model), log_level=3)
     with command.quiet_stderr():
+        from albert_tf.serving.fill_mask import FillMask
         from albert_tf.serving.input_lines import read_lines
         from albert_tf.serving.result_formats import TABLE, choose_format, to_bytes
-        from albert_tf.serving.served_model import ServedModel
-    model = ServedModel(given.saved_model)
+    model = FillMask(given.saved_model)
     as_table = choose_format(given.format) == TABLE
     if judge_order:
         in_order, swapped = model.order(given.first, given.second)

@@ -169,21 +169,22 @@ def task_of(model) -> FinetunedTask | None:
     return FinetunedTask(head, outputs, classifier_dropout_prob=model.classifier_dropout_prob)
 
 
-def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | None = None):
+def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | None = None, dtype: str | None = None):
     """A model to load weights into, on the CPU: its own first values are about to be overwritten.
 
     Args:
         config: of the model.
         path: of the checkpoint, for the error.
         task: what the checkpoint was fine-tuned for; None makes an AlbertForPretraining.
+        dtype: name of the model's Keras dtype policy; None: Keras's own.
     """
     if config is None:
         raise InputError(f"{path}: no {CONFIG_NAME} lies beside it; name one with --albert_config_file")
     with keras.device("cpu"):
         if task is None:
-            return AlbertForPretraining(config)
+            return AlbertForPretraining(config, dtype=dtype)
         rate = task.classifier_dropout_prob
-        more = {} if rate is None else {"classifier_dropout_prob": rate}
+        more = {"dtype": dtype} | ({} if rate is None else {"classifier_dropout_prob": rate})
         return make_finetuning_model(config, task.head, task.num_labels, **more)
 
 

@@ -48,6 +48,7 @@ def load_pretrained(
     format_name: str | None = None,
     allow_missing_heads: bool = False,
     allow_nonfinite: bool = False,
+    dtype: str | None = None,
 ) -> Pretrained:
     """Makes the model that a checkpoint holds: an AlbertForPretraining, or one of models.finetuning.
 
@@ -58,12 +59,13 @@ def load_pretrained(
         format_name: one of conversion.format_names; None goes by what is at the path.
         allow_missing_heads: whether weights above the encoder that are missing start afresh.
         allow_nonfinite: whether weights may hold NaN or infinity.
+        dtype: name of the model's Keras dtype policy; None: Keras's own.
 
     Raises:
         InputError: no checkpoint there, a damaged one, one that does not fit the config, or values that are not finite.
     """
     format, stored = open_checkpoint(path, config_file, format_name)
-    model = build_model(stored.config, path, stored.task)
+    model = build_model(stored.config, path, stored.task, dtype)
     allowed = {"allow_missing_heads": allow_missing_heads, "allow_nonfinite": allow_nonfinite}
     _report(load_weights(model, format, stored, **allowed))
     return Pretrained(

@@ -173,11 +173,15 @@ def assign_update(function, variables, *arguments):
         variables: of Keras or TensorFlow, of one shape; in a replica its own copies are meant.
         *arguments: the first a tensor of the variables' shape, the others scalar tensors or Python numbers.
     """
-    values = (variable.value if isinstance(variable, keras.Variable) else variable for variable in variables)
-    is_large = arguments[0].shape.num_elements() >= _WORTH_COMPILING
+    values = [variable.value if isinstance(variable, keras.Variable) else variable for variable in variables]
+    # A gradient may not know its own shape, as where fit leaves the batch's open.
+    like = arguments[0]
+    if not like.shape.is_fully_defined():
+        like = tf.ensure_shape(like, values[0].shape)
+    is_large = like.shape.num_elements() >= _WORTH_COMPILING
     update = _compile_update(function) if is_large else functools.partial(_update, function)
     # By their handles: a variable of several replicas is no argument of a function.
-    update([value.handle for value in values], *arguments)
+    update([value.handle for value in values], like, *arguments[1:])
 
 
 def _update(function, handles, like, *arguments):

@@ -12,13 +12,13 @@ from albert_tf.runtime.errors import InputError
 
 
 def named_weights(model) -> dict:
-    """The trainable variables of a model by name, in a fixed order.
+    """The weights of a model by name, in a fixed order, frozen ones (`trainable = False`) among them.
 
     Returns:
         dict of name -> keras.Variable.
     """
     prefix = f"{model.name}/"
-    return {variable.path.removeprefix(prefix): variable for variable in model.trainable_variables}
+    return {variable.path.removeprefix(prefix): variable for variable in model.weights}
 
 
 def find_nonfinite(arrays: Mapping[str, np.ndarray]) -> list[str]:

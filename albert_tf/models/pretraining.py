@@ -8,11 +8,14 @@ import keras
 from albert_tf.heads.masked_lm import MaskedLMHead
 from albert_tf.heads.sentence_order import SentenceOrderHead
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
+from albert_tf.models.pretraining_fit import PretrainingFit
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertForPretraining(ConfiguredModel):
+class AlbertForPretraining(PretrainingFit, ConfiguredModel):
     """What pre-training trains (paper section 3.1): AlbertModel, masked LM tied to its word embeddings, and SOP.
+
+    `run_pretraining` trains it on one device or many; Keras's own `compile` and `fit` train it too, see PretrainingFit.
 
     Args:
         config: AlbertConfig, or the dict of one.

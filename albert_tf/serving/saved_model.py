@@ -9,7 +9,7 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -31,7 +31,8 @@ from albert_tf.serving.signatures import ServingModule
 from albert_tf.serving.verification import TOLERANCES, largest_error, largest_finetuned_error
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model, read_model
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import parse_model, read_model
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
@@ -81,11 +82,8 @@ def export_saved_model(settings: ExportSettings) -> float:
         signatures, more = module.signatures(), {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
         compare = largest_finetuned_error
     else:
-        sentence_task = _checked_task(pretrained.sentence_task)
-        max_seq_length = _checked_length(settings.max_seq_length, pretrained.model.config)
-        module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
-        has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
-        signatures, more = module.signatures(sentence_order=has_order), {"sentence_task": sentence_task}
+        module, signatures = _pretrained_module(settings, pretrained, tokenizer)
+        more = {"sentence_task": pretrained.sentence_task}
         compare = largest_error
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
     with files.replace_folder(output_dir) as folder:
@@ -117,6 +115,32 @@ def export_saved_model(settings: ExportSettings) -> float:
         write_export(folder, about)
     logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
     return difference
+
+
+def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable]]:
+    """Loads a pre-trained checkpoint: its module, as it would be exported, and its functions by their names.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint.
+
+    Raises:
+        InputError: no checkpoint there, one without its vocabulary, or one that was fine-tuned.
+    """
+    pretrained = load_pretrained(checkpoint)
+    if pretrained.task is not None:
+        raise InputError(f"{checkpoint} was fine-tuned for {pretrained.task}: it fills in no masks; Predictor asks it")
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
+    return _pretrained_module(settings, pretrained, _make_tokenizer(settings, pretrained))
+
+
+def _pretrained_module(
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer
+) -> tuple[ServingModule, dict[str, Callable]]:
+    sentence_task = _checked_task(pretrained.sentence_task)
+    max_seq_length = _checked_length(settings.max_seq_length, pretrained.model.config)
+    module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
+    has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
+    return module, module.signatures(sentence_order=has_order)
 
 
 def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:

@@ -13,14 +13,8 @@ import tensorflow_text as tf_text
 
 from albert_tf.tokenization.packing import room_for_text, truncated_lengths
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import (
-    MASK,
-    SPACE,
-    AlbertTokenizer,
-    mask_model,
-    parse_model,
-    plain_model,
-)
+from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import MASK, mask_model, parse_model, plain_model
 
 
 class InGraphTokenizer(tf.Module):

@@ -1,6 +1,12 @@
-"""[CLS] first [SEP] second [SEP]: ids of one or two texts to the input of the model."""
+"""[CLS] first [SEP] second [SEP]: ids of one or two texts to the input of the model.
 
+Shapes: B batch, S sequence.
+"""
+
+import reprlib
 from collections.abc import Sequence
+
+import numpy as np
 
 from albert_tf.runtime.errors import InputError
 
@@ -38,6 +44,45 @@ def pack_pair(
     first = [cls_id, *first_ids[:first_length], sep_id]
     second = [*second_ids[:second_length], sep_id]
     return first + second, [0] * len(first) + [1] * len(second)
+
+
+def pack_batch(tokenizer, texts, pairs, max_seq_length: int) -> dict[str, np.ndarray]:
+    """Makes padded arrays of texts; see AlbertTokenizer.__call__.
+
+    Args:
+        tokenizer: an AlbertTokenizer.
+        texts: one text, or several.
+        pairs: the second text of each, or None.
+        max_seq_length: the most ids of a sequence.
+
+    Returns:
+        "input_ids", "input_mask" and "segment_ids", int32 [B, S].
+    """
+    firsts = _texts("texts", texts)
+    seconds = None if pairs is None else _texts("pairs", pairs)
+    if seconds is not None and len(seconds) != len(firsts):
+        raise InputError(f"`pairs` must be as many as `texts`. Received {len(seconds)} and {len(firsts)}.")
+    seconds = [None] * len(firsts) if seconds is None else tokenizer.encode_batch(seconds)
+    rows = [
+        pack_pair(first, second, max_seq_length, tokenizer.cls_id, tokenizer.sep_id)
+        for first, second in zip(tokenizer.encode_batch(firsts), seconds, strict=True)
+    ]
+    longest = max(len(ids) for ids, _ in rows)
+    arrays = {name: np.zeros((len(rows), longest), np.int32) for name in ("input_ids", "input_mask", "segment_ids")}
+    arrays["input_ids"][:] = tokenizer.pad_id
+    for at, (ids, segments) in enumerate(rows):
+        arrays["input_ids"][at, : len(ids)] = ids
+        arrays["input_mask"][at, : len(ids)] = 1
+        arrays["segment_ids"][at, : len(ids)] = segments
+    return arrays
+
+
+def _texts(name: str, given) -> list[str]:
+    """One text or several as a list; raises InputError for anything else, and for none."""
+    texts = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence | np.ndarray) else None
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"`{name}` must be a text or a list of texts, one at least. Received {reprlib.repr(given)}.")
+    return texts
 
 
 def room_for_text(max_seq_length: int, pair: bool) -> int:

@@ -8,11 +8,18 @@ import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.files import exists, open_binary
+from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-
-PAD, UNK, CLS, SEP, MASK = "<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"
-REQUIRED_PIECES = (PAD, CLS, SEP, MASK)
+from albert_tf.tokenization.vocabulary_file import (
+    CLS,
+    MASK,
+    REQUIRED_PIECES,
+    SEP,
+    mask_model,
+    parse_model,
+    plain_model,
+    read_model,
+)
 
 # What sentencepiece writes for a space; a piece that starts with it starts a word.
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
@@ -83,6 +90,27 @@ class AlbertTokenizer:
     def __setstate__(self, state):
         self.__dict__.update(state)
         self._load()
+
+    def __call__(
+        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None, max_length: int = 512
+    ) -> dict[str, np.ndarray]:
+        """Makes the inputs of a model of texts, or of pairs of texts, padded to the longest.
+
+        >>> AlbertTokenizer("spiece.model")(["Hello world", "Hi"])["input_mask"].tolist()  # doctest: +SKIP
+        [[1, 1, 1, 1], [1, 1, 1, 0]]
+
+        Args:
+            texts: one text or several.
+            pairs: the second text of each; None: there are none.
+            max_length: ids of a sequence at most, [CLS] and [SEP] included; the longer text of a pair is cut first.
+
+        Returns:
+            "input_ids", "input_mask" and "segment_ids", int32 [B, S].
+
+        Raises:
+            InputError: what is no text, no texts at all, another number of pairs, or no room for a piece.
+        """
+        return pack_batch(self, texts, pairs, max_length)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without [CLS] and [SEP].
@@ -234,65 +262,3 @@ def digit_comma_replacements(processor: sentencepiece.SentencePieceProcessor) ->
         if processor.unk_id() not in ids:
             found[piece_id] = tuple(ids)
     return found
-
-
-def parse_model(model_bytes: bytes, name: str):
-    """The vocabulary as a ModelProto, checked.
-
-    Args:
-        model_bytes: the contents of a .model file.
-        name: its name, for errors.
-
-    Raises:
-        InputError: not a whole sentencepiece model, or it lacks one of REQUIRED_PIECES.
-    """
-    from google.protobuf.message import DecodeError
-    from sentencepiece import sentencepiece_model_pb2
-
-    proto = sentencepiece_model_pb2.ModelProto()
-    try:
-        proto.ParseFromString(model_bytes)
-        whole = proto.pieces and proto.HasField("trainer_spec") and proto.HasField("normalizer_spec")
-    except DecodeError:
-        whole = False
-    if not whole:
-        raise InputError(
-            f"{name} ({len(model_bytes)} bytes) is not a sentencepiece model, or only a part of one; "
-            "give the .model file that train_vocabulary wrote or that came with the checkpoint"
-        )
-    pieces = {piece.piece for piece in proto.pieces}
-    missing = [piece for piece in REQUIRED_PIECES if piece not in pieces]
-    if missing:
-        raise InputError(
-            f"the vocabulary {name} lacks {', '.join(missing)}; train one with train_vocabulary, or with "
-            "spm_train --pad_id=0 --unk_id=1 --bos_id=-1 --eos_id=-1 --control_symbols=[CLS],[SEP],[MASK]"
-        )
-    return proto
-
-
-def plain_model(proto) -> bytes:
-    """The model in which no text yields <pad>, [CLS], [SEP] or [MASK]; the official one is so already."""
-    for piece in proto.pieces:
-        if piece.piece in REQUIRED_PIECES:
-            piece.type = piece.CONTROL
-    return proto.SerializeToString()
-
-
-def mask_model(proto) -> bytes:
-    """The model in which the text "[MASK]" is the piece [MASK]; other control pieces stay out of reach."""
-    plain_model(proto)
-    for piece in proto.pieces:
-        if piece.piece == MASK:
-            piece.type = piece.USER_DEFINED
-    return proto.SerializeToString()
-
-
-def read_model(model_file: str) -> bytes:
-    """The contents of a .model file. Raises InputError if there is none."""
-    if not exists(model_file):
-        raise InputError(f"the vocabulary {model_file} does not exist; give a sentencepiece .model file")
-    try:
-        with open_binary(model_file) as file:
-            return file.read()
-    except IsADirectoryError:
-        raise InputError(f"the vocabulary {model_file} is a folder; give the .model file in it") from None

@@ -1,4 +1,4 @@
-"""Hostile input at predict, fill_mask, Predictor and ServedModel: an answer or one line, no traceback, no hang."""
+"""Hostile input at predict, fill_mask, Predictor and FillMask: an answer or one line, no traceback, no hang."""
 
 import json
 import math
@@ -13,11 +13,11 @@ import pytest
 
 from albert_tf.serving import input_lines
 from albert_tf.serving.answered_rows import answer_rows
+from albert_tf.serving.fill_mask import FillMask
 from albert_tf.serving.input_rows import FORMATS as INPUT_FORMATS
 from albert_tf.serving.input_rows import columns_of, read_rows
 from albert_tf.serving.predictor import Predictor
 from albert_tf.serving.result_formats import FORMATS, format_results, to_bytes
-from albert_tf.serving.served_model import ServedModel
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD = {"options": ["bada", "gimo", "rasu", "lefi"], "words": ["bada", "gimo"]}
@@ -204,15 +204,15 @@ def test_no_path_of_a_model_is_a_traceback(exports, predictors, tmp_path, count_
     for path in paths:
         if path != run:
             assert cases.run(Predictor, path) is None
-        assert cases.run(ServedModel, path) is None
-    for path, kind in ((exports["finetuned"], ServedModel), (exports["pretrained"], Predictor)):
+        assert cases.run(FillMask, path) is None
+    for path, kind in ((exports["finetuned"], FillMask), (exports["pretrained"], Predictor)):
         assert cases.run(kind, path) is None
     cases.end(20, 20)
 
 
 @pytest.mark.faults
 def test_no_text_to_fill_is_a_traceback(exports, count_cases):
-    served, cases = ServedModel(exports["pretrained"]), count_cases("fill_mask")
+    served, cases = FillMask(exports["pretrained"]), count_cases("fill_mask")
     for value in VALUES.values():
         for texts in (value, [value], ["[MASK]", value]):
             cases.run(served.fill_mask, texts)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import parse_model
 from data_prep.text.vocabulary import VocabularyTraining, train
 
 # The published vocabulary has 141 pieces of this kind; too small a corpus brings forth none.

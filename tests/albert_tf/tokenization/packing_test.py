@@ -1,9 +1,10 @@
 """Packing against the official loop (pop from the longer, of equals the second), for every small pair of lengths."""
 
+import numpy as np
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.packing import pack_pair, truncated_lengths
+from albert_tf.tokenization.packing import pack_batch, pack_pair, truncated_lengths
 
 
 def popped_lengths(first: int, second: int, room: int) -> tuple[int, int]:
@@ -48,3 +49,40 @@ def test_an_empty_second_text_is_still_a_pair():
 def test_a_length_without_room_for_text_is_refused(second, length):
     with pytest.raises(InputError, match=f"no room for text. Received {length}"):
         pack_pair([1], second, length, cls_id=2, sep_id=3)
+
+
+class _Letters:
+    """A tokenizer whose pieces are letters."""
+
+    pad_id, cls_id, sep_id = 9, 2, 3
+
+    def encode_batch(self, texts):
+        return [[ord(letter) - ord("a") + 10 for letter in text] for text in texts]
+
+
+def test_a_batch_is_padded_to_its_longest_row():
+    batch = pack_batch(_Letters(), ["abc", "a"], None, 10)
+    assert {name: array.dtype for name, array in batch.items()} == dict.fromkeys(batch, np.dtype(np.int32))
+    assert batch["input_ids"].tolist() == [[2, 10, 11, 12, 3], [2, 10, 3, 9, 9]]
+    assert batch["input_mask"].tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    assert not batch["segment_ids"].any()
+
+
+def test_pairs_are_packed_as_pack_pair_does():
+    batch = pack_batch(_Letters(), ["abcd", "a"], ["ab", "abcdef"], 8)
+    for row, (first, second) in enumerate([("abcd", "ab"), ("a", "abcdef")]):
+        ids, segments = pack_pair(*_Letters().encode_batch([first, second]), 8, 2, 3)
+        assert batch["input_ids"][row].tolist() == ids
+        assert batch["segment_ids"][row].tolist() == segments
+
+
+@pytest.mark.parametrize("texts", [[], None, 5, ["a", 5], {"a": 1}, b"a"])
+def test_what_is_no_text_is_one_line(texts):
+    with pytest.raises(InputError, match="`texts` must be a text or a list of texts, one at least") as error:
+        pack_batch(_Letters(), texts, None, 8)
+    assert "\n" not in str(error.value)
+
+
+def test_another_number_of_pairs_is_one_line():
+    with pytest.raises(InputError, match="`pairs` must be as many as `texts`. Received 1 and 2"):
+        pack_batch(_Letters(), ["a", "b"], ["c"], 8)

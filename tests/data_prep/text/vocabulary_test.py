@@ -8,7 +8,8 @@ import pytest
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer, parse_model
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import parse_model
 from data_prep.text.documents import TextReading
 from data_prep.text.sentences import SentenceSplitting, split_files
 from data_prep.text.vocabulary import (

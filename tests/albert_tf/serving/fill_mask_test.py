@@ -1,4 +1,4 @@
-"""ServedModel and the fill_mask command against the SavedModel's own serving, and what they say of bad input."""
+"""FillMask and the fill_mask command against the SavedModel's own serving, and what they say of bad input."""
 
 import dataclasses
 import json
@@ -11,12 +11,12 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.served_model import ServedModel
+from albert_tf.serving.fill_mask import FillMask
 
 
 @pytest.fixture(scope="module")
 def served(exported):
-    return ServedModel(str(exported))
+    return FillMask(str(exported))
 
 
 def test_pieces_and_probabilities_are_those_of_the_signature(served, serving):
@@ -71,7 +71,7 @@ def test_no_texts_give_nothing(served):
 
 def refusal(folder):
     with pytest.raises(InputError) as error:
-        ServedModel(str(folder))
+        FillMask(str(folder))
     assert "\n" not in str(error.value)
     return str(error.value)
 
@@ -86,8 +86,19 @@ def test_folders_that_are_no_export_are_one_line(tmp_path, exported):
     assert "is no export of albert_tf (assets.extra/export.json is missing)" in refusal(tmp_path / "foreign")
 
 
-def test_a_folder_of_another_kind_says_what_to_do(checkpoint):
-    assert "is a run, not an export; export_saved_model --init_checkpoint makes one" in refusal(checkpoint)
+def test_a_checkpoint_answers_as_its_export_does(served, checkpoint):
+    asked = FillMask(checkpoint)
+    (found,), (wanted,) = asked(["Babe [MASK] dika"], 3), served(["Babe [MASK] dika"], 3)
+    assert [one.piece for one in found.masks[0]] == [one.piece for one in wanted.masks[0]]
+    assert np.allclose([one.probability for one in found.masks[0]], [one.probability for one in wanted.masks[0]])
+    assert asked.order("babe", "dika") == pytest.approx(served.order("babe", "dika"), abs=1e-6)
+    tf.random.set_seed(1)
+    assert asked("Babe [MASK] dika")[0].text == "Babe [MASK] dika"
+
+
+def test_a_fine_tuned_checkpoint_says_what_asks_it(save_finetuned, tmp_path):
+    save_finetuned(tmp_path / "tuned", "classification", ("bad", "good"))
+    assert "it fills in no masks; Predictor asks it" in refusal(tmp_path / "tuned")
 
 
 def test_one_text_is_a_list_of_one(served):

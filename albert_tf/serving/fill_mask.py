@@ -1,6 +1,7 @@
-"""An exported SavedModel, loaded to fill in masks and to judge orders. Only its signatures are used."""
+"""A pre-trained model that fills in masks and judges orders: a SavedModel, or a checkpoint without exporting it."""
 
 import dataclasses
+import os
 import re
 import reprlib
 import textwrap
@@ -8,10 +9,14 @@ from collections.abc import Iterable, Sequence
 
 import tensorflow as tf
 
+from albert_tf.conversion.formats import FORMATS
+from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving import signatures
-from albert_tf.serving.loading import load_export, to_tensor
-from albert_tf.tokenization.tokenizer import MASK, SPACE
+from albert_tf.serving.loading import SAVED_MODEL_NAME, load_export, to_tensor
+from albert_tf.serving.saved_model import open_pretrained
+from albert_tf.tokenization.tokenizer import SPACE
+from albert_tf.tokenization.vocabulary_file import MASK
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,22 +49,33 @@ class FilledText:
     best: str
 
 
-class ServedModel:
-    """A SavedModel that export_saved_model wrote.
+class FillMask:
+    """A pre-trained model, asked with text.
 
     Args:
-        saved_model: its folder.
+        saved_model: a SavedModel of export_saved_model, a run's output_dir, or a checkpoint of any format with its
+            vocabulary.
 
     Raises:
-        InputError: no such folder, no SavedModel in it, a damaged one, or one of another make.
+        InputError: none of these is there, it is damaged, or its model was fine-tuned.
     """
 
     def __init__(self, saved_model: str):
-        self.saved_model = saved_model
-        # Kept, since the signatures live as long as what they were loaded with.
-        self._loaded, self._about = load_export(saved_model, (signatures.FILL_MASK,))
-        self._signatures = self._loaded.signatures
+        self.saved_model = os.fspath(saved_model)
+        self._load()
         self._lower_case = bool(self._signatures[signatures.TOKENIZATION_INFO]()["do_lower_case"])
+
+    def _load(self) -> None:
+        # Kept, since the signatures live as long as what they were loaded with.
+        if _is_checkpoint(self.saved_model):
+            self._loaded, self._signatures = open_pretrained(self.saved_model)
+        else:
+            self._loaded, _ = load_export(self.saved_model, (signatures.FILL_MASK,))
+            self._signatures = self._loaded.signatures
+
+    def __call__(self, texts: Sequence[str] | str, top_k: int = 5) -> list[FilledText]:
+        """The same as `fill_mask`."""
+        return self.fill_mask(texts, top_k)
 
     def fill_mask(self, texts: Sequence[str] | str, top_k: int = 5) -> list[FilledText]:
         """The likeliest pieces for every "[MASK]" of the texts, which are run as one batch.
@@ -109,7 +125,7 @@ class ServedModel:
     def _call(self, signature: str, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
         """What a signature returns, all of it finite; an error of TensorFlow as one line."""
         try:
-            outputs = self._signatures[signature](**inputs)
+            outputs = self._run(signature, inputs)
         except tf.errors.ResourceExhaustedError:
             raise InputError(f"{self.saved_model}: no memory for so many texts at once; give fewer") from None
         except tf.errors.OpError as error:
@@ -121,6 +137,14 @@ class ServedModel:
                 )
         return outputs
 
+    def _run(self, signature: str, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        try:
+            return self._signatures[signature](**inputs)
+        except tf.errors.NotFoundError:
+            # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
+            self._load()
+            return self._signatures[signature](**inputs)
+
     def _split(self, text: str) -> list[str]:
         """The parts of a text around its masks."""
         if not isinstance(text, str):
@@ -131,6 +155,13 @@ class ServedModel:
                 f"no {MASK} in {textwrap.shorten(text, 80)!r}; write {MASK} where a word is to be filled in"
             )
         return parts
+
+
+def _is_checkpoint(path: str) -> bool:
+    """Whether a checkpoint lies there, and no SavedModel."""
+    if files.exists(os.path.join(path, SAVED_MODEL_NAME)):
+        return False
+    return any(format.recognise(path) for format in FORMATS.values())
 
 
 def _check_count(text: str, parts: list[str], count: int) -> None:

@@ -1,0 +1,164 @@
+"""What albert_tf offers at its top: models from wherever they lie, and the work that the commands do.
+
+The commands call the same functions; docs/python.md walks through these.
+"""
+
+import os
+from typing import Any
+
+from absl import logging
+
+from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+
+# What tells that a folder is an export.
+_SAVED_MODEL = "saved_model.pb"
+
+
+def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | None = None) -> Any:
+    """Loads a model with its weights; what lies at the path is recognised.
+
+    Args:
+        path: output_dir of a run (its best checkpoint, else its newest) or a checkpoint's folder; the prefix or folder
+            of an official checkpoint; a folder of Hugging Face's save_pretrained or of KerasHub's save_to_preset; or a
+            SavedModel of `export`.
+        config_file: albert_config.json, where none lies with an official checkpoint.
+        dtype: name of a Keras dtype policy, "float32", "mixed_bfloat16" or "mixed_float16"; None: Keras's own.
+
+    Returns:
+        AlbertForPretraining; for a fine-tuned checkpoint the model of models.finetuning that it is; for a SavedModel an
+        ExportedModel, which is called like them. Their `load_report` says what was found of the weights.
+
+    Raises:
+        InputError: nothing there that is understood, or a damaged file.
+    """
+    path = os.fspath(path)
+    if files.exists(os.path.join(path, _SAVED_MODEL)):
+        from albert_tf.serving.exported_model import ExportedModel
+
+        if config_file is not None or dtype is not None:
+            raise InputError(
+                f"{path} is an export, whose config and dtype are its own; leave config_file and dtype out"
+            )
+        return ExportedModel(path)
+    from albert_tf.conversion.pretrained import load_pretrained
+
+    pretrained = load_pretrained(path, config_file, allow_missing_heads=True, dtype=dtype)
+    model = pretrained.model
+    if model.load_report.missing:
+        logging.warning("%s has no %s: random numbers stand there", path, ", ".join(model.load_report.missing))
+    # For `save`: what goes along with the weights.
+    model.vocabulary_file, model.finetuned_task = pretrained.vocabulary_file, pretrained.task
+    return model
+
+
+def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
+    """Loads the tokenizer of a model.
+
+    Args:
+        path: a sentencepiece .model file; or what `load` takes, with the vocabulary beside it.
+        **cleaning: do_lower_case, keep_accents, normalization, replace_quotes, see TextCleaning; those left out are
+            what the model was fine-tuned or exported with, else the defaults.
+
+    Returns:
+        AlbertTokenizer.
+
+    Raises:
+        InputError: no vocabulary there.
+    """
+    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+    path = os.fspath(path)
+    known: dict[str, Any] = {}
+    if files.exists(os.path.join(path, _SAVED_MODEL)):
+        from albert_tf.serving.export_file import read_export
+
+        about = read_export(path)
+        vocabulary, known = os.path.join(path, "assets", about["vocabulary"]["file"]), about["cleaning"]
+    elif path.endswith((".model", ".spm")) or os.path.isfile(path):
+        vocabulary = path
+    else:
+        from albert_tf.conversion.pretrained import open_checkpoint
+
+        stored = open_checkpoint(path)[1]
+        vocabulary = stored.vocabulary_file
+        known = dict(stored.task.cleaning) if stored.task is not None else {}
+        if vocabulary is None:
+            raise InputError(f"{path}: no vocabulary (.model) lies with it; give the path of the .model file itself")
+    return AlbertTokenizer(vocabulary, **{**known, **cleaning})
+
+
+def save(model: Any, folder: str | os.PathLike, format: str = "albert_tf", vocabulary_file: str | None = None) -> None:
+    """Writes a model's weights, config and vocabulary as a new folder, whole or not at all.
+
+    Args:
+        model: AlbertForPretraining, or one of models.finetuning.
+        folder: to make; absent or empty.
+        format: "albert_tf", "official", "hugging_face" or "keras_hub".
+        vocabulary_file: the sentencepiece model to go along; None takes the one that `load` found with the model.
+
+    Raises:
+        InputError: no such format, one that cannot express the model, weights that are not finite, or a folder that
+            holds something.
+    """
+    if format not in FORMAT_NAMES:
+        raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
+    from albert_tf.conversion.formats import FORMATS
+
+    vocabulary_file = vocabulary_file or getattr(model, "vocabulary_file", None)
+    FORMATS[format].save(model, os.fspath(folder), vocabulary_file, getattr(model, "finetuned_task", None))
+
+
+def pretrain(settings) -> None:
+    """Does what run_pretraining does: trains, evaluates, resumes.
+
+    Args:
+        settings: PretrainingSettings, whose fields are the flags of the command.
+    """
+    from albert_tf.pretraining.pretrain import run
+
+    run(settings)
+
+
+def finetune(settings, task=None) -> dict[str, Any]:
+    """Does what run_finetuning does: trains, evaluates, predicts.
+
+    Args:
+        settings: FinetuningSettings, whose fields are the flags of the command.
+        task: a tasks.task.Task of your own in place of the one that the settings name.
+
+    Returns:
+        what the results.json of the run holds, "scores" among it.
+    """
+    from albert_tf.finetuning.finetune import run
+
+    return run(settings, task)
+
+
+def evaluate(settings) -> dict[str, Any]:
+    """Does what run_evaluation does: measures a pre-trained model on records.
+
+    Args:
+        settings: EvaluationSettings, whose fields are the flags of the command.
+
+    Returns:
+        the figures by name, "masked_lm_accuracy" and "masked_lm_loss" (nats) among them.
+    """
+    from albert_tf.pretraining.evaluation import evaluate_checkpoint
+
+    return evaluate_checkpoint(settings)
+
+
+def export(settings) -> float:
+    """Does what export_saved_model does: writes a SavedModel that takes text and ids.
+
+    Args:
+        settings: ExportSettings, whose fields are the flags of the command.
+
+    Returns:
+        the largest absolute difference between what the SavedModel and the model compute.
+    """
+    from albert_tf.serving.saved_model import export_saved_model
+
+    return export_saved_model(settings)

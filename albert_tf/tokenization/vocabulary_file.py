@@ -1,0 +1,69 @@
+"""A sentencepiece vocabulary as a file: read, checked, and made safe against texts that spell special pieces."""
+
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.files import exists, open_binary
+
+PAD, UNK, CLS, SEP, MASK = "<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"
+REQUIRED_PIECES = (PAD, CLS, SEP, MASK)
+
+
+def parse_model(model_bytes: bytes, name: str):
+    """The vocabulary as a ModelProto, checked.
+
+    Args:
+        model_bytes: the contents of a .model file.
+        name: its name, for errors.
+
+    Raises:
+        InputError: not a whole sentencepiece model, or it lacks one of REQUIRED_PIECES.
+    """
+    from google.protobuf.message import DecodeError
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto()
+    try:
+        proto.ParseFromString(model_bytes)
+        whole = proto.pieces and proto.HasField("trainer_spec") and proto.HasField("normalizer_spec")
+    except DecodeError:
+        whole = False
+    if not whole:
+        raise InputError(
+            f"{name} ({len(model_bytes)} bytes) is not a sentencepiece model, or only a part of one; "
+            "give the .model file that train_vocabulary wrote or that came with the checkpoint"
+        )
+    pieces = {piece.piece for piece in proto.pieces}
+    missing = [piece for piece in REQUIRED_PIECES if piece not in pieces]
+    if missing:
+        raise InputError(
+            f"the vocabulary {name} lacks {', '.join(missing)}; train one with train_vocabulary, or with "
+            "spm_train --pad_id=0 --unk_id=1 --bos_id=-1 --eos_id=-1 --control_symbols=[CLS],[SEP],[MASK]"
+        )
+    return proto
+
+
+def plain_model(proto) -> bytes:
+    """The model in which no text yields <pad>, [CLS], [SEP] or [MASK]; the official one is so already."""
+    for piece in proto.pieces:
+        if piece.piece in REQUIRED_PIECES:
+            piece.type = piece.CONTROL
+    return proto.SerializeToString()
+
+
+def mask_model(proto) -> bytes:
+    """The model in which the text "[MASK]" is the piece [MASK]; other control pieces stay out of reach."""
+    plain_model(proto)
+    for piece in proto.pieces:
+        if piece.piece == MASK:
+            piece.type = piece.USER_DEFINED
+    return proto.SerializeToString()
+
+
+def read_model(model_file: str) -> bytes:
+    """The contents of a .model file. Raises InputError if there is none."""
+    if not exists(model_file):
+        raise InputError(f"the vocabulary {model_file} does not exist; give a sentencepiece .model file")
+    try:
+        with open_binary(model_file) as file:
+            return file.read()
+    except IsADirectoryError:
+        raise InputError(f"the vocabulary {model_file} is a folder; give the .model file in it") from None

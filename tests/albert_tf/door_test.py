@@ -1,0 +1,171 @@
+"""The names at the top of the package: lazy, and what docs/python.md says of them."""
+
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import albert_tf
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.models.named_weights import named_weights
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def in_a_fresh_process(program, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory, small_vocabulary):
+    """A folder with all that docs/python.md names."""
+    folder = tmp_path_factory.mktemp("door")
+    config = albert_tf.AlbertConfig(
+        **{"vocab_size": 60, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
+        **{"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 128},
+    )
+    albert_tf.save(albert_tf.AlbertForPretraining(config), folder / "work/model", vocabulary_file=small_vocabulary)
+    classifier = albert_tf.AlbertForSequenceClassification(config, num_labels=2)
+    classifier.finetuned_task = FinetunedTask("classification", 2, ("0", "1"), "sst-2", ("text",))
+    albert_tf.save(classifier, folder / "work/sst-2", vocabulary_file=small_vocabulary)
+    rng = random.Random(0)
+    words = [first + vowel for first in "bdfgklmn" for vowel in "aeiou"]
+    text = "\n\n".join("\n".join(" ".join(rng.choices(words, k=9)) for _ in range(20)) for _ in range(6))
+    (folder / "text.txt").write_text(text, encoding="utf-8")
+    arguments = ["--input_file=text.txt", "--output_file=work/train.tfrecord@2", "--max_seq_length=128"]
+    arguments += [f"--spm_model_file={small_vocabulary}", "--dupe_factor=4", "--num_workers=1"]
+    command = [sys.executable, "-m", "data_prep.create_pretraining_data", *arguments]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    return folder
+
+
+@pytest.fixture
+def in_work(work, monkeypatch):
+    monkeypatch.chdir(work)
+
+
+def test_importing_the_package_loads_nothing():
+    program = "import albert_tf, sys; dir(albert_tf); print(*sys.modules)"
+    assert not {"keras", "tensorflow", "numpy", "absl"} & set(in_a_fresh_process(program))
+
+
+def test_every_name_is_there_and_no_folder_takes_its_place():
+    program = (
+        "import albert_tf; [getattr(albert_tf, name) for name in albert_tf.__all__]\n"
+        "print(*(name for name in albert_tf.__all__ if type(getattr(albert_tf, name)).__name__ == 'module'), 'done')"
+    )
+    assert in_a_fresh_process(program) == ["done"]
+
+
+def test_what_type_checkers_see_are_the_same_names():
+    seen = set(re.findall(r"import \w+ as (\w+)", (ROOT / "albert_tf/__init__.py").read_text()))
+    assert seen == set(albert_tf.__all__) - {"__version__"}
+
+
+def test_a_name_that_is_not_there_is_told_of():
+    with pytest.raises(AttributeError, match="no attribute 'lod'; it has .*load"):
+        albert_tf.lod
+
+
+def test_the_document_runs_from_top_to_bottom(in_work):
+    document = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```", document, flags=re.MULTILINE | re.DOTALL):
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert names["outputs"]["sequence_output"].shape[0] == 2
+    assert names["scores"].shape == (1, 3)
+    assert len(names["answer"].masks[0]) == 3
+    assert sorted(names["history"].history) == ["loss", "masked_lm_accuracy", "sentence_order_accuracy"]
+    assert names["history"].history["loss"][-1] < names["history"].history["loss"][0]
+    model, again, small, batch = (names[name] for name in ("model", "again", "small", "batch"))
+    np.testing.assert_allclose(again(batch)["pooled_output"], model(batch)["pooled_output"], atol=1e-6)
+    assert small.dtype_policy.name == "mixed_bfloat16"
+    assert os.path.exists("work/hugging_face/spiece.model")
+
+
+@pytest.mark.parametrize("format_name", ["albert_tf", "official", "hugging_face", "keras_hub"])
+def test_what_is_saved_is_loaded_in_every_format(in_work, tmp_path, format_name):
+    model = albert_tf.load("work/model")
+    albert_tf.save(model, tmp_path / "there", format=format_name)
+    found = named_weights(albert_tf.load(tmp_path / "there"))
+    for name, variable in named_weights(model).items():
+        if format_name != "keras_hub" or not name.startswith("sentence_order/"):
+            np.testing.assert_array_equal(found[name], variable, err_msg=name)
+    assert albert_tf.load_tokenizer(tmp_path / "there").vocab_size == 60
+
+
+def test_frozen_weights_are_saved_too(in_work, tmp_path):
+    model = albert_tf.load("work/model")
+    model.albert.trainable = False
+    albert_tf.save(model, tmp_path / "frozen")
+    found = named_weights(albert_tf.load(tmp_path / "frozen"))
+    np.testing.assert_array_equal(
+        found["albert/pooler/kernel"], named_weights(model)["albert/pooler/kernel"], strict=True
+    )
+
+
+def test_a_fine_tuned_model_keeps_its_task(in_work, tmp_path):
+    model = albert_tf.load("work/sst-2")
+    assert type(model) is albert_tf.AlbertForSequenceClassification
+    albert_tf.save(model, tmp_path / "again")
+    assert albert_tf.load(tmp_path / "again").finetuned_task == model.finetuned_task
+    assert albert_tf.Predictor(str(tmp_path / "again")).predict("babe")[0]["label"] in ("0", "1")
+
+
+@pytest.mark.parametrize("name", ["model", "sst-2"])
+def test_an_export_is_called_like_the_model(in_work, tmp_path, name):
+    albert_tf.export(albert_tf.ExportSettings(init_checkpoint=f"work/{name}", output_dir=str(tmp_path / "saved")))
+    exported, model = albert_tf.load(tmp_path / "saved"), albert_tf.load(f"work/{name}")
+    batch = albert_tf.load_tokenizer(tmp_path / "saved")(["babe", "dika babe dika"], max_length=20)
+    if name == "model":
+        outputs, wanted = exported(batch), model(batch)
+        np.testing.assert_allclose(outputs["pooled_output"], wanted["pooled_output"], atol=1e-5)
+        positions = np.array([[1], [2]])
+        scored = exported(batch | {"masked_lm_positions": positions})["masked_lm_logits"]
+        wanted = model(batch | {"masked_lm_positions": positions})["masked_lm_logits"]
+        np.testing.assert_allclose(scored, wanted, atol=1e-5)
+    else:
+        assert exported.task == model.finetuned_task
+        names = {"attention_mask": batch["input_mask"], "input_ids": batch["input_ids"]}
+        assert set(exported(names)) == set(exported(batch))
+    with pytest.raises(albert_tf.InputError, match="cannot be trained"):
+        exported(batch, training=True)
+    with pytest.raises(albert_tf.InputError, match=r"must lie in \[0, vocab_size=60\)"):
+        exported([[99]])
+    with pytest.raises(albert_tf.InputError, match="leave config_file and dtype out"):
+        albert_tf.load(tmp_path / "saved", dtype="mixed_bfloat16")
+
+
+def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
+    for call, message in [
+        (lambda: albert_tf.load(tmp_path / "none"), "no checkpoint here"),
+        (lambda: albert_tf.load(""), "--init_checkpoint is empty"),
+        (lambda: albert_tf.load_tokenizer(tmp_path / "none"), "no checkpoint here"),
+        (lambda: albert_tf.load_tokenizer(tmp_path / "none.model"), "does not exist"),
+        (lambda: albert_tf.save(albert_tf.load("work/model"), "work/model"), "is there already"),
+        (lambda: albert_tf.save(albert_tf.load("work/model"), tmp_path / "x", format="onnx"), "must be one of"),
+    ]:
+        with pytest.raises(albert_tf.InputError, match=message) as error:
+            call()
+        assert "\n" not in str(error.value)
+
+
+def test_models_load_on_jax_without_tensorflow(in_work, tmp_path):
+    pytest.importorskip("jax")
+    folder = tmp_path / "there"
+    albert_tf.save(albert_tf.load("work/model"), folder, format="hugging_face")
+    program = (
+        f"import albert_tf, sys; model = albert_tf.load({str(folder)!r})\n"
+        f"batch = albert_tf.load_tokenizer({str(folder)!r})(['babe dika'])\n"
+        "print(model(batch)['pooled_output'].shape, 'tensorflow' in sys.modules)"
+    )
+    assert in_a_fresh_process(program, KERAS_BACKEND="jax", JAX_PLATFORMS="cpu")[-1] == "False"
