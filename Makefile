@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity bench lint format clean
+.PHONY: help demo test test-slow faults golden mutants parity bench dist lint format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
@@ -15,6 +15,7 @@ help:
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
+	@echo "make dist       wheel and sdist in dist/, checked"
 	@echo "make lint       ruff; format: let ruff mend what it can"
 	@echo "make clean      remove .venv, caches, demo_output and bench.md"
 
@@ -74,6 +75,12 @@ bench: $(VENV)/.parity
 	  $$peers --task=classify --batch_size=32; \
 	  $$peers --task=classify --batch_size=32 --shortest=8; \
 	done
+
+dist: $(VENV)/.dev
+	rm -rf dist build
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	rm -rf build
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
-"""Packaging of albert_tf: two packages, their console scripts and the optional extras."""
+"""Packaging of albert_tf: two packages, the shipped configs, their console scripts and the optional extras."""
 
+import re
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -35,15 +36,23 @@ COMMANDS = {
     ],
 }
 
+CONFIGS = ("models", "pretraining", "finetuning")
+
 setup(
     name="albert_tf",
-    version="0.1.0",
+    version=re.search(r'__version__ = "(.*)"', (HERE / "albert_tf/__init__.py").read_text(encoding="utf-8"))[1],
     description="ALBERT for TensorFlow and Keras 3: from raw text to a trained, exported encoder",
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.10",
-    packages=find_packages(include=["albert_tf", "albert_tf.*", "data_prep", "data_prep.*"]),
+    packages=[
+        *find_packages(include=["albert_tf", "albert_tf.*", "data_prep", "data_prep.*"]),
+        *(f"albert_tf.configs.{kind}" for kind in CONFIGS),
+    ],
+    # A checkout has them at its top (albert_tf/runtime/shipped_files.py finds them in either place).
+    package_dir={f"albert_tf.configs.{kind}": f"configs/{kind}" for kind in CONFIGS},
+    package_data={"": ["*.json", "*.flags", "py.typed"]},
     install_requires=[
         "absl-py>=2.1",
         "google-crc32c>=1.6,<2",
@@ -64,6 +73,9 @@ setup(
             "distributed>=2025.1",
             "scikit-learn>=1.5,<2",
             "scipy>=1.13,<2",
+            "build>=1.2,<2",
+            "setuptools>=77",
+            "twine>=6,<7",
             "pytest>=8,<10",
             "pytest-xdist>=3.6,<4",
             "ruff>=0.17,<0.18",

@@ -3,10 +3,11 @@
 import dataclasses
 import difflib
 import json
+import os
 import reprlib
 from typing import Any
 
-from albert_tf.runtime import files
+from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats, to_json
 
@@ -170,14 +171,19 @@ class AlbertConfig:
     def from_json_file(cls, path: str) -> "AlbertConfig":
         """Reads an albert_config.json, official or ours.
 
+        Args:
+            path: of the file; or what `from_name` takes.
+
         Raises:
             InputError: no such file, not JSON, not an object, or what `from_dict` raises; the path is named.
         """
+        path = shipped_files.find(path, shipped_files.MODELS)
         try:
             with files.open_binary(path) as file:
                 values = json.loads(file.read(), object_pairs_hook=refuse_repeats)
         except FileNotFoundError:
-            raise InputError(f"{path}: no such config file") from None
+            known = "" if os.path.dirname(path) else f"; shipped ones are {', '.join(shipped_files.names('models'))}"
+            raise InputError(f"{path}: no such config file{known}") from None
         except IsADirectoryError:
             raise InputError(f"{path}: is a folder; name the albert_config.json in it") from None
         except (ValueError, RecursionError) as error:
@@ -185,6 +191,25 @@ class AlbertConfig:
         if not isinstance(values, dict):
             raise InputError(f"{path}: a config is a JSON object; this is a {type(values).__name__}")
         return cls.from_dict(values, where=path)
+
+    @classmethod
+    def from_name(cls, name: str) -> "AlbertConfig":
+        """Makes one of the configs that come with the package.
+
+        >>> AlbertConfig.from_name("albert_base_v2").hidden_size
+        768
+
+        Args:
+            name: of a file in configs/models, without its ending.
+
+        Raises:
+            InputError: there is none of that name.
+        """
+        if name not in shipped_files.names(shipped_files.MODELS):
+            raise InputError(
+                f"`name` must be one of {', '.join(shipped_files.names(shipped_files.MODELS))}. Received {name!r}."
+            )
+        return cls.from_json_file(name)
 
     def to_dict(self) -> dict[str, Any]:
         """The official keys and values; parameter_sharing only where it is not "all"."""

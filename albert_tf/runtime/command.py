@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from absl import app, flags, logging
 
-from albert_tf.runtime import flag_help
+from albert_tf.runtime import flag_help, shipped_files
 from albert_tf.runtime.errors import InputError, RunStopped, reason_of
 from albert_tf.runtime.official_flags import advise
 
@@ -208,7 +208,7 @@ def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[st
     for name, short_name in (("help", "?"), ("helpshort", "h")):
         flags.DEFINE_flag(_HelpFlag(name, short_name, show_help))
     try:
-        return flags.FLAGS(arguments)
+        return flags.FLAGS(_with_shipped_flag_files(arguments))
     except SystemExit:
         # Only the forms of --help end the parsing; absl's own do it with code 1.
         sys.exit(0)
@@ -217,6 +217,20 @@ def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[st
         _fail(f"there is no flag --{error.flagname}; {official}" if official else _one_line(error), EXIT_WRONG_FLAGS)
     except flags.Error as error:
         _fail(_one_line(error), EXIT_WRONG_FLAGS)
+
+
+def _with_shipped_flag_files(arguments: list[str]) -> list[str]:
+    """The command line with the paths of the shipped flag files that it names."""
+    kinds = shipped_files.PRETRAINING, shipped_files.FINETUNING
+    found = []
+    for at, word in enumerate(arguments):
+        option, equals, path = word.partition("=")
+        if option in ("--flagfile", "-flagfile") and equals:
+            word = f"{option}={shipped_files.find(path, *kinds)}"
+        elif at and arguments[at - 1] in ("--flagfile", "-flagfile"):
+            word = shipped_files.find(word, *kinds)
+        found.append(word)
+    return found
 
 
 def _fail(message: str, code: int) -> None:
