@@ -36,8 +36,8 @@ def main() -> None:
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
-    from data_prep.text.documents import TextReading
     from data_prep.text.neighbour_counts import EmbeddingCounting, count_embeddings
+    from data_prep.text.text_reading import TextReading
 
     cleaning = text_flags.values_of(text_flags.CLEANING, FLAGS)
     settings = EmbeddingCounting(

@@ -46,7 +46,7 @@ def _run() -> None:
     from data_prep.examples.instances import InstanceSettings
     from data_prep.job.run import create_records
     from data_prep.job.settings import RecordJob
-    from data_prep.text.documents import TextReading
+    from data_prep.text.text_reading import TextReading
 
     unmatched_flags.check_unmatched("create_pretraining_data", FLAGS)
     given = _values_of(InstanceSettings, but=("sentence_task",))

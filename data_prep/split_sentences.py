@@ -7,50 +7,30 @@ import time
 
 from absl import flags, logging
 
-from albert_tf.runtime import command, output_paths
-from data_prep.text import sentences
+from albert_tf.runtime import command, flag_help, output_paths
+from data_prep.text import text_flags
 
 FLAGS = flags.FLAGS
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
+    flag_help.begin_group("Input and output", flag_values)
     flags.DEFINE_string(
         "input_file",
         None,
-        'Comma list of files and globs: .txt, or .jsonl with {"paragraphs": [...]} or {"text": "..."} on each line; '
-        "either may be .gz or .xz.",
+        'Comma list of files and globs: .txt; .jsonl with {"paragraphs": [...]} or {"text": "..."} on each line; '
+        ".parquet with a column of text; the first two also .gz, .xz or .zst.",
         flag_values=flag_values,
     )
     flags.DEFINE_string(
         "output_file",
         None,
-        "Where to write the sentences; a name in .gz or .xz is compressed.",
+        "Where to write the sentences; a name in .gz, .xz or .zst is compressed.",
         flag_values=flag_values,
     )
     output_paths.define_overwrite(flag_values)
-    flags.DEFINE_enum(
-        "input_format",
-        "auto",
-        sentences.INPUT_FORMATS,
-        "What the input is; auto: by the ending of each file, of a pipe or - (standard input) text.",
-        flag_values=flag_values,
-    )
-    flags.DEFINE_string("language", "en", "Language of the text: en, de, pt-br, zh, ...", flag_values=flag_values)
-    flags.DEFINE_enum(
-        "headings",
-        "drop",
-        sentences.HEADINGS,
-        'What to do with headings (paragraphs of .jsonl that start with "# "): drop them, or keep each as a sentence.',
-        flag_values=flag_values,
-    )
-    flags.DEFINE_enum(
-        "blank_line",
-        "document",
-        sentences.BLANK_LINES,
-        "What a blank line in a .txt file ends: a document, or only a paragraph (then a file is a document).",
-        flag_values=flag_values,
-    )
+    text_flags.define_raw_text_flags(flag_values)
 
 
 def main() -> None:
@@ -61,16 +41,13 @@ def main() -> None:
 
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
-    settings = sentences.SentenceSplitting(
-        input_file=FLAGS.input_file,
-        output_file=FLAGS.output_file,
-        language=FLAGS.language,
-        headings=FLAGS.headings,
-        blank_line=FLAGS.blank_line,
-        input_format=FLAGS.input_format,
-    )
+    from data_prep.text.sentence_files import SentenceSplitting, split_files
+    from data_prep.text.text_reading import TextReading
+
+    reading = TextReading(split_sentences=True, **text_flags.values_of(text_flags.RAW_READING, FLAGS))
+    settings = SentenceSplitting(FLAGS.input_file, FLAGS.output_file, reading)
     started = time.monotonic()
-    counts = sentences.split_files(settings)
+    counts = split_files(settings)
     seconds = time.monotonic() - started
     logging.info(
         "%s: %d documents, %d sentences, %.1f MB of text at %.1f MB/s",

@@ -8,7 +8,7 @@ from absl import flags, logging
 from albert_tf.runtime import command, flag_help, output_paths
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.text import text_flags, vocabulary
-from data_prep.text.documents import TextReading
+from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
 

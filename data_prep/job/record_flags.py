@@ -20,11 +20,6 @@ _FLAGS = {
         "dry_run": (False, "Say how large the output will be and how long it will take, and stop."),
     },
     text_flags.READING_GROUP: {
-        "headings": (
-            ["drop", "keep"],
-            "Headings (paragraphs of .jsonl that start with '# '): leave out, or a sentence.",
-        ),
-        "blank_line": (["document", "paragraph"], "What a blank line in raw .txt ends."),
         "drop_duplicate_documents": (False, "Take a document that stands in the corpus more than once only once."),
     },
     text_flags.CLEANING_GROUP: {"replace_quotes": (False, "Turn `` and '' into \".")},

@@ -5,8 +5,9 @@ import math
 
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.instances import InstanceSettings
-from data_prep.text.documents import PART_CHARACTERS, TextReading
+from data_prep.text.documents import PART_CHARACTERS
 from data_prep.text.standard_input import STANDARD_INPUT
+from data_prep.text.text_reading import TextReading
 
 COMPRESSIONS = ("none", "gzip")
 

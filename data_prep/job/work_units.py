@@ -30,7 +30,8 @@ from data_prep.job.unit_files import (
     write_note,
     write_unit,
 )
-from data_prep.text.documents import Part, TextReading, sentences_of
+from data_prep.text.documents import Part, sentences_of
+from data_prep.text.text_reading import TextReading
 
 _STORE_ARRAYS = ("ids", "sentences", "documents", "sources")
 

@@ -7,12 +7,12 @@ of a JSONL file is its line.
 
 import dataclasses
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from albert_tf.runtime.errors import InputError
 from data_prep.text.parquet_files import read_rows
-from data_prep.text.text_files import COMPRESSED, read_lines
+from data_prep.text.text_files import read_lines
+from data_prep.text.text_reading import TextReading
 
 # Characters in a part. A worker holds one part and some examples made of it; the corpus may be of any size.
 PART_CHARACTERS = 1 << 20
@@ -22,55 +22,6 @@ MAX_LINE_CHARACTERS = 1_000_000
 
 # What the texts of a document are: sentences; paragraphs to split; one JSON object; text with blank lines.
 SENTENCES, PARAGRAPHS, JSON, TEXT = "sentences", "paragraphs", "json", "text"
-
-FORMATS = ("auto", "text", "jsonl", "parquet")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
-
-
-@dataclasses.dataclass(frozen=True)
-class TextReading:
-    """How files are read as documents of sentences; names are those of the flags of create_pretraining_data.
-
-    Attributes:
-        input_format: text, jsonl or parquet; auto: by the ending of each file, text if it is none of these.
-        split_sentences: whether the text is raw and is to be split into sentences.
-        language: code of the text's language, for splitting.
-        headings: "drop" or "keep" the headings of JSON lines.
-        blank_line: what ends at a blank line of raw text: a "document" or only a "paragraph".
-        text_column: the column of a Parquet file that holds the text.
-    """
-
-    input_format: str = "auto"
-    split_sentences: bool = False
-    language: str = "en"
-    headings: str = "drop"
-    blank_line: str = "document"
-    text_column: str = "text"
-
-    def __post_init__(self):
-        if self.input_format not in FORMATS:
-            raise InputError(f"--input_format must be one of {', '.join(FORMATS)}; received {self.input_format!r}")
-        if not _LANGUAGE.fullmatch(self.language):
-            raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
-
-    def format_of(self, path: str) -> str:
-        """text, jsonl or parquet.
-
-        Raises:
-            InputError: raw text is not to be split.
-        """
-        name = path.lower()
-        for ending in COMPRESSED:
-            name = name.removesuffix(ending)
-        kind = self.input_format
-        if kind == "auto":
-            kind = next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), "text")
-        if kind != "text" and not self.split_sentences:
-            raise InputError(
-                f"--input_file: {path} holds raw text; add --split_sentences, or give what split_sentences made of it"
-            )
-        return kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +86,7 @@ def read_parts(
     Raises:
         InputError: a file is missing, damaged, not UTF-8, or holds a line that cannot be a sentence.
     """
-    documents = _read_documents(paths, part_characters, join_files, report, reading or TextReading())
+    documents = read_documents(paths, part_characters, join_files, report, reading or TextReading())
     held: list[Document] = []
     index = 0
     for group in _group(documents, part_characters):
@@ -186,13 +137,17 @@ def _group(documents: Iterator[Document], part_characters: int) -> Iterator[list
         yield group
 
 
-def _read_documents(
+def read_documents(
     paths: Iterable[str],
     most_characters: int,
     join_files: bool,
     report: Callable[[int], None] | None,
     reading: TextReading,
 ) -> Iterator[Document]:
+    """Reads the corpus document by document; one that is larger than `most_characters` comes in several pieces.
+
+    Arguments and errors are those of read_parts.
+    """
     collector = _Collector(most_characters)
     for path in paths:
         kind = reading.format_of(path)

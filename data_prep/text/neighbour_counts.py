@@ -20,9 +20,10 @@ from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.text.documents import TextReading, read_parts, sentences_of
+from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import size_of_files
+from data_prep.text.text_reading import TextReading
 
 # Makes rare contexts count less.
 CONTEXT_POWER = 0.75

@@ -14,9 +14,10 @@ from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import CLS, MASK, PAD, SEP, UNK, parse_model
-from data_prep.text.documents import TextReading, read_parts, sentences_of
+from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import read_lines, size_of_files
+from data_prep.text.text_reading import TextReading
 
 # The ids that follow from these settings: <pad> 0, <unk> 1, [CLS] 2, [SEP] 3, [MASK] 4, then the symbols, which are
 # pieces of their own wherever they stand. Read from the trainer_spec inside the published model (30k-clean).

@@ -176,7 +176,7 @@ JSON_LINES = (
 
 @pytest.mark.parametrize("value", JSON_LINES, ids=lambda value: repr(value)[:30])
 def test_a_json_line_of_any_type_is_text_or_one_line(tmp_path, value):
-    from data_prep.text.sentences import SentenceSplitting, split_files
+    from data_prep.text.sentence_files import SentenceSplitting, split_files
 
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "A good one. It stays."}) + "\n" + json.dumps(value) + "\n")
     settings = SentenceSplitting(str(tmp_path / "a.jsonl"), str(tmp_path / "out"))

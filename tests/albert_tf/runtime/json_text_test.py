@@ -11,7 +11,7 @@ import pytest
 from albert_tf.runtime import files
 from albert_tf.runtime.json_text import to_json, to_json_bytes
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def _refuse(word):

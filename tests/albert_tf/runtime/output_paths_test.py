@@ -10,7 +10,7 @@ import pytest
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.output_paths import check_outputs
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 # The commands that write files, with the flags that name them and what else they require; none of it is there.
 WRITERS = {

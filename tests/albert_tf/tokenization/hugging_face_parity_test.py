@@ -10,7 +10,8 @@ import shutil
 import pytest
 
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.text.sentences import SentenceSplitting, read_paragraphs, split_paragraph
+from data_prep.text.documents import read_parts, sentences_of
+from data_prep.text.text_reading import TextReading
 from data_prep.text.vocabulary import USER_DEFINED_SYMBOLS
 
 pytestmark = pytest.mark.parity
@@ -22,8 +23,9 @@ SENTENCES = 20_000
 def sentences(shared) -> list[str]:
     path = str(shared / "data" / "wikipedia" / "wiki_share.jsonl.xz")
     found: list[str] = []
-    for paragraph in read_paragraphs(path, SentenceSplitting(path, "unused.txt")):
-        found += split_paragraph(paragraph or "")
+    reading = TextReading(split_sentences=True)
+    for part in read_parts([path], reading=reading):
+        found += [sentence for document in part.documents for sentence in sentences_of(document, reading)]
         if len(found) >= SENTENCES:
             break
     return found[:SENTENCES]

@@ -149,11 +149,13 @@ def test_a_saved_model_takes_strings(small_tokenizer, tmp_path):
 
 @pytest.mark.slow
 def test_graph_and_python_agree_on_wikipedia(official_tokenizer, shared):
-    from data_prep.text.sentences import SentenceSplitting, read_paragraphs, split_paragraph
+    from data_prep.text.documents import read_parts, sentences_of
+    from data_prep.text.text_reading import TextReading
 
     path = str(shared / "data" / "wikipedia" / "wiki_share.jsonl.xz")
-    paragraphs = filter(None, read_paragraphs(path, SentenceSplitting(path, "unused.txt")))
-    sentences = [sentence for paragraph in paragraphs for sentence in split_paragraph(paragraph)]
+    reading = TextReading(split_sentences=True)
+    documents = (document for part in read_parts([path], reading=reading) for document in part.documents)
+    sentences = [sentence for document in documents for sentence in sentences_of(document, reading)]
     graph = in_graph.InGraphTokenizer.from_tokenizer(official_tokenizer)
     assert len(sentences) > 800_000
     assert share_that_agrees(official_tokenizer, graph, sentences) >= 0.999

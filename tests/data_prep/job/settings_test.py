@@ -5,7 +5,7 @@ import pytest
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.instances import InstanceSettings
 from data_prep.job.settings import UNIT_BYTES, RecordJob
-from data_prep.text.documents import TextReading
+from data_prep.text.text_reading import TextReading
 
 
 def _job(**changes) -> RecordJob:

@@ -19,7 +19,7 @@ from albert_tf.runtime.errors import InputError
 from data_prep.examples.instances import InstanceSettings
 from data_prep.job.run import create_records
 from data_prep.job.settings import RecordJob
-from data_prep.text.documents import TextReading
+from data_prep.text.text_reading import TextReading
 
 pyarrow = pytest.importorskip("pyarrow")
 zstandard = pytest.importorskip("zstandard")

@@ -10,7 +10,6 @@ import pytest
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.text import neighbour_counts
-from data_prep.text.documents import TextReading
 from data_prep.text.neighbour_counts import (
     EmbeddingCounting,
     NeighbourCounts,
@@ -18,6 +17,7 @@ from data_prep.text.neighbour_counts import (
     embed,
     positive_information,
 )
+from data_prep.text.text_reading import TextReading
 
 sparse = pytest.importorskip("scipy.sparse")
 

@@ -10,8 +10,9 @@ import pytest
 
 from albert_tf.runtime.errors import InputError
 from data_prep.text import standard_input
-from data_prep.text.sentences import SentenceSplitting, split_files
+from data_prep.text.sentence_files import SentenceSplitting, split_files
 from data_prep.text.standard_input import input_files, read_pipe
+from data_prep.text.text_reading import TextReading
 
 TEXT = b"One came here. Two came there. Three stayed at home.\n\nFour went. Five did too. Six did not.\n"
 
@@ -56,7 +57,8 @@ def test_a_pipe_is_the_same_sentences_as_a_file_and_leaves_nothing_behind(pipe, 
 
 def test_an_error_names_the_pipe_and_not_its_copy(pipe, tmp_path):
     path = pipe(b'{"text": 1}\n')
-    settings = SentenceSplitting(path, str(tmp_path / "new" / "out"), input_format="jsonl")
+    reading = TextReading(split_sentences=True, input_format="jsonl")
+    settings = SentenceSplitting(path, str(tmp_path / "new" / "out"), reading)
     with pytest.raises(InputError, match=f"^{path}: line 1 has no text"):
         split_files(settings)
     assert not (tmp_path / "new").exists()
@@ -87,7 +89,7 @@ def test_process_substitution_works_in_a_shell(command, small_corpus, small_voca
         f"{sys.executable} -m data_prep.{command} --input_file=<(cat {small_corpus}) "
         f"{outputs.get(command, '--output_file=out')} {more.get(command, '')}"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
     done = subprocess.run(
         ["bash", "-c", program], capture_output=True, text=True, cwd=tmp_path, env=environment, check=False
     )

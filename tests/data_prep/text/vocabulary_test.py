@@ -10,8 +10,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import parse_model
-from data_prep.text.documents import TextReading
-from data_prep.text.sentences import SentenceSplitting, split_files
+from data_prep.text.sentence_files import SentenceSplitting, split_files
+from data_prep.text.text_reading import TextReading
 from data_prep.text.vocabulary import (
     FIRST_PIECES,
     VocabularyTraining,

@@ -8,8 +8,11 @@ import time
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from data_prep.text import sentences
-from data_prep.text.sentences import SentenceSplitting, split_files, split_paragraph
+from data_prep.text import sentence_files
+from data_prep.text.documents import read_parts, sentences_of
+from data_prep.text.sentence_files import SentenceSplitting, split_files
+from data_prep.text.sentences import split_paragraph
+from data_prep.text.text_reading import TextReading
 
 
 @pytest.fixture
@@ -21,7 +24,8 @@ def split(tmp_path):
             raw = content if isinstance(content, bytes) else content.encode("utf-8")
             (tmp_path / name).write_bytes(raw)
         names = ",".join(str(tmp_path / name) for name in contents)
-        split_files(SentenceSplitting(names, str(tmp_path / "out"), **options))
+        reading = TextReading(split_sentences=True, **options)
+        split_files(SentenceSplitting(names, str(tmp_path / "out"), reading))
         return (tmp_path / "out").read_text(encoding="utf-8").split("\n")
 
     return split_them
@@ -109,7 +113,7 @@ def test_lone_surrogates_of_json_become_replacement_characters(split):
 
 
 def test_a_paragraph_too_long_for_memory_is_cut_at_a_line_end(split, monkeypatch):
-    monkeypatch.setattr(sentences, "LONGEST_PARAGRAPH", 20)
+    monkeypatch.setattr(sentence_files, "LONGEST_PIECE", 20)
     found = split({"a.txt": "one two three four\nfive six. Seven\neight.\n\nNine."})
     assert found == ["one two three four five six.", "Seven", "eight.", "", "Nine.", ""]
 
@@ -152,15 +156,41 @@ def test_no_text_at_all_is_an_error(split):
     assert "there is no text" in error_of(split, {"a.txt": "\n \n", "b.jsonl": ""})
 
 
-def test_files_of_unknown_kind_are_refused(split):
-    assert "neither .txt nor .jsonl" in error_of(split, {"a.pdf": "x"})
+def test_a_file_of_unknown_ending_is_text(split):
+    assert split({"a.text": "One. Two."}) == ["One.", "Two.", ""]
+    assert "line 1 is not UTF-8" in error_of(split, {"a.pdf": b"%PDF\xff"})
+
+
+def test_the_rows_of_parquet_files_are_documents(split, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pyarrow.table({"body": ["One. Two.\n\n# A heading\n\nThree.", None, "Four."]}), tmp_path / "a")
+    contents = (tmp_path / "a").read_bytes()
+    found = split({"a.parquet": contents}, text_column="body")
+    assert found == ["One.", "Two.", "Three.", "", "Four.", ""]
+    assert "has no column 'text'; give one of body" in error_of(split, {"b.parquet": contents})
+
+
+@pytest.mark.parametrize("options", [{}, {"headings": "keep"}, {"blank_line": "paragraph"}])
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+def test_split_text_is_what_the_records_are_made_of(split, tmp_path, name, options):
+    """create_pretraining_data, train_vocabulary and count_embeddings read raw text so."""
+    text = "# Title\n\nOne is here. Two is\nhere.\n\n\nThree."
+    contents = text if name == "a.txt" else f"{json.dumps({'text': text})}\n{json.dumps({'paragraphs': ['Four.']})}\n"
+    reading = TextReading(split_sentences=True, **options)
+    split_lines = "\n".join(split({name: contents}, **options)).split("\n\n")
+    documents: dict[int, list[str]] = {}
+    for part in read_parts([str(tmp_path / name)], reading=reading):
+        for document in part.documents:
+            documents.setdefault(document.source, []).extend(sentences_of(document, reading))
+    assert [lines.split() for lines in split_lines] == ["\n".join(lines).split() for lines in documents.values()]
 
 
 def test_options_are_checked():
     for options in ({"language": "english text"}, {"headings": "maybe"}, {"blank_line": "none"}):
         name, value = next(iter(options.items()))
-        with pytest.raises(InputError, match=f"--{name} must be .* Received {value!r}"):
-            SentenceSplitting("a", "b", **options)
+        with pytest.raises(InputError, match=f"--{name} must be .* received {value!r}"):
+            TextReading(**options)
 
 
 def test_documents_of_one_sentence_bring_a_warning(split, caplog):

@@ -1,0 +1,63 @@
+"""How text files are read: their formats, what a document is, whether they are split into sentences."""
+
+import dataclasses
+import re
+
+from albert_tf.runtime.errors import InputError
+from data_prep.text.text_files import COMPRESSED
+
+FORMATS = ("auto", "text", "jsonl", "parquet")
+HEADINGS = ("drop", "keep")
+BLANK_LINES = ("document", "paragraph")
+_LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+
+
+@dataclasses.dataclass(frozen=True)
+class TextReading:
+    """How files are read as documents of sentences; names are those of the flags of every command that reads
+    text.
+
+    Attributes:
+        input_format: text, jsonl or parquet; auto: by the ending of each file, text if it is none of these.
+        split_sentences: whether the text is raw and is to be split into sentences.
+        language: code of the text's language, for splitting.
+        headings: "drop" or "keep" the headings of JSON lines.
+        blank_line: what ends at a blank line of raw text: a "document" or only a "paragraph".
+        text_column: the column of a Parquet file that holds the text.
+    """
+
+    input_format: str = "auto"
+    split_sentences: bool = False
+    language: str = "en"
+    headings: str = "drop"
+    blank_line: str = "document"
+    text_column: str = "text"
+
+    def __post_init__(self):
+        if self.input_format not in FORMATS:
+            raise InputError(f"--input_format must be one of {', '.join(FORMATS)}; received {self.input_format!r}")
+        if self.headings not in HEADINGS:
+            raise InputError(f"--headings must be drop or keep; received {self.headings!r}")
+        if self.blank_line not in BLANK_LINES:
+            raise InputError(f"--blank_line must be document or paragraph; received {self.blank_line!r}")
+        if not _LANGUAGE.fullmatch(self.language):
+            raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
+
+    def format_of(self, path: str) -> str:
+        """text, jsonl or parquet.
+
+        Raises:
+            InputError: raw text is not to be split.
+        """
+        name = path.lower()
+        for ending in COMPRESSED:
+            name = name.removesuffix(ending)
+        kind = self.input_format
+        if kind == "auto":
+            kind = next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), "text")
+        if kind != "text" and not self.split_sentences:
+            raise InputError(
+                f"--input_file: {path} holds raw text; add --split_sentences, or give what split_sentences made of it"
+            )
+        return kind
