@@ -6,7 +6,7 @@ collect_docstrings --output_file=documents.jsonl --heldout_output_file=heldout.j
 from absl import flags, logging
 
 from albert_tf.runtime import command, output_paths
-from data_prep import docstrings
+from data_prep.docstring_corpus import docstrings
 
 FLAGS = flags.FLAGS
 

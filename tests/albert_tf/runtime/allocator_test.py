@@ -35,7 +35,7 @@ def test_large_blocks_are_kept_when_they_are_freed():
 
 _MEBIBYTES_HELD = """
 import os, sys
-from albert_tf import allocator, command
+from albert_tf.runtime import allocator, command
 if not allocator.set_up_memory(release=sys.argv[1] == "released"):
     sys.exit("not glibc")
 tf = command.import_tensorflow()

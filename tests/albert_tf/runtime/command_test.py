@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import sys
-from albert_tf import command
+from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError, RunStopped
 
 def main():
@@ -43,7 +43,7 @@ def test_every_way_to_end_has_a_code_and_a_line(body, code, line):
 def test_tensorflow_comes_without_what_no_command_uses_and_with_keras_on_it():
     program = """
 import sys
-from albert_tf import command
+from albert_tf.runtime import command
 command.import_tensorflow()
 import keras
 print(keras.backend.backend(), *(name for name in ("jax", "matplotlib", "sklearn") if name in sys.modules))

@@ -200,7 +200,7 @@ def test_rights_are_those_of_any_new_file_and_folder(tmp_path):
 
 _HOLDER = """
 import sys
-from albert_tf import files
+from albert_tf.runtime import files
 with files.replace_file(sys.argv[1]) as file, files.replace_folder(sys.argv[2]) as folder:
     file.write(b"begun")
     print(folder, flush=True)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -86,8 +87,14 @@ def test_folders_that_are_no_export_are_one_line(tmp_path, exported):
     assert "is no export of albert_tf (assets.extra/export.json is missing)" in refusal(tmp_path / "foreign")
 
 
-def test_a_checkpoint_answers_as_its_export_does(served, checkpoint):
-    asked = FillMask(checkpoint)
+def test_a_checkpoint_without_its_vocabulary_says_so(checkpoint):
+    assert "no vocabulary (.model) lies with it" in refusal(checkpoint)
+
+
+def test_a_checkpoint_answers_as_its_export_does(served, checkpoint, export_vocabulary, tmp_path):
+    run = shutil.copytree(checkpoint, tmp_path / "run")
+    shutil.copy(export_vocabulary, run)
+    asked = FillMask(run)
     (found,), (wanted,) = asked(["Babe [MASK] dika"], 3), served(["Babe [MASK] dika"], 3)
     assert [one.piece for one in found.masks[0]] == [one.piece for one in wanted.masks[0]]
     assert np.allclose([one.probability for one in found.masks[0]], [one.probability for one in wanted.masks[0]])

@@ -78,7 +78,7 @@ def test_the_machine_has_memory():
 MEASURE = """
 import sys
 import numpy as np
-from albert_tf import allocator
+from albert_tf.runtime import allocator
 from albert_tf.benchmarks.measure import peak_memory_mb
 allocator.set_up_memory()
 import tensorflow as tf

@@ -18,7 +18,7 @@ SEED = tf.constant([1, 2])
 class _Says:
     """A model that says what it is told to."""
 
-    trainable_variables = ()
+    weights = ()
     name = "says"
 
     def __init__(self, **outputs):

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from data_prep.prose import count_sentences, is_prose, prose_paragraphs
+from data_prep.docstring_corpus.prose import count_sentences, is_prose, prose_paragraphs
 
 KEPT = "This is a sentence that is kept in the corpus."
 

@@ -5,8 +5,13 @@ import json
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from data_prep import docstrings
-from data_prep.docstrings import CollectionSettings, collect, comments_of_header, strings_of_python
+from data_prep.docstring_corpus import docstrings
+from data_prep.docstring_corpus.docstrings import (
+    CollectionSettings,
+    collect,
+    comments_of_header,
+    strings_of_python,
+)
 
 
 def prose(topic):

@@ -21,7 +21,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores
-from data_prep.prose import count_sentences, prose_paragraphs
+from data_prep.docstring_corpus.prose import count_sentences, prose_paragraphs
 
 MIN_DOCUMENT_WORDS = 40
 MIN_DOCUMENT_SENTENCES = 3

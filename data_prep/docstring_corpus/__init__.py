@@ -1,0 +1,1 @@
+"""The demo's corpus: the prose in the sources of what is installed."""
