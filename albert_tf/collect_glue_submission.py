@@ -23,12 +23,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     output_paths.define_overwrite(flag_values)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("output_dir", "output_file"))
-
-
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     missing = write_submission_zip(FLAGS.output_file, FLAGS.output_dir)
@@ -36,6 +30,8 @@ def _run() -> None:
     if missing:
         logging.warning("a full submission also has %s", ", ".join(missing))
 
+
+main = command.entry_point(__name__, _run, required=("output_dir", "output_file"))
 
 if __name__ == "__main__":
     main()

@@ -51,11 +51,7 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     )
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(run_with, required=("input", "output", "to"))
-
+main = command.entry_point(__name__, run_with, required=("input", "output", "to"))
 
 if __name__ == "__main__":
     main()

@@ -96,11 +96,7 @@ def _layout(result: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, positional="text", required=("saved_model",))
-
+main = command.entry_point(__name__, _run, positional="text", required=("saved_model",))
 
 if __name__ == "__main__":
     main()

@@ -30,12 +30,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_string("title", "", "A title above the figure.", flag_values=flag_values)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("output_dir", "output_file"))
-
-
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     baselines = [training_plot.Baseline.parse(text) for text in FLAGS.baseline]
@@ -43,6 +37,8 @@ def _run() -> None:
     training_plot.draw(runs, FLAGS.output_file, baselines, FLAGS.title)
     logging.info("drew %s", FLAGS.output_file)
 
+
+main = command.entry_point(__name__, _run, required=("output_dir", "output_file"))
 
 if __name__ == "__main__":
     main()

@@ -81,11 +81,7 @@ def _run(texts: list[str]) -> None:
         raise InputError(f"{len(errors)} rows without an answer, each with its error; the first: {errors[0]}")
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, positional="text", required=(("saved_model", "output_dir"),))
-
+main = command.entry_point(__name__, _run, positional="text", required=(("saved_model", "output_dir"),))
 
 if __name__ == "__main__":
     main()

@@ -40,11 +40,7 @@ def _run() -> None:
     print(format_evaluation(result) if as_table else to_json(result))  # noqa: T201
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("input_file", ("output_dir", "init_checkpoint")))
-
+main = command.entry_point(__name__, _run, required=("input_file", ("output_dir", "init_checkpoint")))
 
 if __name__ == "__main__":
     main()

@@ -89,11 +89,7 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     print(format_results(run(settings)))  # noqa: T201
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(run_with, required=("task_name", "output_dir"))
-
+main = command.entry_point(__name__, run_with, required=("task_name", "output_dir"))
 
 if __name__ == "__main__":
     main()

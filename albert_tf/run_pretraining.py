@@ -105,11 +105,7 @@ def _run() -> None:
     run(PretrainingSettings(**{name: given[name].value for name in names}, tpu=tpu, resolved_flags=resolved))
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("albert_config_file", "input_file", "output_dir"))
-
+main = command.entry_point(__name__, _run, required=("albert_config_file", "input_file", "output_dir"))
 
 if __name__ == "__main__":
     main()

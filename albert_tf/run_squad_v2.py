@@ -6,28 +6,10 @@ run_squad_v2 --train_file=train-v2.0.json --predict_file=dev-v2.0.json --init_ch
   --output_dir=runs/squad --do_train --do_predict
 """
 
-from absl import flags
-
 from albert_tf import run_finetuning
 from albert_tf.official import command_line
-from albert_tf.runtime import command
-from albert_tf.runtime.official_flags import SCRIPTS
 
-
-def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
-    """Declares the flags of this command."""
-    command_line.define_flags("run_squad_v2", flag_values, run_finetuning)
-
-
-def _run() -> None:
-    command_line.run("run_squad_v2", {"run_finetuning": run_finetuning})
-
-
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=SCRIPTS["run_squad_v2"].required)
-
+define_flags, main = command_line.make_command(__name__, run_finetuning)
 
 if __name__ == "__main__":
     main()

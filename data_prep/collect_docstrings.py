@@ -48,12 +48,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     )
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("output_file",))
-
-
 def _run() -> None:
     written = [(name, FLAGS[name].value) for name in ("output_file", "heldout_output_file")]
     output_paths.check_outputs(written, FLAGS.overwrite)
@@ -72,6 +66,8 @@ def _run() -> None:
         *(report.documents, report.heldout_documents),
     )
 
+
+main = command.entry_point(__name__, _run, required=("output_file",))
 
 if __name__ == "__main__":
     main()

@@ -27,12 +27,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_bool("replace_quotes", False, "Turn `` and '' into \".", **fv)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("input_file", "output_file", "spm_model_file"))
-
-
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -51,6 +45,8 @@ def _run() -> None:
         *(settings.output_file, settings.embedding_size, found, settings.tokenizer.vocab_size, read),
     )
 
+
+main = command.entry_point(__name__, _run, required=("input_file", "output_file", "spm_model_file"))
 
 if __name__ == "__main__":
     main()

@@ -24,12 +24,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     unmatched_flags.define_unmatched("create_pretraining_data", flag_values)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("input_file", "output_file", "spm_model_file"))
-
-
 def resolve_sentence_task(flag_values: flags.FlagValues) -> str:
     """The task that --sentence_task and --random_next_sentence name; InputError if they contradict each other."""
     task, random_next = flag_values.sentence_task, flag_values.random_next_sentence
@@ -65,6 +59,8 @@ def _values_of(kind, but: tuple[str, ...] = ()) -> dict:
     names = (field.name for field in dataclasses.fields(kind))
     return {name: FLAGS[name].value for name in names if name in FLAGS and name not in but}
 
+
+main = command.entry_point(__name__, _run, required=("input_file", "output_file", "spm_model_file"))
 
 if __name__ == "__main__":
     main()

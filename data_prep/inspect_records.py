@@ -24,12 +24,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     output_paths.define_overwrite(flag_values)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("input_file", "spm_model_file"))
-
-
 def _run() -> None:
     written = [(name, FLAGS[name].value) for name in ("json_file", "plot_file")]
     output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
@@ -57,6 +51,8 @@ def _run() -> None:
     if FLAGS.plot_file:
         draw(inspection.figures, FLAGS.plot_file)
 
+
+main = command.entry_point(__name__, _run, required=("input_file", "spm_model_file"))
 
 if __name__ == "__main__":
     main()

@@ -33,12 +33,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     text_flags.define_raw_text_flags(flag_values)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("input_file", "output_file"))
-
-
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     from data_prep.text.sentence_files import SentenceSplitting, split_files
@@ -55,6 +49,8 @@ def _run() -> None:
         counts.bytes / 1e6 / seconds,
     )
 
+
+main = command.entry_point(__name__, _run, required=("input_file", "output_file"))
 
 if __name__ == "__main__":
     main()

@@ -41,12 +41,6 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     text_flags.define_text_flags(flag_values)
 
 
-def main() -> None:
-    """Entry point of the console script."""
-    define_flags()
-    command.run(_run, required=("input_file", "model_prefix"))
-
-
 def _run() -> None:
     written = [("model_prefix", f"{FLAGS.model_prefix}{ending}") for ending in (".model", ".vocab")]
     output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
@@ -62,6 +56,8 @@ def _run() -> None:
     sentences = vocabulary.train(settings)
     logging.info("%s.model: %d pieces from %d sentences", settings.model_prefix, settings.vocab_size, sentences)
 
+
+main = command.entry_point(__name__, _run, required=("input_file", "model_prefix"))
 
 if __name__ == "__main__":
     main()

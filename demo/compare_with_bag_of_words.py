@@ -145,11 +145,7 @@ def _run() -> None:
     sys.stdout.write(format_scores(table, len(dev[1])))
 
 
-def main() -> None:
-    """Entry point of the script."""
-    define_flags()
-    command.run(_run, required=("data_dir",))
-
+main = command.entry_point(__name__, _run, required=("data_dir",))
 
 if __name__ == "__main__":
     main()

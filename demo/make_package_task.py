@@ -201,11 +201,7 @@ def _run() -> None:
     )
 
 
-def main() -> None:
-    """Entry point of the script."""
-    define_flags()
-    command.run(_run, required=("input_file", "heldout_file", "output_dir"))
-
+main = command.entry_point(__name__, _run, required=("input_file", "heldout_file", "output_dir"))
 
 if __name__ == "__main__":
     main()

@@ -14,7 +14,7 @@ COMMANDS = [
     path.relative_to(ROOT).as_posix() for part in ("albert_tf", "data_prep") for path in (ROOT / part).glob("*.py")
 ]
 FILES = ("README.md", "BUILD.md", "demo/run_demo.sh", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
-FILES += tuple(sorted(path for path in COMMANDS if "def define_flags(" in (ROOT / path).read_text()))
+FILES += tuple(sorted(path for path in COMMANDS if "define_flags" in (ROOT / path).read_text()))
 
 
 def blocks(text, language):

@@ -169,11 +169,7 @@ def _run() -> None:
     print(to_json(result))  # noqa: T201
 
 
-def main() -> None:
-    """Entry point of the module."""
-    define_flags()
-    command.run(_run)
-
+main = command.entry_point(__name__, _run)
 
 if __name__ == "__main__":
     main()

@@ -232,11 +232,7 @@ def _run() -> None:
     write_report(results, given.output_dir)
 
 
-def main() -> None:
-    """Entry point of the module."""
-    define_flags()
-    command.run(_run, required=("recipes", "heldout_file", "output_dir"))
-
+main = command.entry_point(__name__, _run, required=("recipes", "heldout_file", "output_dir"))
 
 if __name__ == "__main__":
     main()

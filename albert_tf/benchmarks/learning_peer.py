@@ -139,11 +139,7 @@ def _run() -> None:
     learning.write_report(results, given.output_dir)
 
 
-def main() -> None:
-    """Entry point of the module."""
-    define_flags()
-    command.run(_run, required=("albert_config_file", "input_file", "heldout_file", "output_dir"))
-
+main = command.entry_point(__name__, _run, required=("albert_config_file", "input_file", "heldout_file", "output_dir"))
 
 if __name__ == "__main__":
     main()

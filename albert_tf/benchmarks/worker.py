@@ -71,11 +71,7 @@ def _run() -> None:
         _say(seconds=seconds, processor_seconds=processor_seconds, memory_mb=peak_memory_mb())
 
 
-def main() -> None:
-    """Entry point of the module."""
-    define_flags()
-    command.run(_run)
-
+main = command.entry_point(__name__, _run)
 
 if __name__ == "__main__":
     main()

@@ -1,14 +1,16 @@
 """Commands by the official names: their flags, and running what they are here."""
 
+import os
 import shlex
+import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from absl import flags, logging
 
 from albert_tf.official.translation import to_words, translate
 from albert_tf.official.unmatched_flags import check_unmatched, define_flag
-from albert_tf.runtime import flag_help
+from albert_tf.runtime import command, flag_help
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.official_flags import SCRIPTS, OfficialFlag, describe
 
@@ -96,6 +98,26 @@ def resolve(
             raise InputError(" ".join(str(error).split())) from None
         resolved.append((name, own))
     return resolved
+
+
+def make_command(module: str, *ours: types.ModuleType) -> tuple[Callable[..., None], Callable[[], None]]:
+    """A command by an official name.
+
+    Args:
+        module: __name__ of the command; its last part, also of the file that runs as a program, is the script's.
+        *ours: the modules of the commands of ours that it becomes; the first one's flags explain its own.
+
+    Returns:
+        (its define_flags, its main).
+    """
+    script = os.path.splitext(os.path.basename(sys.modules[module].__file__))[0]
+    commands = {one.__name__.rsplit(".", 1)[1]: one for one in ours}
+
+    def define(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+        define_flags(script, flag_values, ours[0])
+
+    required = SCRIPTS[script].required
+    return define, command.entry_point(module, lambda: run(script, commands), required=required)
 
 
 def run(script: str, commands: Mapping[str, types.ModuleType]) -> None:

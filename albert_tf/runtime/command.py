@@ -39,13 +39,34 @@ _FILE_ERRORS = {
 }
 
 
-def run(main: Callable[..., None], positional: str | None = None, required: Iterable[str | Sequence[str]] = ()) -> None:
-    """Runs a command: parses the flags, then calls `main`, and never returns.
+def entry_point(module: str, main: Callable[..., None], **settings) -> Callable[[], None]:
+    """The `main` of a command: the entry point of its console script.
+
+    Args:
+        module: __name__ of the command, whose `define_flags` declares its flags and whose docstring heads --help.
+        main, **settings: of `run`.
+    """
+
+    def start() -> None:
+        sys.modules[module].define_flags()
+        run(main, module=module, **settings)
+
+    return start
+
+
+def run(
+    main: Callable[..., None],
+    positional: str | None = None,
+    required: Iterable[str | Sequence[str]] = (),
+    module: str | None = None,
+) -> None:
+    """Runs a command whose flags are defined: parses them, then calls `main`, and never returns.
 
     Args:
         main: takes no arguments, or, with `positional`, the list of the command line's other words.
         positional: what the words that are no flags mean, for example "text". None: such words are an error.
         required: flags that must be given; several in one entry: one of them.
+        module: see entry_point; None: that of `main`.
 
     Exit codes: 0 done, also after --help; 1 the input was at fault (one line on stderr); 2 wrong flags; 69 another
     worker was lost; 75 stopped by a signal, with all saved; 130 interrupted; 141 nobody reads the output any more.
@@ -79,10 +100,10 @@ def run(main: Callable[..., None], positional: str | None = None, required: Iter
             _fail(message, EXIT_BAD_INPUT)
 
     def show_help() -> None:
-        module = sys.modules[main.__module__]
+        command = sys.modules[module or main.__module__]
         own = flags.FlagValues()
-        module.define_flags(own)
-        _print_help(flag_help.help_text(_command_name(), module.__doc__ or "", own, required, positional))
+        command.define_flags(own)
+        _print_help(flag_help.help_text(_command_name(), command.__doc__ or "", own, required, positional))
 
     app.run(start, flags_parser=lambda arguments: _parse_flags(arguments, show_help))
 
