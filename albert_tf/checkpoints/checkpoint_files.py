@@ -5,7 +5,6 @@ beside it, which is compared when the tensor is read and misses no flipped bit, 
 checkpoint of gigabytes is not read twice.
 """
 
-import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from albert_tf.checkpoints.tensor_files import DATA_SUFFIX
 from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import DamagedError
 
 
@@ -40,11 +40,4 @@ def check_files(folder: str, described: Mapping[str, Mapping[str, Any]], prefix:
 
 
 def _describe(path: str) -> dict[str, Any]:
-    if path.endswith(DATA_SUFFIX):
-        return {"bytes": file_size(path)}
-    digest, size = hashlib.sha256(), 0
-    with files.open_binary(path) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-            size += len(block)
-    return {"bytes": size, "sha256": digest.hexdigest()}
+    return {"bytes": file_size(path)} if path.endswith(DATA_SUFFIX) else describe_file(path)

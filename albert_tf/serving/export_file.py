@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
 
@@ -20,7 +21,8 @@ _SEALED = re.compile(rb'(.*),\n  "sha256": "([0-9a-f]{64})"\n\}\n', re.DOTALL)
 
 def write_export(folder: str, about: Mapping[str, Any]) -> None:
     """Writes export.json into a finished export, with the size and the SHA-256 of every file of it."""
-    values = {"format": FORMAT, **about, "files": {name: _describe(folder, name) for name in _files_of(folder)}}
+    described = {name: describe_file(os.path.join(folder, name)) for name in _files_of(folder)}
+    values = {"format": FORMAT, **about, "files": described}
     text = to_json_bytes(values, indent=2).removesuffix(b"\n}")
     with files.replace_file(_path(folder)) as file:
         file.write(text + _CHECKSUM.format(hashlib.sha256(text).hexdigest()).encode())
@@ -57,7 +59,7 @@ def check_files(folder: str, about: Mapping[str, Any]) -> None:
             raise InputError(f"{path} is missing; copy the export as a whole, or {_AGAIN}")
         if not files.is_remote(path) and not os.path.isfile(path):
             raise InputError(f"{path} is no file; {_AGAIN}")
-        if _describe(folder, name, wanted["bytes"]) != wanted:
+        if describe_file(path, wanted["bytes"]) != wanted:
             raise InputError(f"{path} is damaged: its size or checksum is not the one in {EXPORT_NAME}; {_AGAIN}")
 
 
@@ -118,13 +120,3 @@ def _files_of(folder: str) -> list[str]:
 
 def _is_folder(path: str) -> bool:
     return bool(files.list_folder(path)) if files.is_remote(path) else os.path.isdir(path)
-
-
-def _describe(folder: str, name: str, longest: int | None = None) -> dict[str, Any]:
-    """{"bytes", "sha256"} of a file; of one that is longer than `longest`, up to there and a byte more."""
-    digest, size = hashlib.sha256(), 0
-    with files.open_binary(os.path.join(folder, name)) as file:
-        while (longest is None or size <= longest) and (chunk := file.read(1 << 20)):
-            digest.update(chunk)
-            size += len(chunk)
-    return {"bytes": size, "sha256": digest.hexdigest()}

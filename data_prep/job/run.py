@@ -16,6 +16,7 @@ from absl import logging
 import albert_tf
 from albert_tf.records.manifest import Manifest
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores, end_on_terminate
@@ -24,7 +25,7 @@ from data_prep.inspection.statistics import RecordStatistics
 from data_prep.job.duplicates import find_duplicates
 from data_prep.job.estimate import describe_estimate, estimate
 from data_prep.job.settings import RecordJob
-from data_prep.job.shards import OutputFiles, describe_file
+from data_prep.job.shards import OutputFiles
 from data_prep.job.summary import (
     check_enough,
     check_no_empty,

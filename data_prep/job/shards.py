@@ -205,16 +205,6 @@ class _HashingWriter:
         self._file.flush()
 
 
-def describe_file(path: str) -> dict:
-    """The size and SHA-256 of a file, as the manifest gives them: "bytes" and "sha256"."""
-    digest, size = hashlib.sha256(), 0
-    with files.open_binary(path) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-            size += len(block)
-    return {"bytes": size, "sha256": digest.hexdigest()}
-
-
 @contextlib.contextmanager
 def _compressed(file, compression: str) -> Iterator:
     if compression != "gzip":

@@ -16,6 +16,7 @@ import numpy as np
 
 from albert_tf.records.record_files import frame
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.examples.draws import Draws, derive_seed
 from data_prep.examples.instances import InstanceSettings, draw_instances, encode_instances
@@ -23,7 +24,7 @@ from data_prep.examples.masking import Pieces
 from data_prep.examples.token_store import TokenStore
 from data_prep.inspection.statistics import RecordStatistics
 from data_prep.job.duplicates import read_kept
-from data_prep.job.shards import describe_file, gather, scatter
+from data_prep.job.shards import gather, scatter
 from data_prep.job.unit_files import (
     load_unit,
     read_unit,
