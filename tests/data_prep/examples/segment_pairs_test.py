@@ -261,6 +261,18 @@ def test_truncation_takes_from_the_longer_and_from_the_second_if_equal():
             assert kept == [*range(kept[0], kept[0] + len(kept))] if kept else True
 
 
+@pytest.mark.parametrize("quirks", [False, True])
+def test_the_halves_of_a_cut_pair_tell_nothing_of_its_order(quirks):
+    """Of an odd room the first segment has the larger half: cut before it is swapped, a pair would show its label."""
+    rng = random.Random(0)
+    documents = [_document([rng.randint(3, 12) for _ in range(40)], source) for source in range(400)]
+    rules = _rules(max_seq_length=22, quirks=quirks)
+    assert rules.max_tokens == 19
+    halves = [pair.label for pair in _pairs(documents, rules) if (len(pair.first), len(pair.second)) == (10, 9)]
+    assert len(halves) > 1000
+    assert 0.4 < sum(halves) / len(halves) < 0.6
+
+
 def test_truncation_takes_from_front_and_back_alike():
     fronts = Counter(pair.first[0] for pair in _truncate(range(12), [99], 3, times=TRIALS))
     # Ten pieces are dropped, each at the front or the back: a binomial number of them at the front.
