@@ -15,11 +15,11 @@ SMALLEST_BATCH = 256
 
 
 def in_halves(function, tensors, dtypes):
-    """function(None, *tensors), or where operations run one by one function(is_large, *part) of one or two parts.
+    """function(*tensors), or where operations run one by one function(*part) of one or two parts.
 
     Args:
-        function: function of a bool scalar, whether there are many positions (None: not known), and of tensors
-            [b, ...] to a list of tensors [b, ...], of every sequence by itself. It is traced once.
+        function: function of tensors [b, ...] to a list of tensors [b, ...], of every sequence by itself. It is traced
+            once.
         tensors: list of tensors [B, ...], the first [B, S].
         dtypes: of what the function returns.
 
@@ -27,7 +27,7 @@ def in_halves(function, tensors, dtypes):
         list of tensors [B, ...].
     """
     if not backend.runs_operation_by_operation():
-        return function(None, *tensors)
+        return function(*tensors)
     batch, length = ops.shape(tensors[0])
     is_large = ops.logical_and(batch > 1, batch * length >= SMALLEST_BATCH)
     parts = ops.where(is_large, 2, 1)
@@ -35,7 +35,7 @@ def in_halves(function, tensors, dtypes):
     def encode_part(part):
         # Every second sequence, so that of sorted ones either half has short and long ones.
         chosen = ops.arange(part, batch, parts, dtype="int32")
-        return function(is_large, *(ops.take(tensor, chosen, axis=0) for tensor in tensors))
+        return function(*(ops.take(tensor, chosen, axis=0) for tensor in tensors))
 
     index = ops.arange(batch, dtype="int32")
     places = index % parts * ((batch + parts - 1) // parts) + index // parts

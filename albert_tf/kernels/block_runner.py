@@ -1,50 +1,15 @@
-"""Applying a few blocks many times in one step: kernels read and cast once, gradients added up once a kernel.
+"""Applying a few blocks many times in one step: kernels are read and cast once, their gradients added up once.
 
-Shapes: B batch, S sequence, P positions, E embedding, H hidden.
+Shapes: B batch, S sequence, P positions, H hidden.
 """
-
-import typing
 
 from keras import ops
 
 from albert_tf.kernels import backend
 
 
-class Factors(typing.NamedTuple):
-    """What a layer's input is the product of: x @ kernel + bias.
-
-    Queries, keys and values can then be projected from x, by the product of both kernels: the work of E columns, not
-    of H, and once a product of kernels.
-
-    Attributes:
-        x: float [B, S, E].
-        kernel: [E, H].
-        bias: [H].
-        are_used: bool scalar, whether to project from x; None: yes.
-    """
-
-    x: typing.Any
-    kernel: typing.Any
-    bias: typing.Any
-    are_used: typing.Any = None
-
-    def replace(self, hidden, weights):
-        """(x, weights of an attention part that projects from x), or if `are_used` is not so (hidden, weights)."""
-        (first, *others), (first_bias, *other_vectors) = weights
-
-        def compose():
-            bias = ops.matmul(ops.cast(self.bias, first.dtype)[None, :], first)[0]
-            return self.x, ops.matmul(self.kernel, first), first_bias + ops.cast(bias, first_bias.dtype)
-
-        if self.are_used is None:
-            x, kernel, bias = compose()
-        else:
-            x, kernel, bias = ops.cond(self.are_used, compose, lambda: (hidden, first, first_bias))
-        return x, ([kernel, *others], [bias, *other_vectors])
-
-
-class BlockApplications:
-    """The applications of one encoder's blocks to one batch.
+class BlockRunner:
+    """Applies the blocks of one encoder to one batch.
 
     Args:
         attention_bias: float32 [B, 1, 1, S], see chains.make_attention_bias.
@@ -82,14 +47,13 @@ class BlockApplications:
         self._weights[id(part)][0], kernels = backend.lend_kernels(masters, copies)
         return kernels, vectors
 
-    def apply(self, blocks, hidden, layer, positions=None, factors=None):
+    def __call__(self, blocks, hidden, layer, positions=None):
         """Applies the blocks of one layer, one after the other.
 
         Args:
             blocks: list of TransformerBlock.
             hidden: float [B, S, H].
             layer: number of the layer, a Python or a tensor integer.
-            factors: Factors of which `hidden` is the product; None: hidden is no such product.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
 
         Returns:
@@ -104,26 +68,21 @@ class BlockApplications:
             if read is not None and self._unpadding is not None:
                 hidden = self._unpadding.restore(hidden)
             weights = self._borrow(block.attention), self._borrow(block.feed_forward)
-            source = []
-            if factors is not None and inner == 0 and read is None:
-                x, composed = factors.replace(hidden, weights[0])
-                source, weights = [x], (composed, weights[1])
-            hidden = self._apply_block(block, hidden, source, weights, read, seed)
+            hidden = self._apply_block(block, hidden, weights, read, seed)
         return hidden
 
-    def _apply_block(self, block, hidden, source, weights, positions, seed):
+    def _apply_block(self, block, hidden, weights, positions, seed):
         # All tensors are arguments: what a function merely refers to has no gradient when it is computed again.
         (kernels, vectors), (more_kernels, more_vectors) = weights
-        counts = len(source), len(kernels), len(vectors), len(more_kernels)
+        counts = len(kernels), len(vectors), len(more_kernels)
 
         def function(hidden, *tensors):
-            starts = [sum(counts[:at]) for at in range(5)]
-            given, *parts = (list(tensors[start:end]) for start, end in zip(starts, [*starts[1:], None], strict=True))
+            starts = [sum(counts[:at]) for at in range(4)]
+            parts = [list(tensors[start:end]) for start, end in zip(starts, [*starts[1:], None], strict=True)]
             return block(
                 hidden,
                 self._attention_bias,
                 weights=(parts[:2], parts[2:]),
-                source=given[0] if given else None,
                 positions=positions,
                 unpadding=None if positions is not None else self._unpadding,
                 seed=seed,
@@ -132,7 +91,7 @@ class BlockApplications:
 
         if self._remat:
             function = backend.remat(function)
-        return function(hidden, *source, *kernels, *vectors, *more_kernels, *more_vectors)
+        return function(hidden, *kernels, *vectors, *more_kernels, *more_vectors)
 
     def repeat(self, blocks, hidden, layers):
         """Applies the blocks of several layers in a loop of the device.
@@ -153,7 +112,7 @@ class BlockApplications:
         def body(layer, hidden):
             # What is borrowed inside the loop is the loop's own; its gradients are added up by the loop.
             self._weights = {part: list(weights) for part, weights in outside.items()}
-            return self.apply(blocks, hidden, layer)
+            return self(blocks, hidden, layer)
 
         hidden = backend.repeat(body, layers[0], layers[-1] + 1, hidden)
         self._weights = outside

@@ -91,7 +91,6 @@ class SelfAttention(Unquantized, keras.layers.Layer):
         hidden,
         attention_bias,
         weights=None,
-        source=None,
         positions=None,
         unpadding=None,
         seed=None,
@@ -103,9 +102,7 @@ class SelfAttention(Unquantized, keras.layers.Layer):
             hidden: float [B, S, H].
             attention_bias: float [B, 1, 1, S], see chains.make_attention_bias.
             weights: what `step_weights` returns, with kernels in the compute dtype; None makes it here.
-            source: float [B, S, n]: what queries, keys and values are projected from, by a first kernel [n, 3 H];
-                None: hidden.
-            positions: int32 [B, P]: the only positions whose output is wanted; None: all. Not with `source`.
+            positions: int32 [B, P]: the only positions whose output is wanted; None: all.
             unpadding: Unpadding that stripped `hidden`, which then is [1, T, H]; None where there is padding.
             seed: int32 [2] for dropout.
             training: bool.
@@ -124,7 +121,7 @@ class SelfAttention(Unquantized, keras.layers.Layer):
 
         if positions is None:
             residual = hidden
-            x = chains.project_for_chain(hidden if source is None else source, kernel, bias, training)
+            x = chains.project_for_chain(hidden, kernel, bias, training)
             if unpadding is None:
                 context = attend(chains.split_heads(x, bias, heads, 3, training))
             else:

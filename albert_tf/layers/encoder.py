@@ -10,7 +10,7 @@ from keras import ops
 
 from albert_tf.config import AlbertConfig
 from albert_tf.kernels import chains
-from albert_tf.kernels.block_runner import BlockApplications, Factors
+from albert_tf.kernels.block_runner import BlockRunner
 from albert_tf.kernels.unpadding import Unpadding
 from albert_tf.layers.attention import SelfAttention
 from albert_tf.layers.embeddings import make_initializer
@@ -119,7 +119,6 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
         positions=None,
         skip_padding=False,
         wanted=None,
-        compose_kernels=None,
         seed=None,
         training=False,
     ):
@@ -132,9 +131,6 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
             skip_padding: compute nothing for padding. Not in training, and not under XLA.
             wanted: int [B, S], with skip_padding: 1 where the last hidden state is wanted, padding or not; None: of
                 tokens alone. That of the first position always is.
-            compose_kernels: bool scalar, outside training: whether to project the first layer's queries, keys and
-                values from E columns, by the product of two kernels, which saves work where B * S is beyond a few
-                hundred; None: no. Training always does.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
 
@@ -149,16 +145,12 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
         if skip_padding:
             unpadding = Unpadding(input_mask, self.config.num_attention_heads, positions, wanted)
         hidden = unpadding.strip(embedding_output) if skip_padding else embedding_output
-        factors = None
         if self.embedding_projection is not None:
             projection = self.embedding_projection
             kernel, bias = (ops.cast(weight, self.compute_dtype) for weight in (projection.kernel, projection.bias))
-            composes = training or compose_kernels is not None
-            if composes and self.config.embedding_size < self.config.hidden_size:
-                factors = Factors(hidden, kernel, bias, None if training else compose_kernels)
             hidden = chains.project(hidden, kernel, bias)
         draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
-        applications = BlockApplications(
+        run = BlockRunner(
             attention_bias=chains.make_attention_bias(input_mask, "float32"),
             compute_dtype=self.compute_dtype,
             unpadding=unpadding,
@@ -166,31 +158,28 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
             training=training,
             remat=self.remat,
         )
-        hidden_states = self._apply_layers(applications, hidden, positions, factors, training)
+        apply_layers = self._apply_layers_in_loops if self.constant_graph else self._apply_layers
+        hidden_states = apply_layers(run, hidden, positions)
         if skip_padding:
             hidden = hidden_states[-1]
             return (hidden if positions is not None else unpadding.restore(hidden),)
         return tuple(hidden_states)
 
-    def _apply_layers(self, applications, hidden, positions, factors, training):
-        """List of the hidden states that `call` returns, before padding is put back."""
-        hidden_states = [hidden]
-        layers = range(self.config.num_hidden_layers)
-        for row, group in itertools.groupby(layers, self._row_of_layer):
-            group = list(group)
-            is_last = group[-1] == layers[-1]
-            unrolled = group
-            if self.constant_graph:
-                if factors is not None and not training and group[0] == 0 and len(layers) > 1:
-                    hidden = applications.apply(self.blocks[row], hidden, 0, factors=factors)
-                    group = group[1:]
-                repeated, unrolled = (group[:-1], group[-1:]) if is_last else (group, [])
-                hidden = applications.repeat(self.blocks[row], hidden, repeated)
-            for layer in unrolled:
-                read = positions if layer == layers[-1] else None
-                hidden = applications.apply(self.blocks[row], hidden, layer, read, factors if layer == 0 else None)
-                hidden_states.append(hidden)
+    def _apply_layers(self, run, hidden, positions):
+        """The hidden states before the first layer and after each, before padding is put back: a list."""
+        hidden_states, layers = [hidden], range(self.config.num_hidden_layers)
+        for layer in layers:
+            read = positions if layer == layers[-1] else None
+            hidden = run(self.blocks_of_layer(layer), hidden, layer, read)
+            hidden_states.append(hidden)
         return hidden_states
+
+    def _apply_layers_in_loops(self, run, hidden, positions):
+        """The same, of which only the first and the last are to be had."""
+        first, last = hidden, self.config.num_hidden_layers - 1
+        for row, group in itertools.groupby(range(last), self._row_of_layer):
+            hidden = run.repeat(self.blocks[row], hidden, list(group))
+        return [first, run(self.blocks_of_layer(last), hidden, last, positions)]
 
     def get_config(self):
         return {

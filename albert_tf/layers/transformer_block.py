@@ -35,7 +35,6 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
         hidden,
         attention_bias,
         weights=(None, None),
-        source=None,
         positions=None,
         unpadding=None,
         seed=None,
@@ -47,7 +46,6 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
             hidden: float [B, S, H].
             attention_bias: float [B, 1, 1, S], see chains.make_attention_bias.
             weights: those of the attention and of the feed-forward part, as their `call` takes them.
-            source: see SelfAttention.call.
             positions: int32 [B, P]: the only positions whose output is wanted; None: all.
             unpadding: see SelfAttention.call.
             seed: int32 [2] for dropout.
@@ -60,7 +58,6 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
             hidden,
             attention_bias,
             weights=weights[0],
-            source=source,
             positions=positions,
             unpadding=unpadding,
             seed=seed,

@@ -205,7 +205,7 @@ class AlbertModel(ConfiguredModel):
         """[embedding_output, *hidden_states] of the inputs and, if not all are read, positions."""
         embeddings_seed, encoder_seed = seeds
 
-        def encode(is_large, *parts):
+        def encode(*parts):
             given = dict(zip(tensors, parts, strict=True))
             embedding_output = self.embeddings(
                 given.get(INPUT_IDS),
@@ -221,14 +221,13 @@ class AlbertModel(ConfiguredModel):
                 positions=given.get(_POSITIONS),
                 skip_padding=skip_padding,
                 wanted=given.get(_WANTED),
-                compose_kernels=is_large,
                 seed=encoder_seed,
                 training=training,
             )
             return [embedding_output, *hidden_states]
 
         parts = list(tensors.values())
-        return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(None, *parts)
+        return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(*parts)
 
     def _pool(self, first):
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))

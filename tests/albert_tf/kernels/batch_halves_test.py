@@ -16,16 +16,16 @@ LARGE = batch_halves.SMALLEST_BATCH // LENGTH
 def test_a_large_batch_comes_as_two_halves(batch, length, parts):
     seen = []
 
-    def double(is_large, x, y):
-        seen.append((bool(is_large), y.numpy().tolist()))
+    def double(x, y):
+        seen.append(y.numpy().tolist())
         return [2 * x, y]
 
     x, y = np.arange(batch * length).reshape(batch, length), np.arange(batch)
     doubled, same = batch_halves.in_halves(double, [tf.constant(x), tf.constant(y)], [tf.int64, tf.int64])
     count = len(parts)
-    assert [len(rows) for _, rows in seen] == parts
+    assert [len(rows) for rows in seen] == parts
     # Every second one: of sorted sequences each half has short and long ones.
-    assert seen == [(count > 1, list(range(part, batch, count))) for part in range(count)]
+    assert seen == [list(range(part, batch, count)) for part in range(count)]
     np.testing.assert_array_equal(doubled, 2 * x)
     np.testing.assert_array_equal(same, y)
 
@@ -33,8 +33,8 @@ def test_a_large_batch_comes_as_two_halves(batch, length, parts):
 def test_one_graph_serves_every_batch():
     traced = []
 
-    def spread(is_large, x):
-        traced.append(is_large)
+    def spread(x):
+        traced.append(x)
         return [tf.stack([x, -x, x], axis=-1)]
 
     @tf.function(input_signature=[tf.TensorSpec([None, None])], autograph=False)
@@ -52,7 +52,5 @@ def test_one_graph_serves_every_batch():
 def test_where_steps_are_compiled_nothing_is_split(monkeypatch):
     monkeypatch.setattr(batch_halves.backend, "runs_operation_by_operation", lambda: False)
     seen = []
-    batch_halves.in_halves(
-        lambda is_large, x: seen.append((is_large, x.shape)) or [x], [tf.zeros([LARGE, LENGTH])], None
-    )
-    assert seen == [(None, (LARGE, LENGTH))]
+    batch_halves.in_halves(lambda x: seen.append(x.shape) or [x], [tf.zeros([LARGE, LENGTH])], None)
+    assert seen == [(LARGE, LENGTH)]
