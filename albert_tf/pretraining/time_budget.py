@@ -1,9 +1,10 @@
 """How many steps a run takes in the minutes it is given: a trial of some seconds measures the step."""
 
 import dataclasses
+import itertools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 from absl import logging
@@ -67,7 +68,7 @@ def plan_steps(
 
 
 def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
-    """(mean seconds of a step, seconds to trace all stages) of a run that is thrown away afterwards."""
+    """(seconds of a step, seconds to trace all stages) of a run that is thrown away afterwards."""
     of_a_step, to_begin = 0.0, 0.0
     for stage in run.stages:
         seconds, first_step = _measure_stage(run, stage, settings)
@@ -83,12 +84,26 @@ def _measure_stage(run, stage: Stage, settings: PretrainingSettings) -> tuple[fl
     iterator = run.batches_from(dataclasses.replace(run.fresh_state(), step=stage.first_step))
     progress, *_ = run.steps.take(iterator, tf.constant(_STEPS_BEFORE), run.steps.start())
     first_step = time.monotonic() - began
-    count, seconds = 0, 0.0
-    while seconds < _TRIAL_SECONDS:
+    count, turns = 0, []
+    while sum(seconds for seconds, _ in turns) < _TRIAL_SECONDS:
         at_once = max(1, min(settings.iterations_per_loop, count))
         began = time.monotonic()
         progress, *_ = run.steps.take(iterator, tf.constant(at_once), progress)
         progress.counted.numpy()
-        seconds += time.monotonic() - began
+        turns.append((time.monotonic() - began, at_once))
         count += at_once
-    return seconds / count, first_step
+    return typical_step(turns), first_step
+
+
+def typical_step(turns: Sequence[tuple[float, int]]) -> float:
+    """Seconds that half of all steps took at most: other work beside a few turns does not make a run shorter.
+
+    >>> typical_step([(0.2, 1), (9.0, 2), (0.5, 5)])
+    0.1
+
+    Args:
+        turns: (seconds, steps) of each.
+    """
+    paces = sorted((seconds / steps, steps) for seconds, steps in turns)
+    done = list(itertools.accumulate(steps for _, steps in paces))
+    return next(pace for (pace, _), steps in zip(paces, done, strict=True) if 2 * steps >= done[-1])
