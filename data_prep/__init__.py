@@ -1,1 +1,1 @@
-"""From raw text to TFRecords of masked, paired sentences: the data scripts of albert_tf."""
+"""The data scripts of albert_tf: from raw text to TFRecords of masked, paired sentences."""

@@ -53,7 +53,7 @@ def read_examples(path: str) -> tuple[list[str], list[str]]:
 
 
 def score_of_words(train: tuple[list[str], list[str]], dev: tuple[list[str], list[str]]) -> dict[str, float]:
-    """What a bag of words that learned from some examples scores on others.
+    """Scores a bag of words that learned from some examples on others.
 
     Args:
         train: texts and labels to learn from.

@@ -89,7 +89,7 @@ def _read_entries(path: str) -> Iterator[dict[str, Any]]:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """What a line says, with its kind and its step; None if it is not of a log."""
+    """The entry that a line holds, with its kind and its step; None if the line is not of a log."""
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError):
@@ -102,7 +102,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number that can be drawn."""
+    """Tells whether a value is a number that can be drawn."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     # NaN is no number between these either.

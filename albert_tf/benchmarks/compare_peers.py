@@ -68,7 +68,7 @@ class Contestant:
 
     @property
     def takes_part(self) -> bool:
-        """Whether its first repetition was done."""
+        """Tells whether its first repetition was done."""
         return "skipped" not in self.start
 
     def take_turn(self, steps: int) -> None:
@@ -88,7 +88,7 @@ class Contestant:
 
 
 def ratios_to(reference: Contestant, other: Contestant, key: str) -> float:
-    """How many times longer `other` took than `reference`: the median over the rounds of the ratio in a round."""
+    """Ratio of the time of `other` to that of `reference`: the median over the rounds of the ratio in a round."""
     return statistics.median(theirs[key] / ours[key] for ours, theirs in zip(reference.turns, other.turns, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What compare_peers compares: the same work done by albert_tf, Hugging Face transformers in torch, and keras-hub.
+"""Contestants of compare_peers: the same work done by albert_tf, Hugging Face transformers in torch, and keras-hub.
 
 Each function makes one contestant and returns a function of a number of repetitions. Peers are given every advantage
 that their own interface has: the vocabulary scores are computed for the masked positions only, and AdamW stands in

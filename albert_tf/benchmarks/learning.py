@@ -1,4 +1,4 @@
-"""What is learned in a time, or from a number of tokens: recipes side by side, on one held-out set.
+"""Measures what is learned in a given time, or from a number of tokens: recipes side by side, on one held-out set.
 
 A recipe is a flag file of run_pretraining, with everything but --output_dir, --random_seed and the length of the run.
 Each is trained for each budget and seed, as a user would train it, and every checkpoint of it is measured on the same
@@ -44,7 +44,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 
 def _tokens_a_step(recipe: str) -> int:
-    """Those of a batch, padding included, as the recipe says."""
+    """Number of tokens of a batch, padding included, as the recipe says."""
     with open(recipe, encoding="utf-8") as file:
         given = dict(line.strip()[2:].split("=", 1) for line in file if re.match(r"--\w+=", line))
     try:
@@ -54,7 +54,7 @@ def _tokens_a_step(recipe: str) -> int:
 
 
 def _train(recipe: str, budget: dict[str, float], seed: int, folder: str) -> float:
-    """Trains; seconds since the epoch at which the run began."""
+    """Trains, and returns the seconds since the epoch at which the run began."""
     arguments = [sys.executable, "-m", "albert_tf.run_pretraining", f"--flagfile={recipe}", f"--output_dir={folder}"]
     arguments += [f"--random_seed={seed}", "--keep_checkpoint_max=0"]
     if "minutes" in budget:
@@ -101,12 +101,12 @@ def read_results(output_dir: str) -> list[dict[str, Any]]:
 
 
 def is_done(results: list[dict[str, Any]], recipe: str, budget: dict[str, float], seed: int) -> bool:
-    """Whether a run was measured before."""
+    """Tells whether a run was measured before."""
     return any((result["recipe"], result["budget"], result["seed"]) == (recipe, budget, seed) for result in results)
 
 
 def folder_of(output_dir: str, recipe: str, budget: dict[str, float], seed: int) -> str:
-    """Where a run goes."""
+    """Output folder of a run."""
     return os.path.join(output_dir, f"{recipe}-{_describe(budget).replace(' ', '-')}-{seed}")
 
 
@@ -192,7 +192,7 @@ def _budgets(given: flags.FlagValues) -> list[dict[str, float]]:
 
 
 def _check_recipes(recipes: list[str]) -> None:
-    """Each is there, says how many tokens a step has, and has a name of its own, by which its results are kept."""
+    """Checks that each is there, gives the tokens of a step, and has its own name, by which its results are kept."""
     for recipe in recipes:
         _tokens_a_step(recipe)
     names = [os.path.splitext(os.path.basename(recipe))[0] for recipe in recipes]

@@ -1,4 +1,4 @@
-"""What Hugging Face's AlbertForPreTraining learns in torch in a time, for the table of learning.py.
+"""Measures what Hugging Face's AlbertForPreTraining learns in torch in a given time, for the table of learning.py.
 
 The same records, the same held-out set, the same machine and minutes; its own usual way: AdamW, one rate that rises in
 a straight line and falls in one, one length, 15 % of single pieces masked. Vocabulary scores are computed for the

@@ -1,4 +1,4 @@
-"""What a process has used so far, and which others it has started."""
+"""Measures what a process has used so far, and lists the processes that it has started."""
 
 import os
 import resource
@@ -37,7 +37,7 @@ def descendants(process: int) -> list[int]:
 
 
 def worker_processes(process: int) -> list[int]:
-    """Of these, those that multiprocessing has started to work, without the one that it keeps for itself."""
+    """The descendants that multiprocessing has started to work, without the one that it keeps for itself."""
     workers = []
     for child in descendants(process):
         try:

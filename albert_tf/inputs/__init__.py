@@ -1,1 +1,1 @@
-"""What crosses the border between data and model: records, their manifest, and the datasets read from them."""
+"""The border between data and model: records, their manifest, and the datasets read from them."""

@@ -1,4 +1,4 @@
-"""From serialized records to batches, which look the same wherever masks and order come from."""
+"""Parsing of serialized records into batches, which look the same wherever masks and order come from."""
 
 import dataclasses
 from collections.abc import Callable
@@ -20,7 +20,7 @@ TRAINING, EVALUATION = "training", "evaluation"
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How records without masks are read, where it is not as their manifest says; None: as it says.
+    """Settings for reading records without masks in place of those of their manifest; None keeps the manifest's.
 
     Attributes:
         seq_length: tokens of an example; longer ones are cut.
@@ -55,7 +55,7 @@ AS_MADE = Reading()
 
 
 def resolve_masking(flag: str | None, manifest: Manifest | None) -> str:
-    """Where the masks of a set of records come from; records without a manifest have them.
+    """Finds out where the masks of a set of records come from; records without a manifest hold their own.
 
     Args:
         flag: static, dynamic, or None for what the manifest says.
@@ -82,7 +82,7 @@ def batch_parser(
     stream: str,
     reading: Reading = AS_MADE,
 ) -> Callable:
-    """What turns serialized records into a batch, in a tf.data graph.
+    """Makes the function that turns serialized records into a batch, in a tf.data graph.
 
     Args:
         manifest: of the records, None if they have none.
@@ -96,7 +96,7 @@ def batch_parser(
         that returns what pretraining_records.parse_batch does.
 
     Raises:
-        InputError: masks are drawn by rules that have another P, or a reading is given for records with masks.
+        InputError: masks are drawn by rules that have a different P, or a reading is given for records with masks.
     """
     if resolve_masking(None, manifest) == STATIC:
         if reading != AS_MADE:

@@ -75,7 +75,7 @@ class DynamicMasker:
         return self._show(batch, _to_tokens(hidden, middles), chance, choice)
 
     def _find_words(self, boundary, middles):
-        """Whether a word starts at each piece of text, bool [B, T], anything behind its end."""
+        """Marks the pieces of text that start a word: bool [B, T], with any value after the end of the text."""
         if not self.rules.do_whole_word_mask:
             return tf.ones_like(boundary)
         places = tf.range(self.max_seq_length)
@@ -133,7 +133,7 @@ class DynamicMasker:
 
 
 def _positions(chosen, fill: int, width: int | None = None):
-    """Where each row of a bool [B, N] is true, ascending: int32 [B, width, or the most of a row], filled up."""
+    """Places where each row of a bool [B, N] is true, ascending: int32 [B, width, or the most of a row], filled up."""
     places = tf.cast(tf.where(chosen), tf.int32)
     rows = tf.shape(chosen)[0]
     ragged = tf.RaggedTensor.from_value_rowids(places[:, 1], places[:, 0], rows, validate=False)
@@ -169,7 +169,7 @@ def _choose(starts, keys, sizes, budgets):
             tf.where(starts < end, tf.minimum(free, tf.maximum(starts, begin)), free),
         )
 
-    # The first hidden piece at or behind each word, beyond the end if there is none.
+    # The first hidden piece at or after each word, beyond the end if there is none.
     free = tf.fill(tf.shape(starts), tf.int32.max)
     state = (budgets, tf.fill(tf.shape(budgets), tf.constant(-1.0, tf.float64)), free)
     *_, free = tf.while_loop(lambda left, *_: tf.reduce_any(left > 0), take, state)
@@ -177,7 +177,7 @@ def _choose(starts, keys, sizes, budgets):
 
 
 def _to_tokens(hidden, middles):
-    """From pieces of text, bool [B, T], to tokens: one place on, behind [CLS], and another one behind [SEP]."""
+    """Moves marks of pieces of text, bool [B, T], to tokens: one place on after [CLS], and one more after [SEP]."""
     places = tf.range(tf.shape(hidden)[1]) - 1
     first, second = (tf.pad(hidden[:, :-skip], [[0, 0], [skip, 0]]) for skip in (1, 2))
     return tf.where(places < middles, first, second & (places > middles))

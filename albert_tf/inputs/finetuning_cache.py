@@ -89,7 +89,7 @@ def load_features(
 
 
 def why_unusable(folder: str, key: Mapping[str, Any]) -> str | None:
-    """Why the cache in a folder cannot be used: one line; "" if there is none; None if it can."""
+    """Tells why the cache in a folder cannot be used: in one line; "" if there is no cache; None if it can be used."""
     manifest_path, records_path = os.path.join(folder, MANIFEST), os.path.join(folder, RECORDS)
     if not files.exists(folder):
         return ""
@@ -172,7 +172,7 @@ def _wait_for_lock(path: str) -> int:
 
 
 def hash_files(paths: Sequence[str]) -> dict[str, Any]:
-    """How many files there are, and one SHA-256 of their names (no folders) and contents; for a cache's key."""
+    """Number of the files, and one SHA-256 of their names (no folders) and contents; for a cache's key."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(f"{os.path.basename(path)} {_hash_file(path)}\n".encode())
@@ -188,7 +188,7 @@ def _hash_file(path: str) -> str:
 
 
 def _describe_difference(old: Any, new: Mapping[str, Any]) -> str:
-    """What changed, by the first part of the key that did."""
+    """Describes what changed, by the first part of the key that did."""
     old = old if isinstance(old, dict) else {}
     for name in itertools.chain(new, old):
         if old.get(name) != new.get(name):

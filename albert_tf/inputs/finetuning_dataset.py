@@ -1,4 +1,4 @@
-"""From features to batches of fine-tuning: padded only to the bucket of the longest row, or all to one length."""
+"""Batches of fine-tuning, made from features: padded only to the bucket of the longest row, or all to one length."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _LENGTH = "length"
 
 @dataclasses.dataclass(frozen=True)
 class BatchShape:
-    """How features become batches.
+    """Sizes of the batches that features become.
 
     Attributes:
         batch_size: B, over all replicas.

@@ -75,7 +75,7 @@ class FeatureSet(Sequence[Feature]):
 
     @classmethod
     def from_features(cls, features: Sequence[Feature], head: str) -> "FeatureSet":
-        """Of single features; either all of them have labels, or none has."""
+        """Makes a set of single features; either all of them have labels, or none has."""
         rows = [to_columns(feature, head) for feature in features]
         columns = {}
         for name in rows[0] if rows else ():
@@ -85,7 +85,7 @@ class FeatureSet(Sequence[Feature]):
 
     @classmethod
     def from_file(cls, path: str, head: str) -> "FeatureSet":
-        """Of a record file.
+        """Reads the features of a record file.
 
         Raises:
             InputError: the file is damaged.
@@ -132,17 +132,17 @@ class FeatureSet(Sequence[Feature]):
 
     @property
     def num_cut(self) -> int:
-        """How many examples were cut because they are too long."""
+        """Number of examples that were cut because they are too long."""
         return int((self._cut_by_example() > 0).sum())
 
     @property
     def pieces_cut(self) -> int:
-        """How many pieces were left out of those."""
+        """Number of pieces that were left out of the examples that were cut."""
         return int(self._cut_by_example().sum())
 
     @property
     def num_options(self) -> int:
-        """How many sequences a feature has: 1, or the options of a multiple choice.
+        """Number of sequences of a feature: 1, or the options of a multiple choice.
 
         Raises:
             InputError: not every question has as many options.
@@ -170,7 +170,7 @@ class FeatureSet(Sequence[Feature]):
 
 
 def _record_columns(tf, message: bytes) -> dict:
-    """How to parse records like this one: every feature in it, of any length."""
+    """Specification for parsing records like this one: every feature in it, of any length."""
     example = tf.train.Example.FromString(message)
     types = {"int64_list": tf.int64, "float_list": tf.float32}
     return {

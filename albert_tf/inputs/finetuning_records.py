@@ -35,7 +35,7 @@ NOTE_PREFIX = "note/"
 
 @dataclasses.dataclass(frozen=True)
 class Feature:
-    """What one row of the model's input is made from, unpadded.
+    """Contents of one row of the model's input, unpadded.
 
     Attributes:
         example: index of the example it belongs to. A long SQuAD paragraph has several features.

@@ -19,7 +19,7 @@ _NEARLY = 1.02
 
 @dataclasses.dataclass(frozen=True)
 class BatchPlan:
-    """Which rows stand in which batch.
+    """Assignment of rows to batches.
 
     Attributes:
         rows: int32 [steps, B], numbers of features.
@@ -35,7 +35,7 @@ class BatchPlan:
         return len(self.lengths)
 
     def starting_at(self, step: int) -> "BatchPlan":
-        """Without the first steps."""
+        """The plan without the first steps."""
         return BatchPlan(self.rows[step:], self.weights[step:], self.lengths[step:])
 
 

@@ -1,4 +1,4 @@
-"""From record files to batches: an endless, seeded stream for training, one ordered pass for evaluation.
+"""Batches of record files: an endless, seeded stream for training, one ordered pass for evaluation.
 
 The training stream is a function of (files, seed, position): started again at the example where a killed run
 stopped, it goes on with the very examples that run would have seen.
@@ -57,7 +57,7 @@ class RecordSet:
 def open_records(
     patterns: str, max_seq_length: int, max_predictions_per_seq: int, vocab_size: int, flag: str = "input_file"
 ) -> RecordSet:
-    """Finds record files and checks that they are what the trainer was told.
+    """Finds record files and checks that they fit the settings of the trainer.
 
     Args:
         patterns: comma-separated paths and globs.
@@ -67,7 +67,7 @@ def open_records(
         flag: the flag the patterns came from, for errors.
 
     Raises:
-        InputError: no such file, other lengths, another vocabulary size, a damaged or empty file.
+        InputError: no such file, different lengths, a different vocabulary size, a damaged or empty file.
     """
     paths = find_record_files(patterns, flag)
     manifest = read_manifest(paths)
@@ -180,7 +180,7 @@ def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: in
 
 
 def share_of_host(batches, batch_size: int, context):
-    """Of whole batches the rows of one host, cut into those of its replicas, one after another.
+    """Takes the rows of one host from whole batches, and cuts them into those of its replicas, one after another.
 
     Args:
         batches: tf.data.Dataset of tensors, or of dicts or pairs of them, with B rows.

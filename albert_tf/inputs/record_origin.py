@@ -1,4 +1,4 @@
-"""Which records a batch of the training stream was made of, for a report on it."""
+"""Origin of a batch of the training stream: the records that it was made of, for a report on it."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The order of an example's two segments drawn when it is read: another one every epoch.
+"""The order of an example's two segments, drawn when it is read: anew in every epoch.
 
 An example of sentence order that keeps its order is seen with the same answer in every epoch, and a small corpus is
 learned by heart. The official code has several copies of its text in the records, each with an order of its own.

@@ -1,4 +1,4 @@
-"""What answers that are always the same reach on records: what a model has to be better than."""
+"""Scores on records of answers that are always the same: a model has to be better than these."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from albert_tf.records.feature_names import LABEL, WEIGHTS_FEATURE
 
 @dataclasses.dataclass(frozen=True)
 class ConstantAnswers:
-    """What constant answers reach on some records, taken from those very records: no constant answer does better.
+    """Scores of constant answers on some records, taken from those very records: no constant answer does better.
 
     Attributes:
         piece_accuracy: masked-LM accuracy of always the piece that was masked most often.

@@ -94,7 +94,7 @@ def estimate_entropy(counts: np.ndarray) -> float:
         counts: int [V], how often each piece occurred; at least one did.
     """
     total, once = counts.sum(), (counts == 1).sum()
-    # A sample in which every piece is another one says nothing of how many there are.
+    # A sample in which every piece is a different one says nothing of how many there are.
     coverage = 1 - min(once, total - 1) / total
     shares = coverage * counts[counts > 0] / total
     return max(

@@ -1,4 +1,4 @@
-"""How often each piece is masked: what a model that looks at no context can learn."""
+"""Counts of how often each piece is masked: all that a model that looks at no context can learn."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ def count_masked_pieces(batches: Iterable[Mapping], num_examples: int, vocab_siz
         batches: what make_dataset returns, from the stream's start.
         num_examples: of an epoch.
         vocab_size: V.
-        enough: pieces behind which counting ends.
+        enough: number of pieces after which counting ends.
     """
     counts, left = np.zeros(vocab_size, np.int64), num_examples
     for batch in batches:

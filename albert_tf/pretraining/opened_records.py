@@ -64,10 +64,10 @@ def _tell_of_padding(records: RecordSet) -> None:
 
 
 def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:
-    """What the sentence labels mean; without a manifest the flag's word, or sop, is taken.
+    """Finds out what the sentence labels mean; without a manifest the flag's word, or sop, is taken.
 
     Raises:
-        InputError: the records were made for another task.
+        InputError: the records were made for a different task.
     """
     if records.manifest is None:
         logging.warning("the records have no manifest: vocabulary and sentence task cannot be checked")

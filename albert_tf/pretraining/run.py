@@ -221,7 +221,7 @@ class PretrainingRun(TrainingRun):
         return stage.batch_size, reading.seq_length or length, predictions
 
     def _estimate_memory(self):
-        """Of the stage that takes most."""
+        """Estimates the memory of the stage that takes most."""
         settings = self.settings
         estimates = [
             estimate_memory(

@@ -1,4 +1,4 @@
-"""What a pre-training run is told."""
+"""Settings of a pre-training run."""
 
 import dataclasses
 import typing
@@ -86,7 +86,7 @@ class PretrainingSettings(TrainingSettings):
 
     @property
     def stages(self) -> Stages:
-        """Those of the run."""
+        """The stages of the run."""
         schedules = ("length_schedule", int), ("batch_schedule", int), ("masked_lm_prob", float), ("ngram", int)
         parsed = [parse_schedule(name, getattr(self, name), kind) for name, kind in schedules]
         return make_stages(self.num_train_steps, self.train_batch_size, self.max_seq_length, *parsed)

@@ -37,7 +37,7 @@ class Stages:
         return iter(self.stages)
 
     def at(self, step: int) -> Stage:
-        """The one that a step belongs to; the last one behind its end."""
+        """The stage that a step belongs to; after the end of all stages, the last one."""
         return next((stage for stage in self.stages if step < stage.end_step), self.stages[-1])
 
     def ends(self) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ class Stages:
         return tuple(stage.end_step for stage in self.stages[:-1])
 
     def examples_between(self, first_step: int, end_step: int) -> int:
-        """Examples of the steps from one up to another, which is not in it."""
+        """Number of examples of the steps from first_step up to end_step, which is not one of them."""
         total = 0
         for stage in self.stages:
             last = max(stage.end_step, end_step) if stage is self.stages[-1] else stage.end_step

@@ -1,4 +1,4 @@
-"""How many steps a run takes in the minutes it is given: a trial of some seconds measures the step."""
+"""Number of steps that a run takes in the minutes it is given: a trial of some seconds measures the step."""
 
 import dataclasses
 import itertools

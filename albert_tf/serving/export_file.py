@@ -64,12 +64,12 @@ def check_files(folder: str, about: Mapping[str, Any]) -> None:
 
 
 def is_export(folder: str) -> bool:
-    """Whether a folder holds an export, whole or damaged, of this version or another."""
+    """Tells whether a folder holds an export, whole or damaged, of this version or a different one."""
     return _peek(folder).get("format") == FORMAT
 
 
 def gains_by_frozen_weights(folder: str) -> bool:
-    """Whether the products of an exported model are faster with command.import_tensorflow(frozen_weights=True).
+    """Tells whether an exported model's products are faster with command.import_tensorflow(frozen_weights=True).
 
     Those of bfloat16 are, up to 1.5 times at one sequence, those of float32 are not (docs/benchmarks).
     """
@@ -77,7 +77,7 @@ def gains_by_frozen_weights(folder: str) -> bool:
 
 
 def _is_description(name: str, value: Any) -> bool:
-    """Whether a file of the export is named, and described by its size and checksum."""
+    """Tells whether a file of the export is named, and described by its size and checksum."""
     inside = not os.path.isabs(name) and ".." not in name.split("/")
     return inside and isinstance(value, dict) and list(map(type, map(value.get, ("bytes", "sha256")))) == [int, str]
 

@@ -106,7 +106,7 @@ class FillMask:
         return filled
 
     def order(self, first: str, second: str) -> tuple[float, float]:
-        """Whether two texts stand in the order they were written in.
+        """Judges whether two texts stand in the order in which they were written.
 
         Returns:
             the probabilities of in order and of swapped.
@@ -123,7 +123,7 @@ class FillMask:
         return float(outputs["in_order"][0]), float(outputs["swapped"][0])
 
     def _call(self, signature: str, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        """What a signature returns, all of it finite; an error of TensorFlow as one line."""
+        """Calls a signature and checks that what it returns is finite; reports an error of TensorFlow as one line."""
         try:
             outputs = self._run(signature, inputs)
         except tf.errors.ResourceExhaustedError:
@@ -158,7 +158,7 @@ class FillMask:
 
 
 def _is_checkpoint(path: str) -> bool:
-    """Whether a checkpoint lies there, and no SavedModel."""
+    """Tells whether a checkpoint lies there, and no SavedModel."""
     if files.exists(os.path.join(path, SAVED_MODEL_NAME)):
         return False
     return any(format.recognise(path) for format in FORMATS.values())

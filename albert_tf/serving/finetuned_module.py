@@ -1,4 +1,4 @@
-"""What every exported fine-tuned model has: a signature from the fields of an example, and one from ids.
+"""Base of every exported fine-tuned model: a signature from the fields of an example, and one from ids.
 
 Shapes: B batch, S sequence. docs/serving.md has the table of inputs and outputs.
 """
@@ -17,7 +17,7 @@ from albert_tf.serving.text_module import (
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 FROM_IDS = "from_ids"
-# Fields whose values are lists of texts: string [B, N], and [B, words], "" behind the last word.
+# Fields whose values are lists of texts: string [B, N], and [B, words], "" after the last word.
 OPTIONS, WORDS = LIST_FIELDS = ("options", "words")
 # The signatures from fields, by what the model says.
 CLASSIFY, SCORE, CHOOSE, ANSWER, TAG = SIGNATURES = ("classify", "score", "choose", "answer", "tag")

@@ -41,7 +41,7 @@ def read_lines(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text can be written as UTF-8: it has no lone surrogate."""
+    """Tells whether a text can be written as UTF-8: it has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -96,7 +96,7 @@ def _open_pipe(path: str) -> BinaryIO:
 
 
 def _first_byte(descriptor: int) -> bytes | None:
-    """Of a pipe that does not block: b"" where nobody writes, None where somebody has written nothing yet."""
+    """Reads a byte of a pipe that does not block: b"" if nobody writes, None if somebody has written nothing yet."""
     try:
         return os.read(descriptor, 1)
     except BlockingIOError:

@@ -226,7 +226,7 @@ def _format_of(path: str, task: FinetunedTask) -> str:
 
 
 def _holds_tags(path: str, task: FinetunedTask) -> bool:
-    """Whether the first line with text ends in a tag of the model's, as the files of training do."""
+    """Tells whether the first line with text ends in a tag of the model's, as the files of training do."""
     if files.is_remote(path) or not os.path.isfile(path):
         return False
     column = _column_number(task, "label_column", -1)

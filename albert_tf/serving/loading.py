@@ -33,7 +33,7 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
         what tf.saved_model.load returns, its `signatures` live as long as it does; and what its export.json says.
 
     Raises:
-        InputError: no such folder, no export in it, a damaged one, or one of a model of another kind.
+        InputError: no such folder, no export in it, a damaged one, or one of a model of a different kind.
     """
     where = f"--saved_model: {saved_model}"
     files.recover(saved_model)

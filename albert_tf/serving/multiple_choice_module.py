@@ -78,7 +78,7 @@ class MultipleChoiceModule(FinetunedModule):
 
 
 def _join(questions: tf.Tensor, options: tf.Tensor) -> tf.Tensor:
-    """Each option in the blank of its question; behind it, if there is none; as tasks.race.join_question has it."""
+    """Puts each option in the blank of its question, after one without a blank; as tasks.race.join_question has it."""
     parts = tf.strings.split(questions, _BLANK)
     starts = tf.gather(tf.cast(parts.row_starts(), tf.int32), parts.value_rowids())
     is_first = tf.range(tf.size(parts.values)) == starts

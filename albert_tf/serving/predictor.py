@@ -1,4 +1,4 @@
-"""What a fine-tuned model says of a user's examples: of a SavedModel, or of a checkpoint without exporting it."""
+"""Predictions of a fine-tuned model for a user's examples: of a SavedModel, or of a checkpoint without exporting it."""
 
 import os
 import reprlib

@@ -86,7 +86,7 @@ def _delimited(results, columns: list[str], line_of: Callable[[list[str]], str])
 
 
 def _answer_cells(result: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model says, as columns; probabilities one by one."""
+    """The model's answer as columns; each probability has its own."""
     cells = {}
     for name, value in result.items():
         if name in (ROW, ID, INPUT, WARNING, ERROR):
@@ -105,7 +105,7 @@ def _cell(value: Any) -> str:
 
 
 def _tsv_line(cells: list[str]) -> str:
-    """No cell is quoted, so what would end one becomes a space."""
+    """A line of tab-separated cells. No cell is quoted, so what would end one becomes a space."""
     return "\t".join(cell.translate(dict.fromkeys(map(ord, "\t\n\r"), " ")) for cell in cells)
 
 

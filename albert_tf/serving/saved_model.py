@@ -40,10 +40,10 @@ _THRESHOLD = "null_score_diff_threshold"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ExportSettings:
-    """What to export, and where to.
+    """Settings of an export.
 
     Attributes:
-        init_checkpoint: a run's output_dir, a checkpoint's folder, or a checkpoint of another format.
+        init_checkpoint: a run's output_dir, a checkpoint's folder, or a checkpoint of a different format.
         output_dir: the folder to make; empty or absent, or with overwrite an earlier export.
         spm_model_file: the sentencepiece model that the checkpoint was trained with; None takes the one beside it.
         albert_config_file: None takes the one beside the checkpoint.

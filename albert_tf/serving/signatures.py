@@ -182,7 +182,7 @@ class ServingModule(TextModule):
 
     @_traced(texts_spec("first"), texts_spec("second"))
     def sop_from_text(self, first, second):
-        """Whether two texts stand in the order in which they were written.
+        """Judges whether two texts stand in the order in which they were written.
 
         Args:
             first, second: string [B], UTF-8.

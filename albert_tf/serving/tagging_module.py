@@ -19,7 +19,7 @@ TAG_TEXT = "tag_text"
 
 
 class TaggingModule(FinetunedModule):
-    """ "tags" string [B, W], "" behind the last word of a row; from a text also the "words".
+    """ "tags" string [B, W], "" after the last word of a row; from a text also the "words".
 
     Args:
         model, tokenizer, task, max_seq_length: see FinetunedModule.
@@ -36,7 +36,7 @@ class TaggingModule(FinetunedModule):
         return (WORDS,)
 
     def signatures(self):
-        """Those of every fine-tuned model; the default one takes texts."""
+        """The signatures of every fine-tuned model, and one that takes texts, which is the default."""
         return {**super().signatures(), SERVING_DEFAULT: self.predict_text, TAG_TEXT: self.predict_text}
 
     def _predict_text(self, text):
@@ -51,7 +51,7 @@ class TaggingModule(FinetunedModule):
         return {"tags": tf.gather(names, tags)}
 
     def _tags(self, words):
-        """Numbers of the tags of one sentence's words, string [W]; one beyond the last behind its last word."""
+        """Numbers of the tags of one sentence's words, string [W]; after its last word, one beyond the last tag."""
         count = tf.reduce_max(tf.concat([[0], tf.cast(tf.where(words != "")[:, 0], tf.int32) + 1], 0))
         room = self.max_seq_length - 2
         pieces = self.tokenizer.encode(words[:count])
@@ -71,7 +71,7 @@ class TaggingModule(FinetunedModule):
         return tf.concat([tags, tf.fill([tf.size(words) - count], len(self.label_names))], 0)
 
     def _windows(self, starts, room):
-        """int32 [windows], the first word of each and the one behind its last; as token_classification cuts them."""
+        """int32 [windows], the first word of each and the one after its last; as token_classification cuts them."""
         count = tf.size(starts) - 1
 
         def end_of(first):

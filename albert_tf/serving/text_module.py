@@ -1,4 +1,4 @@
-"""What every exported module has: weights by their names, the vocabulary, texts to padded ids.
+"""Base of every exported module: weights by their names, the vocabulary, texts to padded ids.
 
 Shapes: B batch, S sequence; both are free at every call.
 """
@@ -14,12 +14,12 @@ SERVING_DEFAULT, TOKENIZATION_INFO = "serving_default", "tokenization_info"
 
 
 def ids_spec(name: str) -> tf.TensorSpec:
-    """Of int32 [B, S]."""
+    """Specification of an input int32 [B, S]."""
     return tf.TensorSpec([None, None], tf.int32, name=name)
 
 
 def texts_spec(name: str) -> tf.TensorSpec:
-    """Of string [B]."""
+    """Specification of an input string [B]."""
     return tf.TensorSpec([None], tf.string, name=name)
 
 
@@ -59,7 +59,7 @@ class TextModule(tf.Module):
 
     @traced()
     def tokenization_info(self):
-        """How the vocabulary is to be used.
+        """Tells where the vocabulary is and how it is to be used.
 
         Returns:
             "vocab_file" string [], where the sentencepiece model lies now; "do_lower_case" bool [].

@@ -1,4 +1,4 @@
-"""Whether a SavedModel, loaded again, computes what the model computes: both are run on the same inputs."""
+"""Check that a SavedModel, loaded again, computes what the model computes: both are run on the same inputs."""
 
 import numpy as np
 import tensorflow as tf
@@ -73,7 +73,7 @@ def largest_error(
 
 
 def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None) -> dict[str, np.ndarray]:
-    """What the signatures should return for these inputs, by the signatures' names.
+    """Computes what the signatures should return for these inputs, by the signatures' names.
 
     Args:
         model: run without dropout.
@@ -110,7 +110,7 @@ def largest_finetuned_error(
     }
     if P_MASK in wanted:
         inputs[P_MASK] = 1 - inputs["input_mask"]
-    # What stands in the padding is another thing where it was not computed.
+    # What stands in the padding is different where it was not computed.
     outputs = model(inputs, training=False, skip_padding=True)
     expected = {name: np.asarray(value) for name, value in outputs.items()}
     return max(_compare(FROM_IDS, serving[FROM_IDS](**inputs), expected, tolerance))

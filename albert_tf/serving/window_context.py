@@ -1,4 +1,4 @@
-"""Which of several windows over a text has the most context around a piece, as a graph."""
+"""Choice of the window with the most context around a piece, among several windows over a text, as a graph."""
 
 import tensorflow as tf
 

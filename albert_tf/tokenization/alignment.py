@@ -1,6 +1,6 @@
-"""Which characters of a text each piece stands for, through cleaning and sentencepiece; linear in the text's length.
+"""Spans of the text that its pieces stand for, through cleaning and sentencepiece; linear in the text's length.
 
-Cleaning works on segments that do not influence one another: a character with the combining marks behind it. The
+Cleaning works on segments that do not influence one another: a character with the combining marks after it. The
 characters that come out of a segment stand for all of it, so a dropped accent belongs to its letter, and both letters
 of a ligature to the ligature.
 """
@@ -50,7 +50,7 @@ class AlignedText:
         return (first, last) if first <= last else None
 
     def text_of(self, first: int, last: int) -> str:
-        """What the pieces from the first to the last stand for."""
+        """The text that the pieces from the first to the last stand for."""
         return self.text[self.starts[first] : self.ends[last]]
 
 
@@ -74,13 +74,13 @@ def align(tokenizer: AlbertTokenizer, text: str) -> AlignedText:
 
 @functools.lru_cache(maxsize=65536)
 def is_visible(character: str) -> bool:
-    """Whether sentencepiece's usual rules (nmt_nfkc) keep a character, and not as a space."""
+    """Tells whether sentencepiece's usual rules (nmt_nfkc) keep a character, and not as a space."""
     dropped = character.isspace() or character in (SPACE, REPLACEMENT_CHARACTER)
     return not dropped and unicodedata.category(character) not in ("Cc", "Cf")
 
 
 def clean_text_with_spans(text: str, cleaning: TextCleaning) -> tuple[str, np.ndarray, np.ndarray]:
-    """What `clean_text` makes of a text, and where each of its characters comes from.
+    """Cleans a text as `clean_text` does, and finds where each character of the result comes from.
 
     Returns:
         (cleaned, starts, ends): character i of the cleaned text comes from text[starts[i] : ends[i]].
@@ -163,7 +163,7 @@ def _normalize_segment(segment: str, cleaning: TextCleaning) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def _continues(character: str, normalization: str) -> bool:
-    """Whether normalising a character depends on what stands before it: a mark, or the second half of a letter."""
+    """Tells whether normalising a character depends on what precedes it: a mark, or the second half of a letter."""
     if character.isascii():
         return False
     first = unicodedata.normalize("NFKD", character)[0]

@@ -107,7 +107,7 @@ class InGraphTokenizer(tf.Module):
         return ids, tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
 
     def replace_digit_commas(self, ids: tf.Tensor) -> tf.RaggedTensor:
-        """What stands in place of each piece, usually itself: int32 [T] -> [T, (pieces)]."""
+        """Looks up what stands in place of each piece, usually itself: int32 [T] -> [T, (pieces)]."""
         return tf.gather(self._replacements, ids)
 
     def _apply_digit_comma_rule(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:

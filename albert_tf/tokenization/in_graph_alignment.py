@@ -1,4 +1,4 @@
-"""Which characters of a text each piece stands for, as a TensorFlow graph: what alignment.align does in Python.
+"""Spans of the text that its pieces stand for, as a TensorFlow graph: what alignment.align does in Python.
 
 Written for the cleaning of the published models, in which every character is cleaned for itself: normalization "NFKD"
 without accents. Places count code points, as Python's strings do.
@@ -84,7 +84,7 @@ class InGraphAligner(tf.Module):
         spaces_up_to = tf.cumsum(tf.cast(is_space, tf.int32))
         spaces = tf.gather(spaces_up_to, places)
         has_space = tf.concat([tf.zeros_like(spaces[:1]), spaces[1:] - spaces[:-1]], 0) > 0
-        # Zeros right behind a character belong to it.
+        # Zeros right after a character belong to it.
         others = tf.cast(tf.where(~is_nul)[:, 0], tf.int32)
         ends = tf.gather(tf.concat([others, [tf.size(characters)]], 0), tf.searchsorted(others, places, side="right"))
         decomposed = tf_text.normalize_utf8(units, "NFKD")
@@ -93,7 +93,7 @@ class InGraphAligner(tf.Module):
         normalized = tf.strings.regex_replace(decomposed, character_class(unicodedata.combining), "")
         if self._tokenizer.cleaning.do_lower_case:
             normalized = tf.strings.lower(normalized, encoding="utf-8")
-        # A letter and the marks behind it are one segment; its first unit has its start, all have its end.
+        # A letter and the marks after it are one segment; its first unit has its start, all have its end.
         begins_segment = tf.concat([tf.ones_like(continues[:1]), ~continues[1:]], 0)
         segment = tf.cumsum(tf.cast(begins_segment, tf.int32)) - 1
         starts = tf.gather(tf.boolean_mask(places, begins_segment), segment)
@@ -110,7 +110,7 @@ class InGraphAligner(tf.Module):
         replaced = self._tokenizer.replace_digit_commas(ids)
         row = tf.cast(replaced.value_rowids(), tf.int32)
         lengths = tf.gather(tf.constant(self._piece_lengths), replaced.values)
-        # Places of the pieces that stand for one, one behind the other up to its end.
+        # Places of the pieces that stand for one, one after the other up to its end.
         behind = tf.cumsum(lengths)
         row_ends = tf.cast(replaced.row_limits(), tf.int32) - 1
         rest = tf.gather(tf.gather(behind, row_ends), row) - behind

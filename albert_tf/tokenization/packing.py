@@ -86,7 +86,7 @@ def _texts(name: str, given) -> list[str]:
 
 
 def room_for_text(max_seq_length: int, pair: bool) -> int:
-    """How many ids of text fit beside [CLS] and [SEP]; raises InputError if none does."""
+    """Number of ids of text that fit beside [CLS] and [SEP]; raises InputError if none does."""
     room = max_seq_length - (3 if pair else 2)
     if room < 1:
         raise InputError(f"max_seq_length leaves no room for text. Received {max_seq_length}")
@@ -94,7 +94,7 @@ def room_for_text(max_seq_length: int, pair: bool) -> int:
 
 
 def truncated_lengths(first_length, second_length, room, minimum=min, maximum=max):
-    """How much of a pair is kept, in closed form, so that a graph can work it out too.
+    """Lengths that are kept of a pair, in closed form, so that a graph can work them out too.
 
     A text within its half of the room is kept whole; of an odd room, the first text has the larger half.
 

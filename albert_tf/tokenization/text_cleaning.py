@@ -1,4 +1,4 @@
-"""What is done to a text before sentencepiece sees it (preprocess_text of the official tokenization.py)."""
+"""Cleaning of a text before sentencepiece sees it (preprocess_text of the official tokenization.py)."""
 
 import dataclasses
 import re

@@ -108,7 +108,7 @@ class AlbertTokenizer:
             "input_ids", "input_mask" and "segment_ids", int32 [B, S].
 
         Raises:
-            InputError: what is no text, no texts at all, another number of pairs, or no room for a piece.
+            InputError: what is no text, no texts at all, a different number of pairs, or no room for a piece.
         """
         return pack_batch(self, texts, pairs, max_length)
 
@@ -228,7 +228,7 @@ class AlbertTokenizer:
 
 
 def starts_word(piece: str) -> bool:
-    """Whether a piece starts a word, for whole-word masking (create_pretraining_data.py, is_start_piece).
+    """Tells whether a piece starts a word, for whole-word masking (create_pretraining_data.py, is_start_piece).
 
     It does if it starts with a space, is one listed punctuation character, or holds any character other than English
     letters and listed punctuation: digits and foreign letters are words of their own, and so is what the official
@@ -240,7 +240,7 @@ def starts_word(piece: str) -> bool:
 
 
 def digit_comma_replacements(processor: sentencepiece.SentencePieceProcessor) -> dict[int, tuple[int, ...]]:
-    """What stands in place of pieces such as "1995,": the number's own pieces and a comma.
+    """Finds what stands in place of pieces such as "1995,": the number's own pieces and a comma.
 
     The official tokenization.py (encode_pieces) encodes such a piece again when it comes; the vocabulary is
     finite, so all of them are worked out here once. Its Python 3 form has a fault (bytes compared with str);

@@ -28,7 +28,7 @@ MIN_DOCUMENT_SENTENCES = 3
 BYTES_PER_MEGABYTE = 1_000_000
 
 _ENDINGS = (".h", ".md", ".py", ".rst", ".txt")
-# Tests say little in prose, licences say all the same, and packages of another installation are not ours to read.
+# Tests say little in prose, licences say all the same, and packages of a different installation are not ours to read.
 _SKIPPED_FOLDERS = frozenset(("test", "tests", "testing", "licenses", "site-packages", "dist-packages"))
 _SKIPPED_NAMES = ("authors", "copying", "license", "licence", "notice", "requirements", "third_party")
 _LEGAL_WORDS = ("copyright", "licensed", "warrant")
@@ -39,7 +39,7 @@ _FILES_PER_TASK = 16
 
 @dataclass(frozen=True)
 class CollectionSettings:
-    """What to collect, and where to put it.
+    """Settings of a collection.
 
     Attributes:
         output_file: JSONL of documents, {"id": "package/file.py:line", "paragraphs": [...]}.
@@ -74,7 +74,7 @@ class CollectionSettings:
 
 @dataclass
 class CollectionReport:
-    """What was collected.
+    """Figures of a collection.
 
     Attributes:
         files: source files that were searched.

@@ -1,4 +1,4 @@
-"""From the text of a docstring or a documentation file to paragraphs of plain prose.
+"""Paragraphs of plain prose, taken from the text of a docstring or a documentation file.
 
 Code, doctests, lists of parameters, tables and drawings are left out, and the marks of reStructuredText and
 Markdown are removed. What stays reads like sentences that someone wrote one after the other.
@@ -77,7 +77,7 @@ def count_sentences(text: str) -> int:
 
 
 def is_prose(paragraph: str) -> bool:
-    """Whether the paragraph reads like English sentences rather than code, names, figures or a drawing."""
+    """Tells whether the paragraph reads like English sentences rather than code, names, figures or a drawing."""
     words = paragraph.split()
     if len(words) < MIN_PARAGRAPH_WORDS or "://" in paragraph or max(map(len, words)) > _MAX_WORD_LENGTH:
         return False
@@ -150,7 +150,7 @@ class _Scan:
         self._paragraph = []
 
     def _drops(self, stripped: str, indent: int) -> bool:
-        """Whether the line belongs to a block of code or a listing that an earlier line, or this one, opens."""
+        """Tells whether the line belongs to a block of code or a listing that an earlier line, or this one, opens."""
         if stripped.startswith("```"):
             self.end_paragraph()
             one_line = stripped.count("```") > 1
@@ -175,7 +175,7 @@ class _Scan:
         self._in_listing = title.rstrip(":").lower() in _LISTING_SECTIONS
 
     def _take(self, stripped: str, indent: int) -> None:
-        """Adds a line of text to the open paragraph, or opens another."""
+        """Adds a line of text to the open paragraph, or opens a new one."""
         directive = _DIRECTIVE.match(stripped)
         header = _HEADER.match(stripped)
         listing = header and header.group(1).lower() in _LISTING_SECTIONS

@@ -133,7 +133,7 @@ def encode_instances(batch: InstanceBatch, settings: InstanceSettings) -> list[b
 
 
 def explain_no_examples(settings: InstanceSettings, counts: Counter) -> str:
-    """Why a corpus gave no example, as one line."""
+    """Explains in one line why a corpus gave no example."""
     if settings.sentence_task != NONE and counts["one_sentence_documents_left_out"]:
         return (
             f"{_all_documents(counts['documents'])} one sentence, which leaves no sentence order to learn; write "

@@ -20,7 +20,7 @@ from data_prep.examples.segment_pairs import SegmentPairs
 
 
 class Pieces:
-    """What masking needs to know of a vocabulary.
+    """Facts about a vocabulary that masking needs.
 
     Attributes:
         ids: of the special pieces, and how many there are.
@@ -165,7 +165,7 @@ class Masker:
             windows += np.bincount(after - word, minlength=ngram + 1)
 
     def _show(self, originals: np.ndarray, draws: Draws) -> np.ndarray:
-        """What stands where pieces are to be predicted: [MASK], the piece itself, or a random one."""
+        """Draws what stands where pieces are to be predicted: [MASK], the piece itself, or a random one."""
         chance = draws.unit(len(originals))
         shown = np.where(chance < MASK_SHARE, self.pieces.ids.mask_id, originals)
         random = np.flatnonzero(chance >= KEEP_SHARE)
@@ -176,7 +176,7 @@ class Masker:
         lengths = pairs.ends - pairs.starts
         first_lengths, has_second = lengths[:, 0] + 2, lengths[:, 1] > 0
         offsets = offsets_of(lengths.sum(axis=1) + 2 + has_second)
-        # Where each piece of text stands among all tokens: behind one [CLS] a pair, and one [SEP] or two.
+        # Where each piece of text stands among all tokens: after one [CLS] a pair, and one [SEP] or two.
         gaps = np.stack([lengths[:, 0], lengths[:, 1]], axis=1).ravel()
         places = spans(np.stack([offsets[:-1] + 1, offsets[:-1] + first_lengths], axis=1).ravel(), gaps)
         input_ids = np.full(offsets[-1], self.pieces.ids.sep_id, texts.ids.dtype)
@@ -203,5 +203,5 @@ def spans(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """Where each span starts if they follow one another, and at last the end; int64 [spans + 1]."""
+    """Starts of spans that follow one another, and at last the end; int64 [spans + 1]."""
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])

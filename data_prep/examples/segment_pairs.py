@@ -47,7 +47,7 @@ class SegmentPairs:
 
 @dataclasses.dataclass(frozen=True)
 class PairRules:
-    """How pairs are built.
+    """Rules for building pairs.
 
     Attributes:
         max_seq_length: S, special tokens included.
@@ -110,7 +110,7 @@ def truncate(pairs: SegmentPairs, max_tokens: int, draws: Draws) -> SegmentPairs
 
 
 def _draw_targets(count: int, rules: PairRules, draws: Draws) -> np.ndarray:
-    """How many pieces the pairs of each document aim at; drawn once a document and pass. int64 [count]."""
+    """Draws how many pieces the pairs of each document aim at, once a document and pass. int64 [count]."""
     short = draws.unit(count) < rules.short_seq_prob
     return np.where(short, 2 + draws.below(np.full(count, rules.max_tokens - 1)), rules.max_tokens)
 
@@ -221,7 +221,7 @@ def _random_segment(
 
 
 def _draw_other_source(sources: np.ndarray, document: int, draws: Draws) -> int:
-    """A document of another source; the same one only if there is no other. Documents of a source lie together."""
+    """A document of a different source; the same one only if there is no other. Documents of a source lie together."""
     low, high = np.searchsorted(sources, sources[document]), np.searchsorted(sources, sources[document], "right")
     others = len(sources) - int(high - low)
     if others == 0:

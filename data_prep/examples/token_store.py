@@ -52,12 +52,12 @@ class TokenStore:
 
     @property
     def num_documents(self) -> int:
-        """How many documents there are."""
+        """Number of documents."""
         return len(self.sources)
 
     @property
     def num_sentences(self) -> int:
-        """How many sentences there are."""
+        """Number of sentences."""
         return len(self.sentences) - 1
 
     def keep(self, kept: np.ndarray) -> "TokenStore":

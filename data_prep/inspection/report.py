@@ -58,7 +58,7 @@ _DIM, _RED, _GREEN, _YELLOW = "2", "31", "32", "33"
 
 @dataclasses.dataclass(frozen=True)
 class Inspection:
-    """What a set of records holds.
+    """Report on what a set of records holds.
 
     Attributes:
         text: the first records and a table of the figures, for people.
@@ -79,7 +79,7 @@ def inspect(paths: Sequence[str], tokenizer: AlbertTokenizer, num_examples: int,
         color: whether to colour what is masked, replaced and left alone, with the codes that terminals take.
 
     Raises:
-        InputError: a file is damaged (with its offset), or made with another vocabulary.
+        InputError: a file is damaged (with its offset), or made with a different vocabulary.
     """
     manifest = read_manifest(paths)
     if manifest and manifest.vocabulary["sha256"] != tokenizer.sha256:

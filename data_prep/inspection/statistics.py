@@ -1,4 +1,4 @@
-"""What a set of examples holds, counted: in the making for the manifest, and from finished records."""
+"""Counts of what a set of examples holds: in the making for the manifest, and from finished records."""
 
 import itertools
 from collections import Counter
@@ -131,7 +131,7 @@ class RecordStatistics:
 
 
 def _find_runs(instance: PretrainingInstance) -> list[int]:
-    """How many words each run of neighbouring masked positions has, one at least."""
+    """Counts the words of each run of neighbouring masked positions, one at least."""
     runs, previous = [], -2
     for position in instance.masked_lm_positions:
         if position != previous + 1:

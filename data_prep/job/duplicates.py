@@ -40,7 +40,7 @@ def find_duplicates(folder: str, token_paths: list[str], at_once: int = _DIGESTS
 
 
 def read_kept(folder: str, part: int, count: int) -> np.ndarray:
-    """Which of the `count` documents of a part to keep: bool [count]."""
+    """Reads which of the `count` documents of a part to keep: bool [count]."""
     arrays = load_unit(os.path.join(folder, "kept")).arrays
     start = int(arrays["first"][part])
     low = start // 8

@@ -1,4 +1,4 @@
-"""How large the output will be and how long it will take, told before the start from a little of the text."""
+"""Estimate of the output's size and of the time it will take, made before the start from a little of the text."""
 
 import dataclasses
 import time
@@ -22,7 +22,7 @@ _START_SECONDS = 1.0
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """What a job will come to, about.
+    """Estimate of a job's size and time.
 
     Attributes:
         input_bytes: size of the input on its disk.

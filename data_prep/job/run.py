@@ -179,7 +179,7 @@ def _find_finished(output: OutputFiles, identity: dict, overwrite: bool) -> Mani
     """The manifest of the output if this very job has written it and its files are whole; else None.
 
     Raises:
-        InputError: another job has written it, and is not to be overwritten.
+        InputError: a different job has written it, and is not to be overwritten.
     """
     manifest = output.read_manifest()
     if manifest is None:

@@ -1,4 +1,4 @@
-"""What create_pretraining_data is told, and what of it decides the bytes that it writes."""
+"""Settings of create_pretraining_data, and which of them decide the bytes that it writes."""
 
 import dataclasses
 import math
@@ -18,7 +18,7 @@ SHUFFLE_MEGABYTES = 64
 
 @dataclasses.dataclass(frozen=True)
 class RecordJob:
-    """What create_pretraining_data is to do; names are those of its flags.
+    """Settings of create_pretraining_data; names are those of its flags.
 
     Attributes:
         input_file: comma list of paths and globs; "-": standard input.
@@ -36,7 +36,7 @@ class RecordJob:
             no byte.
         overwrite: whether to throw away what was made with other flags or of other text.
         dry_run: whether to stop after the estimate.
-        part_characters: size of a work unit; another size gives other examples.
+        part_characters: size of a work unit; a different size gives different examples.
     """
 
     input_file: str
@@ -94,20 +94,20 @@ class RecordJob:
 
     @property
     def record_bytes(self) -> int:
-        """About how many bytes a record takes: two or three an id, one for each 0 or 1, four a weight, names."""
+        """Approximate number of bytes of a record: two or three an id, one for each 0 or 1, four a weight, names."""
         return 5 * self.settings.max_seq_length + 7 * self.settings.max_predictions_per_seq + 190
 
     def duplicates_of_a_unit(self) -> int:
-        """Over how many passes of a part one work unit goes."""
+        """Number of passes over a part that one work unit makes."""
         # About four characters a piece, and some examples are short.
         examples = 1.3 * self.part_characters / 4 / self.settings.max_seq_length
         return max(1, min(self.settings.dupe_factor, int(UNIT_BYTES / (examples * self.record_bytes))))
 
     def estimate_examples(self, documents: int, pieces: int) -> float:
-        """About how many examples there will be, rather too many: short ones, ends of documents."""
+        """Estimates the number of examples, rather too high: short ones, ends of documents."""
         return self.settings.dupe_factor * (documents + 1.4 * pieces / self.settings.max_seq_length)
 
     def buckets_of_a_file(self, documents: int, pieces: int, num_files: int) -> int:
-        """Into how many buckets each file is cut, so that one fits into the memory for shuffling twice."""
+        """Number of buckets that each file is cut into, so that one fits twice into the memory for shuffling."""
         total = self.estimate_examples(documents, pieces) * self.record_bytes
         return max(1, math.ceil(2 * total / num_files / (self.shuffle_megabytes * 1_000_000)))

@@ -27,7 +27,7 @@ _GZIP_LEVEL = 6
 
 @dataclasses.dataclass(frozen=True)
 class OutputFiles:
-    """Where a set of records goes.
+    """Paths of a set of records.
 
     Attributes:
         paths: the record files.

@@ -1,4 +1,4 @@
-"""What came of a job: whether it is enough, its manifest, and a few lines about it."""
+"""Summary of a job's result: whether it is enough, its manifest, and a few lines about it."""
 
 from collections import Counter
 

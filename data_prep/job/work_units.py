@@ -1,4 +1,4 @@
-"""What a worker does: tokenises a part, draws examples from one, writes a file of records.
+"""The work of a worker: it tokenises a part, draws examples from one, or writes a file of records.
 
 Each unit of work is a pure function of the job and of its own number, and leaves one file. A unit whose file is there
 and sound is not done again.
@@ -68,15 +68,15 @@ class UnitMaker:
         self.pieces = Pieces.of_tokenizer(tokenizer)
 
     def tokens_path(self, part: int) -> str:
-        """Where the ids of a part are."""
+        """Path of the ids of a part."""
         return os.path.join(self.folder, f"tokens-{part:06d}")
 
     def spill_path(self, unit: int) -> str:
-        """Where the examples of some passes over a part are."""
+        """Path of the examples of some passes over a part."""
         return os.path.join(self.folder, f"examples-{unit:06d}")
 
     def shard_path(self, shard: int) -> str:
-        """Where a file of records is made."""
+        """Path at which a file of records is made."""
         return os.path.join(self.folder, f"shard-{shard:05d}")
 
     def tokenize(self, part: Part) -> dict:

@@ -26,7 +26,7 @@ _MOST_DIFFERENCES = 3
 
 
 class OtherJobError(InputError):
-    """What was found belongs to another job; it stays where it is."""
+    """Error of finding what belongs to a different job or run; it stays where it is."""
 
 
 @contextlib.contextmanager
@@ -77,14 +77,14 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
     Args:
         folder: the workspace.
         job: what decides the output, JSON.
-        overwrite: whether to throw away what belongs to another job.
+        overwrite: whether to throw away what belongs to a different job.
         shared: whether other tasks may be at work there; their unfinished files are left alone.
 
     Returns:
         Whether something of this job was there already.
 
     Raises:
-        InputError: it belongs to another job.
+        InputError: it belongs to a different job.
     """
     path = os.path.join(folder, _JOB_FILE)
     found = _read_job(path)
@@ -109,7 +109,7 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
 def remove_finished(manifest: str, job: Mapping[str, Any]) -> None:
     """Removes what a run left that was killed after its files had their names: its workspace, wholly or half gone.
 
-    The workspace of another job, or one that a run is at work in, stays.
+    The workspace of a different job, or one that a run is at work in, stays.
 
     Args:
         manifest: the path of the output's manifest; the output is finished.
@@ -131,7 +131,7 @@ def remove_finished(manifest: str, job: Mapping[str, Any]) -> None:
 
 
 def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
-    """What two jobs differ in, in a few words: "other flags (dupe_factor 10, now 5)"."""
+    """Describes in a few words what two jobs differ in: "other flags (dupe_factor 10, now 5)"."""
     found_flags, wanted_flags = found.get("flags", {}), wanted.get("flags", {})
     names = sorted({*found_flags, *wanted_flags})
     flags = [
@@ -152,7 +152,7 @@ def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) ->
 
 
 def holds_job(manifest: str, job: Mapping[str, Any]) -> bool:
-    """Whether the workspace of an output, if there is one, is that of this job."""
+    """Tells whether the workspace of an output, if there is one, is that of this job."""
     if files.is_remote(manifest):
         return False
     return _read_job(os.path.join(_workspace_of(manifest), _JOB_FILE)) == json.loads(to_json(job))
@@ -164,7 +164,7 @@ def _workspace_of(manifest: str) -> str:
 
 
 def _read_job(path: str) -> Any:
-    """What the workspace says it belongs to; None if it says nothing that can be read."""
+    """Reads which job the workspace says it belongs to; None if it says nothing that can be read."""
     try:
         return json.loads(Path(path).read_bytes())
     except (FileNotFoundError, ValueError):

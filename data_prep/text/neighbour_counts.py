@@ -33,7 +33,7 @@ _CHUNK = 2_000_000
 
 @dataclasses.dataclass(frozen=True)
 class EmbeddingCounting:
-    """What to count, and into how many dimensions.
+    """Settings for counting embeddings.
 
     Attributes:
         input_file: comma list of paths and globs.

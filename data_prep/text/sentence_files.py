@@ -24,7 +24,7 @@ _FEW_SENTENCES = 3.0
 
 @dataclasses.dataclass(frozen=True)
 class SentenceSplitting:
-    """What to split, and how.
+    """Settings for splitting text into sentences.
 
     Attributes:
         input_file: comma list of paths and globs.
@@ -39,7 +39,7 @@ class SentenceSplitting:
 
 @dataclasses.dataclass
 class SentenceCounts:
-    """What was written: documents, sentences, and bytes of text (UTF-8, before compression)."""
+    """Counts of what was written: documents, sentences, and bytes of text (UTF-8, before compression)."""
 
     documents: int = 0
     sentences: int = 0

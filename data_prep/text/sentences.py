@@ -44,7 +44,7 @@ def paragraphs_of_json(line: str, where: str, keep_headings: bool) -> Iterator[s
 
 
 def paragraphs_of_text(text: str, keep_headings: bool) -> Iterator[str]:
-    """What stands between blank lines; headings as in paragraphs_of_json."""
+    """Paragraphs, which stand between blank lines; headings as in paragraphs_of_json."""
     return _without_headings(_BLANK_LINE.split(text), keep_headings)
 
 

@@ -75,7 +75,7 @@ def input_files(patterns: str, folder: str, input_format: str) -> Iterator[list[
 
 
 def name_of_input(patterns: str, path: str) -> str:
-    """What a manifest calls an input: a file by its name, without its folder."""
+    """The name of an input in a manifest; of a file, its name without its folder."""
     if patterns == STANDARD_INPUT:
         return "standard input"
     return "a pipe" if os.path.basename(os.path.dirname(path)).startswith(f".{_COPIES}.") else os.path.basename(path)
@@ -158,7 +158,7 @@ class _Progress:
 
 
 def _was_closed(descriptor: int) -> bool:
-    """Whether a pipe that gives nothing had a writer, who has closed it."""
+    """Tells whether a pipe that gives nothing had a writer, who has closed it."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return any(event & select.POLLHUP for _, event in poll.poll(0))

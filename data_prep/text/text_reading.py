@@ -1,4 +1,4 @@
-"""How text files are read: their formats, what a document is, whether they are split into sentences."""
+"""Settings for reading text files: their formats, what a document is, whether they are split into sentences."""
 
 import dataclasses
 import re
@@ -15,8 +15,8 @@ _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet":
 
 @dataclasses.dataclass(frozen=True)
 class TextReading:
-    """How files are read as documents of sentences; names are those of the flags of every command that reads
-    text.
+    """Settings for reading files as documents of sentences; names are those of the flags of every command that
+    reads text.
 
     Attributes:
         input_format: text, jsonl or parquet; auto: by the ending of each file, text if it is none of these.

@@ -38,7 +38,7 @@ _TOO_LOW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 
 @dataclasses.dataclass(frozen=True)
 class VocabularyTraining:
-    """What to train a vocabulary on, and how.
+    """Settings for training a vocabulary.
 
     Attributes:
         input_file: comma list of paths and globs of sentence files, as split_sentences writes them.
@@ -188,7 +188,7 @@ def _train(sentences: _Sentences, settings: VocabularyTraining) -> bytes:
 
 
 def _explain(message: str, sentences: _Sentences, settings: VocabularyTraining) -> Exception:
-    """The user's mistake behind an error of the trainer's, or the error itself."""
+    """The user's mistake that led to an error of the trainer's, or the error itself."""
     if not sentences.count:
         return InputError(f"--input_file: there is no text in {settings.input_file}")
     if match := _TOO_HIGH.search(message):
