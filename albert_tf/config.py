@@ -57,7 +57,7 @@ class AlbertConfig:
         intermediate_size: I, width of the feed-forward layer.
         inner_group_num: number of distinct blocks that are applied one after the other in every layer.
         hidden_act: one of ACTIVATIONS.
-        hidden_dropout_prob: rate of dropout behind embeddings, attention and feed-forward.
+        hidden_dropout_prob: rate of dropout after embeddings, attention and feed-forward.
         attention_probs_dropout_prob: rate of dropout on the attention probabilities.
         max_position_embeddings: longest sequence the model can take, in pieces.
         type_vocab_size: number of segments.

@@ -1,4 +1,4 @@
-"""What albert_tf offers at its top: models from wherever they lie, and the work that the commands do.
+"""The functions that albert_tf offers at its top: models from wherever they lie, and the work that the commands do.
 
 The commands call the same functions; docs/python.md walks through these.
 """

@@ -109,7 +109,7 @@ def multi_label_loss(logits, labels, weights):
 
 
 def multi_label_correct(logits, labels, weights):
-    """Weighted number of examples all of whose labels are told right; arguments as in multi_label_loss."""
+    """Weighted number of examples all of whose labels are predicted right; arguments as in multi_label_loss."""
     right = ops.all(ops.equal(logits > 0, labels > 0.5), axis=-1)
     return ops.sum(ops.cast(right, "float32") * weights)
 

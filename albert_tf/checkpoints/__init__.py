@@ -1,1 +1,1 @@
-"""What a run keeps on disk, checked to the last bit."""
+"""The checkpoints that a run keeps on disk, checked to the last bit."""

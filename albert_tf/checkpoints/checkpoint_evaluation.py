@@ -22,7 +22,7 @@ def write_evaluation(folder: str, metrics: dict[str, Any]) -> None:
 
 
 def read_evaluation(folder: str) -> dict[str, Any] | None:
-    """What write_evaluation noted; None if it noted nothing, no finite score, or the file is damaged."""
+    """Reads what write_evaluation noted; None if it noted nothing, no finite score, or the file is damaged."""
     if not files.exists(os.path.join(folder, EVALUATION_NAME)):
         return None
     try:
@@ -35,7 +35,7 @@ def read_evaluation(folder: str) -> dict[str, Any] | None:
 
 
 def is_evaluation_damaged(folder: str) -> bool:
-    """Whether there is an evaluation of a checkpoint that cannot be read."""
+    """Tells whether there is an evaluation of a checkpoint that cannot be read."""
     if not files.exists(os.path.join(folder, EVALUATION_NAME)):
         return False
     try:

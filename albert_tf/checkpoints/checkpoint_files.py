@@ -1,6 +1,6 @@
 """The files of a checkpoint: what its checkpoint.json says of them, and whether they are still so.
 
-Small files are told by size and SHA-256. A file of tensors is told by its size: each tensor has a CRC-32C in the index
+Small files are known by size and SHA-256, a file of tensors by its size: each tensor has a CRC-32C in the index
 beside it, which is compared when the tensor is read and misses no flipped bit, and the index has a SHA-256. So a
 checkpoint of gigabytes is not read twice.
 """

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself in its checkpoint.json: read, compared with its digest, every value checked.
+"""The checkpoint.json of a checkpoint: read, compared with its digest, every value checked.
 
     format, format_version   what this file is
     step, ...                the fields of TrainingState
@@ -30,7 +30,7 @@ _FORMAT, _VERSION = "albert_tf checkpoint", 2
 
 @dataclasses.dataclass(frozen=True)
 class TrainingState:
-    """What a checkpoint holds beside weights and moments.
+    """The contents of a checkpoint beside weights and moments.
 
     Attributes:
         step: optimizer steps taken.
@@ -61,7 +61,7 @@ class TrainingState:
     precision: str | None = None
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
-        """What the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
+        """The task the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
         return None if self.task is None else FinetunedTask.from_dict(self.task, where)
 
 
@@ -88,7 +88,7 @@ def read_stored_state(folder: str) -> StoredState:
     """Reads checkpoint.json.
 
     Raises:
-        DamagedError: it is not what was written, or belongs to a folder of another step.
+        DamagedError: it is not what was written, or belongs to a folder of a different step.
         InputError: it is no checkpoint of ours, or a later version's.
     """
     path = os.path.join(folder, STATE_NAME)
@@ -136,7 +136,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _has(**checks: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Whether a value is an object with these entries, each sound."""
+    """Makes a check of whether a value is an object with these entries, each sound."""
     return lambda value: (
         isinstance(value, dict)
         and value.keys() == checks.keys()
@@ -153,7 +153,7 @@ def _are_words(value: Any) -> bool:
 
 
 def _is_task(value: Any) -> bool:
-    """Whether the entries are of the types of FinetunedTask; which there are is its own affair."""
+    """Tells whether the entries are of the types of FinetunedTask; which there are is its own affair."""
     return isinstance(value, dict) and all(_IS_SOUND_IN_TASK.get(name, _is_anything)(it) for name, it in value.items())
 
 
@@ -194,5 +194,5 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
 
 
 def is_complete(folder: str) -> bool:
-    """Whether a checkpoint was written to its end: it has a checkpoint.json."""
+    """Tells whether a checkpoint was written to its end: it has a checkpoint.json."""
     return files.exists(os.path.join(folder, STATE_NAME))

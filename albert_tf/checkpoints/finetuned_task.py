@@ -1,4 +1,4 @@
-"""What a fine-tuned checkpoint was trained for: its head, its classes, and how its texts become input."""
+"""The task that a checkpoint was fine-tuned for: its head, its classes, and how its texts become input."""
 
 import dataclasses
 import reprlib
@@ -50,11 +50,11 @@ class FinetunedTask:
         return f"{self.name or 'a task without a name'} ({self.head}{': ' + named if named else ''})"
 
     def has_head_like(self, other: "FinetunedTask") -> bool:
-        """Whether the head of one fits the other: the same kind, and the same number of outputs."""
+        """Tells whether the head of one fits the other: the same kind, and the same number of outputs."""
         return (self.head, self.num_labels) == (other.head, other.num_labels)
 
     def shares_head_with(self, other: "FinetunedTask") -> bool:
-        """Whether the head of one means the same for the other: it fits, and classes and task are the same.
+        """Tells whether the head of one means the same for the other: it fits, and classes and task are the same.
 
         Names of classes are not enough: CoLA, SST-2, MRPC, QQP and WNLI all call theirs 0 and 1. Names that are not
         known, as in a checkpoint of other code, count as the same.
@@ -64,7 +64,7 @@ class FinetunedTask:
         return self.has_head_like(other) and len(set(names)) < 2 and len(set(labels)) < 2
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The fields as a dict for JSON."""
         return dataclasses.asdict(self)
 
     @classmethod
@@ -76,7 +76,7 @@ class FinetunedTask:
             where: the checkpoint, for the error.
 
         Raises:
-            InputError: they are damaged, or were written by another version.
+            InputError: they are damaged, or were written by a different version.
         """
         if not isinstance(values, Mapping):
             raise InputError(f"{where}: its task must be an object; it is a {type(values).__name__}")
@@ -131,5 +131,5 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 
 
 def is_finetuning_weight(name: str) -> bool:
-    """Whether a weight's name is that of a fine-tuning head's."""
+    """Tells whether a weight's name is that of a fine-tuning head's weight."""
     return name.startswith(FINETUNING_HEADS)

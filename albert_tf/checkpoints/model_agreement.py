@@ -1,4 +1,4 @@
-"""Whether weights belong to a model of a config: some keys change what weights mean while their shapes still fit."""
+"""Checks that weights belong to a model of a config: some keys change what weights mean, though their shapes fit."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What the newest readable checkpoint of a run says: choices that the run made once, and keeps when it is resumed."""
+"""The state in a run's newest readable checkpoint: choices that the run made once, and keeps when it is resumed."""
 
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, read_state

@@ -75,7 +75,7 @@ class CheckpointFolder:
         """The checkpoint that stands for the run: the best, else the newest; a damaged one is passed over.
 
         Raises:
-            DamagedError: there are checkpoints, and all are damaged; the first one's fault is told.
+            DamagedError: there are checkpoints, and all are damaged; the first one's fault is reported.
         """
         by_score = self._by_score()
         candidates = by_score + [path for path in reversed(self.all()) if path not in by_score]
@@ -117,8 +117,8 @@ class CheckpointFolder:
         """Puts the newest sound checkpoint into the model and the optimizer; None if there is none at all.
 
         Raises:
-            DamagedError: there are checkpoints, and all are damaged; the newest one's fault is told.
-            InputError: the newest sound one belongs to another model or optimizer.
+            DamagedError: there are checkpoints, and all are damaged; the newest one's fault is reported.
+            InputError: the newest sound one belongs to a different model or optimizer.
         """
         return _first_sound(list(reversed(self.all())), lambda folder: restore(folder, model, optimizer))
 
@@ -135,10 +135,10 @@ class CheckpointFolder:
 
 
 def _first_sound(candidates: list[str], use: Callable[[str], Any]) -> Any:
-    """What `use` returns for the first checkpoint that is not damaged, with a warning for each before it; None of none.
+    """The result of `use` for the first undamaged checkpoint, with a warning for each before it; None if there is none.
 
     Raises:
-        DamagedError: all are damaged; the first one's fault is told.
+        DamagedError: all are damaged; the first one's fault is reported.
     """
     faults: list[tuple[str, Exception]] = []
     for folder in candidates:
@@ -192,7 +192,7 @@ def restore(folder: str, model, optimizer) -> TrainingState:
 
     Raises:
         DamagedError: it is damaged.
-        InputError: it belongs to another model or optimizer.
+        InputError: it belongs to a different model or optimizer.
     """
     stored = read_stored_state(folder)
     state = stored.state
@@ -233,7 +233,7 @@ def load_model_weights(folder: str, model) -> None:
 
     Raises:
         DamagedError: it is damaged.
-        InputError: it belongs to another model.
+        InputError: it belongs to a different model.
     """
     advice = "give the config of the checkpoint, which lies in it"
     check_same_model(model.config, read_config(folder), folder, advice)
@@ -250,7 +250,7 @@ def check_soundness(folder: str) -> None:
 
 
 def read_state(folder: str) -> TrainingState:
-    """What checkpoint.json says."""
+    """Reads the state in checkpoint.json."""
     return read_stored_state(folder).state
 
 

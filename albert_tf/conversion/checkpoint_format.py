@@ -1,4 +1,4 @@
-"""What a checkpoint format is: recognising it, opening it, its table of names, writing it."""
+"""The interface of a checkpoint format: recognising it, opening it, its table of names, writing it."""
 
 import abc
 import dataclasses
@@ -43,7 +43,7 @@ class CheckpointFormat(abc.ABC):
 
     @abc.abstractmethod
     def recognise(self, path: str) -> bool:
-        """Whether the path holds a checkpoint of this format, sound or not."""
+        """Tells whether the path holds a checkpoint of this format, sound or not."""
 
     @abc.abstractmethod
     def open(self, path: str, config_file: str | None = None) -> StoredCheckpoint:
@@ -155,7 +155,7 @@ def _complete(task: FinetunedTask | None, known: FinetunedTask | None) -> Finetu
 
 
 def task_of(model) -> FinetunedTask | None:
-    """What a model can be fine-tuned for, as far as its class tells; None for an AlbertForPretraining."""
+    """The task a model can be fine-tuned for, as far as its class tells; None for an AlbertForPretraining."""
     if isinstance(model, AlbertForSequenceClassification):
         head, outputs = "classification" if model.num_labels > 1 else "regression", model.num_labels
     elif isinstance(model, AlbertForTokenClassification):

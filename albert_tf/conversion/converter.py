@@ -18,7 +18,7 @@ from albert_tf.runtime.errors import InputError
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConversionSettings:
-    """What to convert.
+    """Settings of a conversion.
 
     Attributes:
         input: the checkpoint: a file, a prefix or a folder.
@@ -45,7 +45,7 @@ class ConversionSettings:
 
 
 def convert(settings: ConversionSettings) -> LoadReport:
-    """Writes a checkpoint in another format, whole or not at all.
+    """Writes a checkpoint in a different format, whole or not at all.
 
     Returns:
         the report of reading the input.

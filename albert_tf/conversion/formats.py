@@ -44,7 +44,7 @@ def output_format(name: str, hugging_face_architecture: str | None = None) -> Ch
         hugging_face_architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the first.
 
     Raises:
-        InputError: an architecture with another format than Hugging Face's.
+        InputError: an architecture with a format other than Hugging Face's.
     """
     if hugging_face_architecture is None:
         return FORMATS[name]

@@ -118,7 +118,7 @@ class HuggingFaceFormat(CheckpointFormat):
         self.architecture = architecture
 
     def recognise(self, path):
-        """Whether the path is a folder with weights, a file of them, or the index of their shards."""
+        """Tells whether the path is a folder with weights, a file of them, or the index of their shards."""
         return hugging_face_files.find_weights(path) is not None
 
     def open(self, path, config_file=None):
@@ -194,8 +194,8 @@ def load_hugging_face(path: str, config: AlbertConfig | None = None, allow_missi
         what was matched, missing and left out.
 
     Raises:
-        InputError: no such checkpoint, a damaged one, a model of another kind, or tensors missing, left over or of
-            another shape.
+        InputError: no such checkpoint, a damaged one, a model of a different kind, or tensors missing, left over or of
+            a different shape.
     """
     return HUGGING_FACE.load(path, config, allow_missing_heads)
 
@@ -232,7 +232,7 @@ def _find_config(folder: str, config_file: str | None) -> AlbertConfig | None:
 
 
 def _check_grouping(config: AlbertConfig, groups: int) -> None:
-    """Raises InputError where transformers' rounding puts a layer into another group than intended."""
+    """Raises InputError where transformers' rounding puts a layer into a group other than the intended one."""
     layers = config.num_hidden_layers
     for layer in range(layers):
         theirs, ours = int(layer / (layers / groups)), layer * groups // layers

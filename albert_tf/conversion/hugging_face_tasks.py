@@ -1,4 +1,4 @@
-"""What a folder of save_pretrained was fine-tuned for, from and to its config.json."""
+"""The task that a folder of save_pretrained was fine-tuned for, read from its config.json and written to it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ _CLASSIFIER, _SPAN, _POOLER = "classifier.weight", "qa_outputs.weight", "albert.
 
 
 def find_task(config_path: str, shapes: Mapping[str, Sequence[int]]) -> FinetunedTask | None:
-    """What a model was fine-tuned for: by the class that config.json names, else by its tensors.
+    """Finds what a model was fine-tuned for: by the class that config.json names, else by its tensors.
 
     Args:
         config_path: of its config.json, which need not be there.
@@ -87,7 +87,7 @@ def architecture_of(task: FinetunedTask | None) -> str:
 
 
 def task_values(task: FinetunedTask | None) -> dict[str, Any]:
-    """What config.json says of a task."""
+    """Entries of config.json about a task."""
     if task is None or task.head not in _ARCHITECTURES:
         return {}
     values: dict[str, Any] = {"problem_type": _PROBLEMS[task.head]} if task.head in _PROBLEMS else {}

@@ -84,7 +84,7 @@ class KerasHubFormat(CheckpointFormat):
     title = TITLE
 
     def recognise(self, path):
-        """Whether the path is a .weights.h5 file, or a folder with weights or a config by Keras."""
+        """Tells whether the path is a .weights.h5 file, or a folder with weights or a config by Keras."""
         if path.endswith(WEIGHTS_SUFFIX):
             return files.exists(path)
         names = files.list_folder(path)
@@ -188,8 +188,8 @@ def load_keras_hub(
         the model; its `load_report` says what was matched, missing and left out.
 
     Raises:
-        InputError: no such preset, a damaged one, one of another backbone, or datasets missing, left over or of
-            another shape.
+        InputError: no such preset, a damaged one, one of a different backbone, or datasets missing, left over or of
+            a different shape.
     """
     return KERAS_HUB.load(path, config, allow_missing_heads)
 

@@ -35,7 +35,7 @@ _ACTIVATIONS = ("gelu", "gelu_new")
 
 
 def check_activation(config: AlbertConfig) -> None:
-    """Raises InputError if the model's activation is another than KerasHub's."""
+    """Raises InputError if the model's activation differs from KerasHub's."""
     if config.hidden_act not in _ACTIVATIONS:
         raise InputError(
             f"{TITLE} cannot have hidden_act={config.hidden_act!r}; KerasHub always takes the tanh form of gelu, "
@@ -47,7 +47,7 @@ def read_config(path: str) -> AlbertConfig:
     """The AlbertConfig of a preset's config.json.
 
     Raises:
-        InputError: another backbone's config, keys missing or unknown, or values that a rule forbids.
+        InputError: a different backbone's config, keys missing or unknown, or values that a rule forbids.
     """
     values = files.read_json(path)
     name, theirs = values.get("registered_name"), values.get("config")

@@ -20,7 +20,7 @@ CONFIG_NAME = "config.json"
 
 
 def serialized(class_name: str, **config) -> dict[str, Any]:
-    """What keras.saving.serialize_keras_object makes of an object of keras_hub.models.
+    """The dict that keras.saving.serialize_keras_object makes of an object of keras_hub.models.
 
     Args:
         class_name: "AlbertBackbone".

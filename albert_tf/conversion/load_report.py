@@ -1,4 +1,4 @@
-"""What became of every weight and every stored tensor when a checkpoint was loaded."""
+"""An account of every weight and every stored tensor when a checkpoint was loaded."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ class LoadReport:
         missing: weights of ours that the checkpoint lacks.
         unexpected: stored tensors that the model has no place for.
         mismatched: shapes and values that do not fit, a phrase for each.
-        converted: stored tensors of another type than float32 -> that type.
+        converted: stored tensors of a type other than float32 -> that type.
         skipped: why -> stored tensors that are no weights of this model, and are known not to be.
         parameters: numbers in the matched weights.
         nonfinite: matched weights that hold NaN or infinity, with how many.
@@ -153,13 +153,13 @@ def match(
 
 
 def _to_float32(array: np.ndarray) -> np.ndarray:
-    """The numbers in float32; those beyond it are infinite there, which is told as such."""
+    """The numbers in float32; those beyond it are infinite there, which is reported as such."""
     with np.errstate(over="ignore"):
         return array.astype(np.float32, copy=False)
 
 
 def _compare_tensors(row: Row, tensors, names: list[str], shape: Sequence[int]) -> list[str]:
-    """What is wrong with the tensors stored for one weight."""
+    """Faults of the tensors stored for one weight."""
     wanted = row.shape_there(shape)
     faults = [
         f"{name} is {list(tensor.shape)}, the model needs {list(wanted)}"

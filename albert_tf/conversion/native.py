@@ -20,7 +20,7 @@ class NativeFormat(CheckpointFormat):
     title = "a checkpoint of albert_tf"
 
     def recognise(self, path):
-        """Whether the path is a checkpoint's folder, or a run's output_dir that has one."""
+        """Tells whether the path is a checkpoint's folder, or a run's output_dir that has one."""
         return run_checkpoints.find_checkpoint(path) is not None
 
     def open(self, path, config_file=None):

@@ -97,7 +97,7 @@ class OfficialFormat(CheckpointFormat):
     title = "an official checkpoint"
 
     def recognise(self, path):
-        """Whether the path is a checkpoint's prefix, one of its files, or a folder with one."""
+        """Tells whether the path is a checkpoint's prefix, one of its files, or a folder with one."""
         return _find_prefix(path) is not None
 
     def open(self, path, config_file=None):
@@ -155,7 +155,7 @@ def load_official(path: str, config: AlbertConfig | None = None, allow_missing_h
         `load_report` says what was matched, missing and left out.
 
     Raises:
-        InputError: no such checkpoint, a damaged one, or variables missing, left over or of another shape.
+        InputError: no such checkpoint, a damaged one, or variables missing, left over or of a different shape.
     """
     return OFFICIAL.load(path, config, allow_missing_heads)
 
@@ -190,7 +190,10 @@ def _find_prefix(path: str) -> str | None:
 
 
 def _find_task(arrays) -> FinetunedTask | None:
-    """What a checkpoint was fine-tuned for, by its variables; one number for a text may be a score or an option's."""
+    """Finds what a checkpoint was fine-tuned for, by its variables.
+
+    One number for a text may be a score or an option's.
+    """
     if any(name.startswith(_PRETRAINING_HEADS) for name in arrays):
         return None
     if _SPAN in arrays:
@@ -204,7 +207,7 @@ def _find_task(arrays) -> FinetunedTask | None:
 
 
 def _check_grouping(config: AlbertConfig) -> None:
-    """Raises InputError where the official code's rounding puts a layer into another group than intended."""
+    """Raises InputError where the official code's rounding puts a layer into a group other than the intended one."""
     layers, groups = config.num_hidden_layers, config.num_hidden_groups
     for layer in range(layers):
         if int(layer / layers * groups) != layer * groups // layers:

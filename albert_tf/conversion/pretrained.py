@@ -1,4 +1,4 @@
-"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, or one of another format."""
+"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, or one of a different format."""
 
 import dataclasses
 import re
@@ -54,7 +54,7 @@ def load_pretrained(
 
     Args:
         path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or a checkpoint of
-            another format: docs/conversion.md lists them.
+            a different format: docs/conversion.md lists them.
         config_file: albert_config.json; None takes the config that lies with the weights.
         format_name: one of conversion.format_names; None goes by what is at the path.
         allow_missing_heads: whether weights above the encoder that are missing start afresh.
@@ -139,7 +139,7 @@ def initialise_finetuning(
 
 
 def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[FinetunedTask]:
-    """What the checkpoints of a run and the one that it starts from were fine-tuned for, where they were."""
+    """Yields what the checkpoints of a run and the one that it starts from were fine-tuned for, where they were."""
     for path in (output_dir, init_checkpoint):
         folder = run_checkpoints.find_checkpoint(path) if path else None
         try:
@@ -155,7 +155,7 @@ def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[Finet
 
 
 def _takes_head(stored: StoredCheckpoint, task: FinetunedTask, keep_head: bool) -> bool:
-    """Whether the head of a checkpoint, if it has one, is taken over."""
+    """Decides whether the head of a checkpoint, if it has one, is taken over."""
     known = stored.task
     if known is None or known.shares_head_with(task) or not keep_head:
         return known is not None and known.shares_head_with(task)
@@ -193,7 +193,7 @@ def _without_head(model, format: CheckpointFormat, stored: StoredCheckpoint) -> 
 def open_checkpoint(
     path: str, config_file: str | None = None, format_name: str | None = None
 ) -> tuple[CheckpointFormat, StoredCheckpoint]:
-    """What lies at a path, and in which format; arguments and errors as of load_pretrained."""
+    """Opens the checkpoint at a path: its format and its contents; arguments and errors as of load_pretrained."""
     if not path:
         raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
     format = recognise(path, format_name)

@@ -82,7 +82,7 @@ class ConstantRow:
 
     Attributes:
         theirs: name in the format.
-        value: what is written; a file that holds another value has no equal here.
+        value: what is written; a file that holds a different value has no equal here.
         meaning: what the value amounts to, for the error: "the identity".
     """
 

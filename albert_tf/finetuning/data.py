@@ -39,12 +39,12 @@ class Split:
 
     @functools.cached_property
     def examples(self) -> list[Any]:
-        """All of them, read when they are first asked for: features in a cache need none."""
+        """The examples, read when they are first asked for: features in a cache need none."""
         return self._task.examples(self.name)
 
 
 class FinetuningData:
-    """What all runs of a command share, whatever their seed.
+    """The data that all runs of a command share, whatever their seed.
 
     Args:
         settings: the flags.
@@ -91,7 +91,7 @@ class FinetuningData:
         return self._splits[name]
 
     def _describe_cut(self, features: FeatureSet) -> str:
-        """How many texts lost a part, since they are longer than the settings allow."""
+        """Describes how many texts lost a part, since they are longer than the settings allow."""
         flags = " and ".join(f"--{name}={getattr(self.settings.task_settings, name)}" for name in self.task.cut_by)
         examples, cut, left_out = len(np.unique(features.examples)), features.num_cut, features.pieces_cut
         share = left_out / (left_out + features.sequences.lengths.sum())
@@ -143,7 +143,7 @@ class FinetuningData:
         return self.split(self._names_or_error("train", "do_train")[0])
 
     def dev_splits(self) -> list[Split]:
-        """Those to evaluate on; checkpoints are compared by the first.
+        """The splits to evaluate on; checkpoints are compared by the first.
 
         Raises:
             InputError: there is none.
@@ -165,7 +165,7 @@ class FinetuningData:
         return buckets
 
     def batch_shape(self, batch_size: int) -> BatchShape:
-        """How features become batches of so many rows."""
+        """The shape of the batches of so many rows that features become."""
         return BatchShape(batch_size, self._buckets)
 
     def vocabulary(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class FinetuningData:
         return {"file": file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
 
     def finetuned_task(self) -> FinetunedTask:
-        """What a checkpoint of these runs is for."""
+        """The task that a checkpoint of these runs is for."""
         task, settings = self.task, self.settings
         return FinetunedTask(
             head=task.head,
@@ -191,7 +191,7 @@ class FinetuningData:
 
 
 def num_labels(task: Task) -> int:
-    """How many numbers the task's head gives."""
+    """The number of outputs of the task's head."""
     if task.head in ("classification", "multi_label", "token_classification"):
         return len(task.labels)
     return 2 if task.head.startswith("span") else 1

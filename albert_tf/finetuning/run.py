@@ -143,7 +143,7 @@ class FinetuningRun(TrainingRun):
         return self.results.evaluate(int(self.optimizer.iterations.numpy()))
 
     def ends_early(self, step):
-        """Whether --early_stopping_patience evaluations in a row were no better than the best."""
+        """Tells whether --early_stopping_patience evaluations in a row were no better than the best."""
         patience = self.settings.early_stopping_patience
         best = self.checkpoints.best()
         if not patience or best is None or step >= self._num_train_steps():

@@ -80,7 +80,7 @@ class FinetuningSteps(Steps):
 
     @tf.function(reduce_retracing=True)
     def predict(self, batch):
-        """What the model says of a batch, padding rows included: its outputs by name, each of all replicas together.
+        """The model's outputs for a batch, padding rows included: by name, each of all replicas together.
 
         Args:
             batch: of a distributed evaluation dataset.

@@ -1,1 +1,1 @@
-"""What stands on the encoder: masked-LM, sentence order."""
+"""Heads on the encoder, such as masked LM and sentence order."""

@@ -1,4 +1,4 @@
-"""What must differ by Keras backend: random draws without state, and element-wise chains compiled for TensorFlow.
+"""The code that must differ by Keras backend: stateless random draws, and element-wise chains compiled for TensorFlow.
 
 Draws: keras.random draws from a state that a recomputation (remat), a restart or a second replica would see changed; a
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
@@ -83,7 +83,7 @@ if _BACKEND == "tensorflow":
         return tf.reshape(normalised, tf.shape(x))
 
     def runs_operation_by_operation():
-        """Whether each operation is shared among threads, and ends before the next begins."""
+        """Tells whether each operation is shared among threads, and ends before the next begins."""
         return not has_accelerator()
 
     def concatenate_parts(function, count, dtypes):
@@ -186,7 +186,7 @@ else:
             variable.assign(value)
 
     def runs_operation_by_operation():
-        """Whether each operation is shared among threads, and ends before the next begins: not in a compiled step."""
+        """Tells whether each operation is shared among threads, and ends before the next: not in a compiled step."""
         return False
 
     def read(variable):

@@ -1,7 +1,7 @@
 """The element-wise chains between the matrix products of a block, each one pass over memory.
 
 What a chain computes stands here in keras.ops; kernels/backend.py says how it is run. In training a product's bias
-is added by the chain behind it, whose inside is float32 whatever the precision. Outside training it is added to the
+is added by the chain after it, whose inside is float32 whatever the precision. Outside training it is added to the
 product itself, of which TensorFlow makes bias and activation a part, and chains stay in the compute dtype; LayerNorm's
 statistics and the inside of softmax are float32 there too.
 
@@ -38,7 +38,7 @@ def project(x, kernel, bias=None, activation=None):
 
 
 def project_for_chain(x, kernel, bias, training=False):
-    """What a chain that adds the bias in training takes: x @ kernel, outside training + bias."""
+    """The input of a chain that adds the bias in training: x @ kernel; outside training x @ kernel + bias."""
     return project(x, kernel, None if training else bias)
 
 
@@ -200,7 +200,7 @@ def merge_heads(x):
 
 
 def make_attention_bias(input_mask, dtype):
-    """What to add to the attention scores so that no query attends to padding.
+    """The bias to add to the attention scores so that no query attends to padding.
 
     Args:
         input_mask: [B, S], 1 for a token, 0 for padding.
@@ -214,7 +214,7 @@ def make_attention_bias(input_mask, dtype):
 
 
 def attend_heads(query, key, value, attention_bias):
-    """What `attend` does outside training, the heads not yet side by side: float [B, N, P, D]."""
+    """The computation of `attend` outside training, the heads not yet side by side: float [B, N, P, D]."""
     scale = 1.0 / math.sqrt(query.shape[-1])
     # A turned key costs nothing: TensorFlow makes it, the scale and the bias a part of the product.
     scores = ops.matmul(query, ops.swapaxes(key, 2, 3)) * scale + ops.cast(attention_bias, query.dtype)

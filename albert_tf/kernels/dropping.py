@@ -1,4 +1,4 @@
-"""What dropout does to a tensor, for the layer and for the chains it is a part of."""
+"""The arithmetic of dropout, for the layer and for the chains it is a part of."""
 
 from keras import ops
 

@@ -24,7 +24,7 @@ def compiled(function):
 
 @functools.cache
 def has_accelerator() -> bool:
-    """Whether TensorFlow sees a GPU or a TPU."""
+    """Tells whether TensorFlow sees a GPU or a TPU."""
     return any(tf.config.list_logical_devices(kind) for kind in ("GPU", "TPU"))
 
 

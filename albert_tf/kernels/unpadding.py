@@ -17,7 +17,7 @@ _GROUPS = 4
 
 
 class Unpadding:
-    """Where the tokens of a padded batch stand. Needs shapes that depend on values: not under XLA.
+    """The places of the tokens of a padded batch. Needs shapes that depend on values: not under XLA.
 
     What is called tokens here and in the methods are the positions that are computed: those that input_mask has, and
     such of the padding as are read or attended to nevertheless. Which of them are attended to, the mask alone says.
@@ -122,7 +122,7 @@ def _computed(mask, positions, wanted):
 
 
 def _tokens(mask, starts, last):
-    """For every position of int [b, s] the token that stands there, or one near by; int [b] is each row's first."""
+    """The token at each position of `mask`, int [b, s], or one near by; `starts`, int [b], is each row's first."""
     return ops.minimum(starts[:, None] + ops.maximum(ops.cumsum(mask, axis=1) - 1, 0), last)
 
 

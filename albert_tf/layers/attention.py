@@ -76,7 +76,7 @@ class SelfAttention(Unquantized, keras.layers.Layer):
         self.layer_norm.build(shape)
 
     def step_weights(self):
-        """What a caller that applies the layer many times reads once, and hands to every call.
+        """The weights that a caller reads once, if it applies the layer many times, and hands to every call.
 
         Returns:
             (kernels, vectors): float32 [H, 3 H], the three projections side by side, and [H, H], of the output;

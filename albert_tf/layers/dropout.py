@@ -39,7 +39,7 @@ class StatelessDropout(Unquantized, keras.layers.Layer):
         return drop(x, self.rate, self.keep_masks(ops.shape(x), seed, training))
 
     def keep_masks(self, shape, seed, training):
-        """What `call` would keep of a tensor of a shape, for those who drop as part of a chain.
+        """The mask of what `call` would keep of a tensor of a shape, for callers that drop as part of a chain.
 
         Returns:
             list of one bool tensor of that shape; empty where nothing is dropped.

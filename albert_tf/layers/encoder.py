@@ -48,7 +48,7 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
         self.blocks = self._make_blocks()
 
     def group_of_layer(self, layer):
-        """Which group's parameters layer `layer` uses; by integers, the official float form misrounds some."""
+        """The group whose parameters layer `layer` uses; by integers, as the official float form misrounds some."""
         return layer * self.config.num_hidden_groups // self.config.num_hidden_layers
 
     def blocks_of_layer(self, layer):

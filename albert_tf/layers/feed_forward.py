@@ -56,7 +56,7 @@ class FeedForward(Unquantized, keras.layers.Layer):
         self.layer_norm.build((None, None, self.hidden_size))
 
     def step_weights(self):
-        """What a caller that applies the layer many times reads once, and hands to every call.
+        """The weights that a caller reads once, if it applies the layer many times, and hands to every call.
 
         Returns:
             (kernels, vectors): float32 [H, I] and [I, H]; float32 biases [I] and [H], gamma [H] and beta [H].

@@ -24,7 +24,7 @@ class Unquantized:
 
     @property
     def dtype_policy(self):
-        """The Keras dtype policy; one of quantized weights is refused, and for a made model another one."""
+        """The Keras dtype policy; one of quantized weights is refused, and for a made model a different one."""
         return super().dtype_policy
 
     @dtype_policy.setter

@@ -40,7 +40,7 @@ class ConfiguredModel(Unquantized, keras.Model):
     returns_hidden_states = True
 
     def __call__(self, inputs=None, *args, **kwargs):
-        """What `call` returns, for arrays, tensors or lists; see AlbertModel.call."""
+        """The results of `call`, for arrays, tensors or lists; see AlbertModel.call."""
         check_arguments(args, kwargs)
         # Checked before Keras sees them too, which would surround the error with an account of the call.
         return super().__call__(self._read(to_arrays(inputs)), **kwargs)
@@ -66,7 +66,7 @@ class ConfiguredModel(Unquantized, keras.Model):
         super().export(filepath, format, verbose, input_signature or signature, **kwargs)
 
     def get_config(self):
-        """What the model was made with."""
+        """Constructor arguments, for keras.saving."""
         return {
             **super().get_config(),
             "config": self.config.to_dict(),
@@ -245,5 +245,5 @@ class AlbertModel(ConfiguredModel):
         )
 
     def get_config(self):
-        """What the model was made with."""
+        """Constructor arguments, for keras.saving."""
         return {**super().get_config(), "pooler": self.pooler is not None}

@@ -92,7 +92,7 @@ class _AlbertWithClassifier(_AlbertWithHead):
         self.classifier.build()
 
     def get_config(self):
-        """What the model was made with."""
+        """Constructor arguments, for keras.saving."""
         more = {"num_labels": self.num_labels, "classifier_dropout_prob": self.classifier_dropout_prob}
         return {**super().get_config(), **more}
 
@@ -140,7 +140,7 @@ class AlbertForSequenceClassification(_AlbertWithClassifier):
 
 @keras.saving.register_keras_serializable("albert_tf")
 class AlbertForTokenClassification(_AlbertWithClassifier):
-    """Every piece of a text to one of C classes.
+    """Assigns every piece of a text to one of C classes.
 
     Args:
         config: AlbertConfig, or the dict of one.
@@ -168,7 +168,7 @@ class AlbertForTokenClassification(_AlbertWithClassifier):
 
 @keras.saving.register_keras_serializable("albert_tf")
 class AlbertForMultipleChoice(_AlbertWithHead):
-    """Which of several options fits (RACE, paper section 4.1): each is encoded with the question, and scored.
+    """Chooses the option that fits (RACE, paper section 4.1): every option is encoded with the question, and scored.
 
     Args:
         config: AlbertConfig, or the dict of one.
@@ -211,13 +211,13 @@ class AlbertForMultipleChoice(_AlbertWithHead):
         return {"logits": self.classifier(pooled, num_options=num_options, seed=head_seed, training=training)}
 
     def get_config(self):
-        """What the model was made with."""
+        """Constructor arguments, for keras.saving."""
         return {**super().get_config(), "classifier_dropout_prob": self.classifier_dropout_prob}
 
 
 @keras.saving.register_keras_serializable("albert_tf")
 class AlbertForSpan(_AlbertWithHead):
-    """Where in a text the answer to a question stands (SQuAD, paper section 4.1).
+    """Finds where in a text the answer to a question stands (SQuAD, paper section 4.1).
 
     Args:
         config: AlbertConfig, or the dict of one.
@@ -270,7 +270,7 @@ class AlbertForSpan(_AlbertWithHead):
         return self.span(sequence, p_mask, starts, seed=head_seed, training=training)
 
     def get_config(self):
-        """What the model was made with."""
+        """Constructor arguments, for keras.saving."""
         more = {"beam": self.beam, "beam_size": self.beam_size}
         return {**super().get_config(), **more, "classifier_dropout_prob": self.classifier_dropout_prob}
 

@@ -1,4 +1,4 @@
-"""What a model is called with: names, shapes and ranges, checked before anything is computed.
+"""Inputs of a model: names, shapes and ranges, checked before anything is computed.
 
 Shapes: B batch, N options, S sequence, E embedding.
 """
@@ -103,7 +103,7 @@ def read_inputs(inputs, config, num_axes=2):
 
 
 def encoder_inputs(read):
-    """Those of what `read_inputs` returns that the encoder reads, one of int [B, S] first."""
+    """The inputs that the encoder reads, of those that `read_inputs` returns; one of int [B, S] first."""
     return {name: read[name] for name in _NAMES if name in read}
 
 

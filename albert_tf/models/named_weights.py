@@ -22,7 +22,7 @@ def named_weights(model) -> dict:
 
 
 def find_nonfinite(arrays: Mapping[str, np.ndarray]) -> list[str]:
-    """Which arrays hold NaN or infinity, and how many: "albert/pooler/bias (3 of 768)"."""
+    """Lists the arrays that hold NaN or infinity, and how many: "albert/pooler/bias (3 of 768)"."""
     found = []
     for name, array in arrays.items():
         finite = np.isfinite(array)
@@ -40,7 +40,7 @@ def assign_weights(model, arrays: Mapping[str, np.ndarray], source: str) -> None
         source: where the arrays come from, for the error.
 
     Raises:
-        InputError: names missing or left over, another shape, or values that are not finite: all of them are listed,
+        InputError: names missing or left over, a different shape, or values that are not finite: all are listed,
             and nothing is assigned.
     """
     weights = named_weights(model)

@@ -13,7 +13,7 @@ from albert_tf.models.pretraining_fit import PretrainingFit
 
 @keras.saving.register_keras_serializable("albert_tf")
 class AlbertForPretraining(PretrainingFit, ConfiguredModel):
-    """What pre-training trains (paper section 3.1): AlbertModel, masked LM tied to its word embeddings, and SOP.
+    """The model of pre-training (paper section 3.1): AlbertModel, masked LM tied to its word embeddings, and SOP.
 
     `run_pretraining` trains it on one device or many; Keras's own `compile` and `fit` train it too, see PretrainingFit.
 

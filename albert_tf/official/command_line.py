@@ -89,7 +89,7 @@ def resolve(
     for name, arguments in translate(script, values, frozenset(name for name in values if given[name].present)):
         own = flags.FlagValues()
         commands[name].define_flags(own)
-        # A model is exported behind its training with the texts cleaned alike; the rest concerns the training.
+        # A model is exported after its training with the texts cleaned alike; the rest concerns the training.
         taken = _CLEANING if resolved else ALSO_TAKEN
         words = to_words(arguments | {flag: also[flag] for flag in taken if flag in also and flag in own})
         try:

@@ -1,4 +1,4 @@
-"""From the flags of an official script to commands of ours, and theirs."""
+"""Translation of an official script's flags into commands of ours, and their flags."""
 
 import os
 import re
@@ -95,7 +95,7 @@ def _weights(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checkpoints_to_keep(arguments: Mapping[str, Any], given: frozenset[str]) -> dict[str, Any]:
-    """As the official scripts: all of a training that is to be evaluated later, in a run of its own."""
+    """Keeps as many as the official scripts: all of a training that is to be evaluated later, in a run of its own."""
     if {"keep_checkpoint_max", "num_keep_checkpoint"} & given:
         return {}
     later = arguments["do_train"] and not arguments["do_eval"]

@@ -1,4 +1,4 @@
-"""Flags of official scripts that ours of the same name, or another one, has no counterpart of: declared and checked."""
+"""Flags of official scripts for which our commands have no counterpart, under any name: declared and checked."""
 
 from absl import flags, logging
 

@@ -32,7 +32,7 @@ class AdamW(keras.optimizers.Optimizer):
         exclude_from_weight_decay: regular expressions; a variable whose path has a match is not decayed.
         learning_rate_factors: (regular expression, factor) pairs; the first one that a variable's path has a match
             for multiplies its learning rate. See layerwise.py.
-        **kwargs: of keras.optimizers.Optimizer. Its `weight_decay` is another rule, and refused.
+        **kwargs: of keras.optimizers.Optimizer. Its `weight_decay` is a different rule, and refused.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class AdamW(keras.optimizers.Optimizer):
         return rate if self._factors[index] == 1.0 else rate * self._factors[index]
 
     def decays(self, index):
-        """Whether the variable of this place is decayed."""
+        """Tells whether the variable at this place is decayed."""
         return self._is_decayed[index]
 
     def get_config(self):

@@ -40,7 +40,7 @@ class LAMB(AdamW):
         self.assign_sub(variable, scale * update)
 
     def direction(self, index, variable, mean, square):
-        """What is taken off a variable, but for the learning rate and the trust ratio.
+        """The step that is taken off a variable, but for the learning rate and the trust ratio.
 
         Args:
             index: the variable's place among those the optimizer was built with.

@@ -4,7 +4,7 @@ from albert_tf.config import AlbertConfig
 
 
 def layerwise_factors(config: AlbertConfig, decay: float) -> list[tuple[str, float]]:
-    """What multiplies the learning rate of each part of an encoder: decay for each step away from the head.
+    """Factors of the learning rate for each part of an encoder: decay for each step away from the head.
 
     The layers of a group share their weights, so all of them have one rate. With one group of shared layers there are
     three depths: head and pooler have the whole rate, the shared block `decay` of it, embeddings and their

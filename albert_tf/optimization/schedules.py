@@ -8,7 +8,7 @@ from keras import ops
 class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
     """The schedule of the official create_optimizer (optimization.py).
 
-    The decay runs from step 0, whatever the warm-up: lr (1 - step / num_train_steps)^power, and 0 behind the end.
+    The decay runs from step 0, whatever the warm-up: lr (1 - step / num_train_steps)^power, and 0 after the end.
     While step - start_warmup_step < num_warmup_steps it is replaced by lr (step - start_warmup_step) /
     num_warmup_steps, so that the first step's learning rate is 0, and a small drop follows the warm-up's end.
 

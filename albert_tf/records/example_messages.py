@@ -106,7 +106,7 @@ def pack_spans(values: np.ndarray, offsets: np.ndarray) -> list[bytes]:
 
 
 def feature_head(name: str, size: int, kind: int = INT64_LIST) -> bytes:
-    """What stands before the values of a feature in a serialized tf.train.Example.
+    """The bytes before the values of a feature in a serialized tf.train.Example.
 
     Args:
         name: of the feature.
@@ -123,7 +123,7 @@ def feature_head(name: str, size: int, kind: int = INT64_LIST) -> bytes:
 
 
 def example_head(size: int) -> bytes:
-    """What stands before the features of a serialized tf.train.Example that take so many bytes."""
+    """The bytes before the features of a serialized tf.train.Example, which take `size` bytes."""
     return bytes((1 << 3 | _LENGTH_DELIMITED,)) + _varint(size)
 
 

@@ -1,4 +1,4 @@
-"""What the features of a record are called, on disk and in a batch."""
+"""Names of the features of a record, on disk and in a batch."""
 
 SEQUENCE_FEATURES = ("input_ids", "input_mask", "segment_ids")
 PREDICTION_FEATURES = ("masked_lm_positions", "masked_lm_ids")

@@ -29,7 +29,7 @@ FORMAT_VERSION = 1
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """What a set of pre-training records holds.
+    """The contents of a set of pre-training records.
 
     Attributes:
         files: {"name" (no folder), "examples", "bytes", "sha256"} of each record file, in order.

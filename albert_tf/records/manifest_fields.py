@@ -1,4 +1,4 @@
-"""What the fields of a manifest must be, and a digest over all of them: it is read by programs that trust it."""
+"""Rules for the fields of a manifest, and a digest over all of them: it is read by programs that trust it."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ def digest_of(fields: Mapping[str, Any]) -> str:
 
 
 def find_fault(fields: Mapping[str, Any]) -> str | None:
-    """What is wrong with the types and values of a manifest's fields, as part of a sentence; None if nothing is."""
+    """Finds a fault in the types and values of a manifest's fields: part of a sentence; None if there is none."""
     for name, (is_right, wanted) in _FIELDS.items():
         if name in fields and not is_right(fields[name]):
             return f"{name} is not {wanted}"
@@ -55,7 +55,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_file_name(value: Any) -> bool:
-    """Whether it names a file in the manifest's own folder, and not the folder, another one, or nothing."""
+    """Tells whether it names a file in the manifest's own folder, and not that folder, a different one, or nothing."""
     return isinstance(value, str) and value not in ("", ".", "..") and os.path.basename(value) == value
 
 

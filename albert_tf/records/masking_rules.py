@@ -23,7 +23,7 @@ KEEP_SHARE = 0.9
 
 @dataclasses.dataclass(frozen=True)
 class PieceIds:
-    """What masking needs to know of a vocabulary: its size, and the ids of the special pieces."""
+    """The facts of a vocabulary that masking needs: its size, and the ids of the special pieces."""
 
     vocab_size: int
     pad_id: int = 0
@@ -45,7 +45,7 @@ class PieceIds:
 
 @dataclasses.dataclass(frozen=True)
 class MaskingRules:
-    """How words are hidden.
+    """The rules by which words are hidden.
 
     Attributes:
         masked_lm_prob: share of an example's tokens to predict.
@@ -74,7 +74,7 @@ class MaskingRules:
         return np.cumsum(self.ngram_shares())[:-1]
 
     def budgets(self, num_tokens: np.ndarray) -> np.ndarray:
-        """How many pieces of examples of so many tokens ([CLS], [SEP] included) to predict; halves go to even."""
+        """Numbers of pieces to predict in examples of so many tokens ([CLS], [SEP] included); halves go to even."""
         if self.masked_lm_prob == 0:
             return np.zeros(len(num_tokens), np.int64)
         wanted = np.rint(num_tokens * self.masked_lm_prob).astype(np.int64)
@@ -87,7 +87,7 @@ def masking_to_json(rules: MaskingRules, ids: PieceIds) -> dict[str, Any]:
 
 
 def masking_from_json(parameters: Mapping[str, Any]) -> tuple[MaskingRules, PieceIds]:
-    """What masking_to_json gave.
+    """The rules and ids that masking_to_json was given.
 
     Raises:
         ValueError: a parameter is missing or unknown.

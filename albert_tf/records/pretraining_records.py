@@ -56,7 +56,7 @@ class PretrainingInstance:
         token_boundary: 1 where a word starts and at [CLS] and [SEP], else 0.
         masked_lm_positions: where a piece is to be predicted, ascending.
         masked_lm_ids: the pieces that stood there.
-        label: 0 in order, 1 swapped (sop) or of another document (nsp).
+        label: 0 in order, 1 swapped (sop) or of a different document (nsp).
     """
 
     input_ids: Sequence[int]
@@ -167,7 +167,7 @@ def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per
 
     Args:
         paths: record files.
-        max_seq_length, max_predictions_per_seq: what the trainer was told.
+        max_seq_length, max_predictions_per_seq: the trainer's settings.
         vocab_size: the model's; ids must be below it.
 
     Raises:

@@ -38,7 +38,7 @@ def masked_crc32c(data: bytes) -> int:
 
 
 def detect_compression(path: str) -> str:
-    """How a TFRecord file is compressed, told from its first bytes, whatever its name.
+    """Recognises the compression of a TFRecord file by its first bytes, whatever its name.
 
     Returns:
         "", "GZIP" or "ZLIB": what tf.data.TFRecordDataset takes as its compression_type.
@@ -123,7 +123,7 @@ def count_examples(paths: Iterable[str]) -> int:
 
 
 def locate_damage(paths: Iterable[str]) -> str | None:
-    """Where the first corrupt record is, as one line with file and byte offset; None if all records are sound.
+    """Finds the first corrupt record: one line with file and byte offset; None if all records are sound.
 
     TensorFlow's DataLossError often names neither; call this after one.
     """

@@ -40,7 +40,7 @@ class UnmaskedBatch(NamedTuple):
 
 
 def is_unmasked(features: Mapping) -> bool:
-    """Whether the features of a record are those of a record without masks."""
+    """Tells whether the features of a record are those of a record without masks."""
     return BOUNDARY_BITS_FEATURE in features
 
 
@@ -55,7 +55,7 @@ def decode_unmasked(features: Mapping[str, Any], where: str) -> dict[str, np.nda
         The features of a record with masks that is as long as its example and predicts nothing.
 
     Raises:
-        InputError: a feature is missing or of another kind or length.
+        InputError: a feature is missing or of a different kind or length.
     """
     for name in ("input_ids", FIRST_LENGTH_FEATURE, LABEL_ON_DISK):
         values = features.get(name)

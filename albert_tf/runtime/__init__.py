@@ -1,1 +1,1 @@
-"""How commands start, end and use the machine: flags, errors, files, processes."""
+"""The start and end of commands, and their use of the machine: flags, errors, files, processes."""

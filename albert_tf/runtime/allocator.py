@@ -1,4 +1,4 @@
-"""What becomes of the memory that a program frees: kept for the next that asks, or given back to the system."""
+"""Settings for the memory that a program frees: kept for the next that asks, or given back to the system."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""How every command starts and ends: flags first, one line for a mistake of the user's, exit codes."""
+"""The start and the end of every command: flags first, one line for a mistake of the user's, exit codes."""
 
 import contextlib
 import logging as python_logging

@@ -1,4 +1,4 @@
-"""What a file holds, in short: its size and its SHA-256."""
+"""Short description of a file's contents: its size and its SHA-256."""
 
 import hashlib
 from typing import Any

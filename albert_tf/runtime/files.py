@@ -23,7 +23,7 @@ LARGEST_SMALL_FILE = 64 << 20
 
 
 def is_remote(path: str) -> bool:
-    """Whether the path names another file system, as in "gs://bucket/file"."""
+    """Tells whether the path names a different file system, as in "gs://bucket/file"."""
     return "://" in path
 
 
@@ -66,7 +66,7 @@ def list_files(patterns: str, flag: str = "input_file") -> list[str]:
 
 
 def exists(path: str) -> bool:
-    """Whether the path names a file or folder."""
+    """Tells whether the path names a file or folder."""
     return _gfile().exists(path) if is_remote(path) else Path(path).exists()
 
 
@@ -100,7 +100,7 @@ def open_binary(path: str):
 
 
 def describe_special(path: str) -> str | None:
-    """What a local path is if it is neither a file nor a folder: "a pipe", "a device" or "a socket"; else None."""
+    """The kind of a local path that is neither a file nor a folder: "a pipe", "a device" or "a socket"; else None."""
     try:
         mode = os.stat(path).st_mode
     except OSError:

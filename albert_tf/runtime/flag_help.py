@@ -47,7 +47,7 @@ def help_text(
     positional: str | None = None,
     width: int | None = None,
 ) -> str:
-    """What --help prints.
+    """The text that --help prints.
 
     Args:
         name: of the command.

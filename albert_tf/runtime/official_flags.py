@@ -20,7 +20,7 @@ class OfficialFlag:
         ours: our flag that means the same; None where there is none.
         note: what a user should know of the difference; "" where there is none.
         accepts: the only values taken, of a flag without a counterpart; None takes any.
-        instead: what to write in place of another value.
+        instead: what to write in place of a different value.
         kind: the type of its values.
     """
 
@@ -32,12 +32,12 @@ class OfficialFlag:
     kind: type = str
 
     def takes(self, value: Any) -> bool:
-        """Whether the value is one of those accepted; an empty one, and nan, is as good as none."""
+        """Tells whether the value is one of those accepted; an empty one, and nan, is as good as none."""
         return self.accepts is None or value != value or value in (None, "", *self.accepts)
 
     @property
     def is_command(self) -> bool:
-        """Whether the note is a command of its own, in place of a flag."""
+        """Tells whether the note is a command of its own, in place of a flag."""
         return self.note.startswith("`")
 
 
@@ -72,7 +72,7 @@ def text_of(value: Any) -> str:
 
 
 def describe(flag: OfficialFlag) -> str:
-    """What an official flag is here, in half a sentence."""
+    """Describes in half a sentence what an official flag is here."""
     if flag.ours is not None:
         return f"--{flag.ours}" + (f" ({flag.note})" if flag.note else "")
     if flag.accepts is None:
@@ -266,7 +266,7 @@ SCRIPTS = {
 
 
 def advise(command: str, name: str) -> str:
-    """What to write in place of a flag that a command does not have, if an official script has it; else "".
+    """Advice on what to write in place of a flag that a command lacks, if an official script has it; else "".
 
     Args:
         command: the command, ours or official, without its package.

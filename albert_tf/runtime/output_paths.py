@@ -1,4 +1,4 @@
-"""Where a command is about to write, looked at before any work: what is there already stays, unless told otherwise."""
+"""Checks of the places where a command is about to write, before any work: what is there stays without --overwrite."""
 
 import os
 from collections.abc import Iterable

@@ -118,7 +118,7 @@ class _PipeEnded(Exception):
 
 
 class _RemoteTraceback(Exception):
-    """Where in a worker an exception arose."""
+    """The place in a worker where an exception arose."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
@@ -140,7 +140,7 @@ class _Worker:
         self._unsent: bytes | None = shared
 
     def call(self, task: bytes) -> tuple[bool, Any]:
-        """Whether it succeeded, and the result or the exception.
+        """Has the process do a task; returns whether it succeeded, and the result or the exception.
 
         Raises:
             _PipeEnded: the process was killed.
@@ -166,7 +166,7 @@ class _Worker:
 
 
 def _work(pipe: Connection) -> None:
-    """What a process does: answers calls, until the pipe ends."""
+    """Answers calls until the pipe ends: all that a process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING_SIGNALS)
     main_process = multiprocessing.parent_process()

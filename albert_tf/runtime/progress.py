@@ -1,4 +1,4 @@
-"""How far a long job has come: a bar on a terminal, a line now and then in a log file."""
+"""Progress of a long job: a bar on a terminal, a line now and then in a log file."""
 
 import sys
 import time
@@ -46,7 +46,7 @@ class ByteProgress:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are still to come."""
+        """Number of bytes still to come."""
         return self._total - self._done
 
     def __enter__(self) -> "ByteProgress":

@@ -42,6 +42,6 @@ def find(path: str, *kinds: str) -> str:
 
 
 def _folder(kind: str) -> str:
-    """In the package where it was installed, beside it in a checkout."""
+    """The folder of a kind: in the package where it was installed, beside it in a checkout."""
     installed = os.path.join(_PACKAGE, "configs", kind)
     return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(_PACKAGE), "configs", kind)

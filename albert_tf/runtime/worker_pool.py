@@ -17,7 +17,7 @@ _SECONDS_TO_CONNECT = 10
 
 
 def count_cores() -> int:
-    """How many cores this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

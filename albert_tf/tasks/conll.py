@@ -1,4 +1,4 @@
-"""CoNLL columns: a word and its tags on a line, an empty line behind each sentence."""
+"""CoNLL columns: a word and its tags on a line, an empty line after each sentence."""
 
 import dataclasses
 

@@ -17,7 +17,7 @@ _ENDING = ("E", "S")
 
 
 def are_entity_tags(labels: Sequence[str]) -> bool:
-    """Whether all tags are O or start with B-, I-, E- or S-, and some do."""
+    """Tells whether all tags are O or start with B-, I-, E- or S-, and some do start so."""
     others = [label for label in labels if label != _OUTSIDE]
     return bool(others) and all(_split(label)[0] in _PREFIXES and _split(label)[1] for label in others)
 

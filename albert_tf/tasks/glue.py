@@ -22,7 +22,7 @@ SUBMISSION_HEADER = "index\tprediction"
 
 @dataclasses.dataclass(frozen=True)
 class GlueTable:
-    """What is particular to one GLUE task.
+    """The particulars of one GLUE task.
 
     Attributes:
         folder: its name in the official archive.

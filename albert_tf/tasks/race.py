@@ -161,7 +161,7 @@ class RaceTask(Task):
         return measured
 
     def scores_test(self, examples) -> bool:
-        """As run_race.py, which evaluates the test split too."""
+        """Tells whether all examples have labels: the test split is scored too, as by run_race.py."""
         return all(example.label is not None for example in examples)
 
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
@@ -178,7 +178,7 @@ class RaceTask(Task):
         return [path]
 
     def report(self, examples, predictions) -> Report:
-        """Which letters are taken for which, and the errors the model was surest of."""
+        """Reports which letters are taken for which, and the errors the model was surest of."""
         most = max(len(example.options) for example in examples)
         texts = [join_question(example.question, example.options[example.label]) for example in examples]
         sureness = [max(prediction.probabilities) for prediction in predictions]
@@ -187,7 +187,7 @@ class RaceTask(Task):
 
 
 def join_question(question: str, option: str) -> str:
-    """The option in the blank of the question; behind it, if there is none (run_race's rule)."""
+    """The option in the blank of the question; after the question, if it has no blank (run_race's rule)."""
     return question.replace(_BLANK, option) if _BLANK in question else f"{question} {option}"
 
 

@@ -17,7 +17,7 @@ _WORD_COLUMN, _TAG_COLUMN = 0, -1
 
 @dataclasses.dataclass(frozen=True)
 class TaskOptions:
-    """What a user may say of a task; each task takes what concerns it and refuses what does not.
+    """Options that a user may give for a task; each task takes what concerns it and refuses what does not.
 
     Attributes:
         train_file, dev_file, test_file: files of squad_*, classification and token_classification, in place of those

@@ -151,7 +151,7 @@ def difference_report(texts: Sequence[str], gold: Sequence[float], predicted: Se
 def label_report(
     labels: Sequence[str], texts: Sequence[str], gold: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray
 ) -> Report:
-    """Of each class of a multi-label task how often it was found, missed, and seen where it is not; the surest errors.
+    """Counts how often each class of a multi-label task was found, missed, or wrongly seen; lists the surest errors.
 
     Args:
         labels: names of the classes.

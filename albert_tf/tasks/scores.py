@@ -13,7 +13,7 @@ from albert_tf.runtime.errors import InputError
 
 
 def check_packages() -> None:
-    """Raises InputError if a package is missing that scores need: before a long training, not behind it."""
+    """Raises InputError if a package is missing that scores need: before a long training, not after it."""
     for package, name in (("sklearn", "scikit-learn"), ("scipy", "scipy")):
         if importlib.util.find_spec(package) is None:
             raise _missing(name)

@@ -1,4 +1,4 @@
-"""Where the files of a task's splits are: named one by one, or found in a folder by their usual names."""
+"""The files of a task's splits: named one by one, or found in a folder by their usual names."""
 
 import dataclasses
 import fnmatch
@@ -27,7 +27,7 @@ class SplitFiles:
     test_file: str | None = None
 
     def splits(self) -> tuple[str, ...]:
-        """Those whose file was named or is there."""
+        """The splits whose file was named or is there."""
         return tuple(split for split in SPLITS if getattr(self, f"{split}_file") or self._matches(split))
 
     def find(self, split: str) -> str:

@@ -123,7 +123,10 @@ class SquadTask(Task):
         return raw_scores(examples, texts, self.with_impossible)
 
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
-        """Writes predictions.json, nbest_predictions.json and, on v2.0, null_odds.json, behind SPLIT_ but for dev."""
+        """Writes predictions.json, nbest_predictions.json and, on v2.0, null_odds.json.
+
+        Their names begin with SPLIT_, but for the dev split.
+        """
         contents: dict[str, Any] = {
             "predictions.json": dict(zip(_ids(examples), self.answers(predictions))),
             "nbest_predictions.json": {
@@ -148,7 +151,7 @@ class SquadTask(Task):
         return paths
 
     def report(self, examples, predictions) -> Report:
-        """How many answers are right, partly right, wrong, missed or made up; and the surest wrong ones."""
+        """Counts the answers that are right, partly right, wrong, missed or made up; lists the surest wrong ones."""
         _require_truth(self.name, examples)
         answers = self.answers(predictions)
         values = self._raw_scores(examples, answers)

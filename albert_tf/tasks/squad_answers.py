@@ -1,4 +1,4 @@
-"""What the span heads' outputs say: the best answers to each question, and the odds that there is none.
+"""Reading of the span heads' outputs: the best answers to each question, and the odds that there is none.
 
 The rules are those of the official squad_utils.py: starts only where the window is the one with the most context, ends
 not before starts, no more pieces than max_answer_length, each text once, sorted by the sum of start and end.
@@ -39,13 +39,13 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """By which candidates are compared."""
+        """The number by which candidates are compared."""
         return self.start_score + self.end_score
 
 
 @dataclasses.dataclass(frozen=True)
 class SquadPrediction:
-    """What the model says of a question.
+    """The model's answers to a question.
 
     Attributes:
         best: the best answer with text; empty only if no span was allowed.
@@ -114,7 +114,7 @@ def _prediction(example: SquadExample, spans, null, is_beam: bool, settings: Tas
 
 
 def _null_scores(outputs, number: int, is_beam: bool) -> tuple[float, float]:
-    """What a window says for "no answer": the answerability, or the logits at [CLS] for start and end."""
+    """Scores of a window for "no answer": the answerability, or the logits at [CLS] for start and end."""
     if is_beam:
         return float(np.reshape(outputs["answerability_logits"][number], ())), 0.0
     return float(outputs["start_logits"][number][0]), float(outputs["end_logits"][number][0])
@@ -149,7 +149,7 @@ def _beam_spans(feature: Feature, outputs, number: int, settings: TaskSettings) 
 
 
 def _is_context(feature: Feature) -> np.ndarray:
-    """Which positions are pieces of the paragraph: those an answer may be at, without [CLS]."""
+    """Marks the positions that are pieces of the paragraph: those an answer may be at, without [CLS]."""
     is_context = np.asarray(feature.p_mask) == 0
     is_context[0] = False
     return is_context

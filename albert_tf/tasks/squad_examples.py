@@ -121,7 +121,7 @@ def _example(
 
 
 def _find(context: str, wanted: str, start: int, where: str) -> int:
-    """Where the answer stands: at its start, else the occurrence nearest to it."""
+    """Finds the place of the answer: its start, else the occurrence nearest to it."""
     if not wanted.strip():
         raise InputError(f"{where}: the answer is empty")
     if start >= 0 and context.startswith(wanted, start):

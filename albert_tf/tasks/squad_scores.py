@@ -43,7 +43,7 @@ def gold_texts(example: SquadExample, with_impossible: bool) -> list[str]:
 
 
 def raw_scores(examples: Sequence[SquadExample], texts: Sequence[str], with_impossible: bool) -> dict[str, list[float]]:
-    """Of every question the exact match and the F1 with the gold answer that fits best.
+    """Exact match and F1 of every question with the gold answer that fits best.
 
     Args:
         examples: the questions.

@@ -1,6 +1,6 @@
 """A question and the windows over its paragraph, as the official run_squad cuts them.
 
-[CLS] question [SEP] window [SEP]. A window starts doc_stride pieces behind the one before it; of a piece that is in
+[CLS] question [SEP] window [SEP]. A window starts doc_stride pieces after the one before it; of a piece that is in
 several windows, the one with the most context around it is the one whose answers count.
 """
 
@@ -67,7 +67,7 @@ def cut_windows(count: int, room: int, stride: int) -> list[tuple[int, int]]:
 
 
 def max_context(windows: list[tuple[int, int]], count: int) -> list[np.ndarray]:
-    """For each window and each piece in it, whether no other window has more context around that piece.
+    """Marks, for each window, each piece in it that has no more context around it in any other window.
 
     The context is min(pieces to the left, pieces to the right) + 0.01 * length of the window (run_squad's
     _check_is_max_context); of equals the first one counts.

@@ -31,7 +31,7 @@ class Row:
     Attributes:
         path, line: where it stands; lines count from 1, a row of several lines has its first.
         values: its fields, by column name in JSONL and where there is a header, else by column number.
-        extra_fields: how many fields with text stand behind the last named column.
+        extra_fields: how many fields with text stand after the last named column.
     """
 
     path: str

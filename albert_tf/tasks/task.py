@@ -1,4 +1,4 @@
-"""What a fine-tuning task is: files to examples, examples to features, the model's outputs to predictions and scores.
+"""A fine-tuning task: files to examples, examples to features, the model's outputs to predictions and scores.
 
 A task says which head goes on top of the encoder but knows nothing of the model: its outputs come as arrays.
 """
@@ -36,14 +36,14 @@ class TaskSettings:
     max_answer_length: int = 30
 
     def of_features(self) -> dict[str, int]:
-        """Those settings that decide what the features are, for the manifest of a cache."""
+        """The settings that decide what the features are, for the manifest of a cache."""
         names = ("max_seq_length", "max_query_length", "doc_stride", "max_qa_length")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What a person looks at after an evaluation: a confusion matrix, a list of errors.
+    """A report for a person to look at after an evaluation: a confusion matrix, a list of errors.
 
     Attributes:
         text: some lines for the screen.
@@ -134,7 +134,7 @@ class Task(abc.ABC):
         outputs: Mapping[str, Sequence[np.ndarray]],
         settings: TaskSettings,
     ) -> list[Any]:
-        """What the model's outputs say of each example.
+        """Turns the model's outputs into a prediction for each example.
 
         Args:
             examples: of a split.
@@ -159,7 +159,7 @@ class Task(abc.ABC):
         """
 
     def scores_test(self, examples: Sequence[Any]) -> bool:
-        """Whether the scores of these examples of a test split are wanted: its labels are published."""
+        """Tells whether the scores of these examples of a test split are wanted: its labels are published."""
         return False
 
     def with_threshold(self, threshold: float) -> "Task":
@@ -174,7 +174,7 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def report(self, examples: Sequence[Any], predictions: Sequence[Any]) -> Report:
-        """What a person looks at: which classes are mistaken for which, the worst errors."""
+        """Makes the report for a person: which classes are mistaken for which, the worst errors."""
 
 
 def with_all_labels_or_none(examples: list[Any], where: str, **no_label: Any) -> list[Any]:

@@ -39,7 +39,7 @@ class TextExample:
 
 @dataclasses.dataclass(frozen=True)
 class TextPrediction:
-    """What the model says of a text.
+    """The model's prediction for a text.
 
     Attributes:
         value: as TextExample.label.

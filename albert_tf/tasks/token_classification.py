@@ -95,7 +95,7 @@ class TokenClassification(Task):
         return "words?", "text?"
 
     def make_example(self, fields: Mapping[str, Any], where: str) -> Sentence:
-        """Of a list of words, or of a text, which is cut at white space."""
+        """Makes an example of a list of words, or of a text, which is cut at white space."""
         unknown = sorted(set(fields) - {"words", "text"})
         if unknown or len(fields) != 1:
             raise InputError(
@@ -184,7 +184,7 @@ class TokenClassification(Task):
 
 
 def _cut_at_words(starts: np.ndarray, room: int, stride: int) -> list[tuple[int, int]]:
-    """(first word, word behind the last) of the windows; each holds whole words, at least one, if there are any.
+    """(first word, word after the last) of the windows; each holds whole words, at least one, if there are any.
 
     Args:
         starts: [words + 1], at which piece each word starts, and how many there are.

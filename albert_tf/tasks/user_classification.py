@@ -37,7 +37,7 @@ class Columns:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Those with text."""
+        """The names of the columns with text."""
         return (self.text,) if self.text_pair is None else (self.text, self.text_pair)
 
 
@@ -108,13 +108,13 @@ class UserClassification(TextClassification):
         return with_all_labels_or_none(found, path, label=None)
 
     def _guid(self, row: Row, number: int) -> str:
-        """What the row calls itself, else its number from 0."""
+        """The name that the row gives itself, else its number from 0."""
         used = (*self.columns.texts, self.columns.label)
         named = (row.values.get(name) for name in _ID_COLUMNS if name not in used)
         return next((str(value) for value in named if value not in (None, "")), str(number))
 
     def _check_columns(self, path: str, split: str) -> bool:
-        """Whether there is a label. What lines of JSONL lack is found line by line."""
+        """Tells whether there is a label. What lines of JSONL lack is found line by line."""
         present = columns_of(path)
         if split == "test" and self.columns.label not in present:
             require_columns(path, self.columns.texts, present)
@@ -184,7 +184,7 @@ class UserClassification(TextClassification):
                 )
         if not names:
             raise InputError(f"{path} holds no examples with labels")
-        # Numbers in their order, so that class 10 stands behind class 9.
+        # Numbers in their order, so that class 10 stands after class 9.
         are_numbers = all(name.isascii() and name.isdigit() for name in names)
         return tuple(sorted(names, key=lambda name: (int(name), name) if are_numbers else (0, name)))
 

@@ -24,6 +24,6 @@ def stamp(batch):
 
 
 def _copy_in_place(part):
-    """The same tensor behind the control dependencies, on the replica's device where it lies."""
+    """The same tensor after the control dependencies, on the replica's device where it lies."""
     with tf.device(part.device):
         return tf.identity(part)

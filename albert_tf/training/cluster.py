@@ -17,7 +17,7 @@ _EXAMPLE = (
 
 @dataclasses.dataclass(frozen=True)
 class Cluster:
-    """Who trains together, and which of them this process is.
+    """The workers that train together, and which of them this process is.
 
     Attributes:
         addresses: host:port of every worker, the chief first.
@@ -29,12 +29,12 @@ class Cluster:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process writes what the run leaves behind."""
+        """Tells whether this process writes what the run leaves behind."""
         return self.index == 0
 
 
 def read_cluster(environment: Mapping[str, str]) -> Cluster | None:
-    """What TF_CONFIG says.
+    """Reads the cluster from TF_CONFIG.
 
     Args:
         environment: os.environ.

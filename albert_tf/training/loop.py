@@ -19,14 +19,14 @@ _LONGEST_CALL = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class LoopPlan:
-    """At which steps what happens.
+    """Steps at which a run reports, saves a checkpoint, pauses or ends.
 
     Attributes:
         num_train_steps: the last one.
         log_steps: between reports.
         save_checkpoints_steps: between checkpoints.
         iterations_per_loop: most steps on the device without coming back.
-        stage_ends: steps at which a stage of the run ends and another begins.
+        stage_ends: steps at which a stage of the run ends and the next begins.
     """
 
     num_train_steps: int
@@ -43,16 +43,16 @@ class LoopPlan:
         return min(to_report, to_save, to_end, self.iterations_per_loop)
 
     def saves_at(self, step: int) -> bool:
-        """Whether a checkpoint is due behind this step."""
+        """Tells whether a checkpoint is due after this step."""
         return step % self.save_checkpoints_steps == 0 or step == self.num_train_steps
 
     def reports_at(self, step: int) -> bool:
-        """Whether a report is due; there is one at every checkpoint, and at the end of a stage."""
+        """Tells whether a report is due; there is one at every checkpoint, and at the end of a stage."""
         return step % self.log_steps == 0 or self.saves_at(step) or step in self.stage_ends
 
 
 class LoopEvents(Protocol):
-    """What the owner of a run does when the loop comes by."""
+    """Actions of the owner of a run when the loop comes by."""
 
     def report(self, step: int, progress: Progress) -> None:
         """The steps since the last report are done."""
@@ -68,7 +68,7 @@ class LoopEvents(Protocol):
 
 
 class Pace:
-    """How long a step takes, so that the device comes back in time for a signal."""
+    """The time that a step takes, so that the device comes back in time for a signal."""
 
     def __init__(self):
         self.seconds_per_step = 0.0
@@ -82,7 +82,7 @@ class Pace:
 
 
 def most_steps(seconds_per_step: float) -> int:
-    """How many steps a call may take; one until it is known how long they are."""
+    """The largest number of steps that a call may take; one until it is known how long they are."""
     return max(1, int(_LONGEST_CALL / seconds_per_step)) if seconds_per_step > 0 else 1
 
 
@@ -107,7 +107,7 @@ def train(
         agreement: of the workers.
 
     Raises:
-        RunStopped: by a signal, behind a checkpoint.
+        RunStopped: by a signal, after a checkpoint.
     """
     step, pace = start_step, Pace()
     while step < plan.num_train_steps:

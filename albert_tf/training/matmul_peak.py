@@ -1,4 +1,4 @@
-"""How many operations a second the machine reaches in matrix products: what a training step is measured by."""
+"""Operations a second that the machine reaches in matrix products: what a training step is measured by."""
 
 import functools
 import time

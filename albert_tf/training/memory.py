@@ -1,4 +1,4 @@
-"""How much memory training takes, estimated from the flags; and what to change when there is not enough."""
+"""The memory that training takes, estimated from the flags; and what to change when there is not enough."""
 
 import contextlib
 import dataclasses
@@ -17,7 +17,7 @@ _POOL = 1.25
 
 @dataclasses.dataclass(frozen=True)
 class MemoryEstimate:
-    """What one replica keeps in memory at the peak of a step, in bytes.
+    """Bytes that one replica keeps in memory at the peak of a step.
 
     Attributes:
         weights: weights, moments, gradients.
@@ -49,7 +49,7 @@ def estimate_memory(
 
     Measured on a CPU (float32 and bfloat16, ALBERT-base and mini, sequences of 128 and 512, with and without remat)
     the peak was within a quarter of it, beside what TensorFlow itself takes, 0.75 GB then. A step compiled by XLA takes
-    another course.
+    a different course.
 
     Args:
         config: of the model.
@@ -66,7 +66,7 @@ def estimate_memory(
     width = 4 if precision == "float32" else 2
     hidden, intermediate = config.hidden_size, config.intermediate_size
     blocks = config.num_hidden_layers * config.inner_group_num
-    # Of one block: queries, keys and values, the context, attention's output before and behind its LayerNorm, and the
+    # Of one block: queries, keys and values, the context, attention's output before and after its LayerNorm, and the
     # same two of the feed-forward half; the activation function's argument and value; the attention probabilities.
     block = tokens * (8 * hidden + 2 * intermediate) * width
     scores = tokens * max_seq_length * config.num_attention_heads
@@ -125,7 +125,7 @@ def explain_memory_errors(settings) -> Iterator[None]:
 
 
 def advise(settings) -> str:
-    """Which flags make a step smaller, those first that change nothing but time."""
+    """Names the flags that make a step smaller, those first that change nothing but time."""
     steps, batch = settings.gradient_accumulation_steps, settings.train_batch_size
     ways = [f"raise --gradient_accumulation_steps (now {steps}; the same results in smaller parts)"]
     if not settings.remat:

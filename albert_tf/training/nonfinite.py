@@ -1,4 +1,4 @@
-"""What is left behind about a step whose loss or gradient was not finite."""
+"""The report file about a step whose loss or gradient was not finite."""
 
 import os
 from typing import Any

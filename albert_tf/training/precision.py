@@ -1,4 +1,4 @@
-"""Which precision a run computes in, where it is left to the machine."""
+"""Choice of the precision that a run computes in, where it is left to the machine."""
 
 import dataclasses
 

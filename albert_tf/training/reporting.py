@@ -1,4 +1,4 @@
-"""What a run tells: a progress line, train_log.jsonl, TensorBoard."""
+"""The report of a run: a progress line, train_log.jsonl, TensorBoard."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ LOG_NAME = "train_log.jsonl"
 
 @dataclasses.dataclass(frozen=True)
 class RunFacts:
-    """What the figures of a report are computed from.
+    """The facts from which the figures of a report are computed.
 
     Attributes:
         num_train_steps: where the run ends.
@@ -51,7 +51,7 @@ class RunFacts:
         return self.examples(rows) / self.examples_per_epoch
 
     def examples(self, rows: int) -> int:
-        """How many of so many rows are examples; within an epoch those that only fill a batch up count as the last."""
+        """Number of examples among so many rows; within an epoch those that only fill a batch up count as the last."""
         if not self.rows_per_epoch:
             return rows
         whole, rest = divmod(rows, self.rows_per_epoch)
@@ -75,7 +75,7 @@ class TrainingReporter:
     Args:
         output_dir: of the run; None writes and shows nothing, as for a worker that is not the chief.
         facts: of the run.
-        start_step: steps taken before; what an earlier process logged behind it is taken back.
+        start_step: steps taken before; what an earlier process logged after it is taken back.
         start_rows: rows of the batches of those, of whatever sizes.
     """
 
@@ -101,7 +101,7 @@ class TrainingReporter:
             self._bar = tqdm(total=total, initial=start_step, unit="step", desc="training", smoothing=0.1)
 
     def change_facts(self, facts: RunFacts) -> None:
-        """Has other steps before it than those that were reported."""
+        """Takes the facts of the steps to come, where they differ from those reported so far."""
         self._facts = facts
 
     def start_clock(self) -> None:
@@ -275,7 +275,7 @@ def _append(path: str, text: str) -> None:
 
 
 def _forget_later_lines(path: str, step: int) -> None:
-    """Drops what a killed run logged behind the checkpoint that is taken up again, and a line cut short."""
+    """Drops what a killed run logged after the checkpoint that is taken up again, and a line cut short."""
     if not files.exists(path):
         return
     with files.open_binary(path) as file:

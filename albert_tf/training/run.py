@@ -95,7 +95,7 @@ class TrainingRun(abc.ABC):
 
     @abc.abstractmethod
     def _state_facts(self) -> dict[str, Any]:
-        """What checkpoints of this run say besides: vocabulary, task."""
+        """Facts that checkpoints of this run hold besides: vocabulary, task."""
 
     @abc.abstractmethod
     def _initialise(self, path: str) -> dict[str, Any] | None:
@@ -103,30 +103,30 @@ class TrainingRun(abc.ABC):
 
     @abc.abstractmethod
     def _facts(self) -> RunFacts:
-        """What the reports' figures are computed from."""
+        """The facts from which the reports' figures are computed."""
 
     @abc.abstractmethod
     def _estimate_memory(self) -> MemoryEstimate:
-        """Of one replica in a step."""
+        """Estimates the memory of one replica in a step."""
 
     @abc.abstractmethod
     def find_batch(self, step: int, first_example: int) -> list[dict[str, Any]]:
-        """Where the examples of a step come from, for the report about one that is not finite."""
+        """Finds where the examples of a step come from, for the report about one that is not finite."""
 
     @abc.abstractmethod
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is; a signal ends that at once."""
 
     def _make_diagnosis(self):
-        """What tells of a run that is stuck: an object with diagnosis.Diagnosis.report, None for none."""
+        """Makes the object that tells of a run that is stuck, one with diagnosis.Diagnosis.report; None for none."""
         return None
 
     def ends_early(self, step: int) -> bool:
-        """Whether the run is over behind the evaluation of a step, though it was to be longer."""
+        """Tells whether the run is over after the evaluation of a step, though it was to be longer."""
         return False
 
     def is_over(self, step: int) -> bool:
-        """What ends_early says to the chief, who has written the evaluation; every worker must ask."""
+        """The chief's answer of ends_early, as the chief has written the evaluation; every worker must ask."""
         (said,) = self.agreement.mean(float(self.cluster.is_chief and self.ends_early(step)))
         return said > 0
 
@@ -164,12 +164,12 @@ class TrainingRun(abc.ABC):
             reporter.close()
 
     def _make_take(self, state: TrainingState, reporter: TrainingReporter):
-        """What takes the steps from a state on, as loop.train wants it."""
+        """Makes the function that takes the steps from a state on, as loop.train wants it."""
         iterator = self.batches_from(state)
         return lambda _, count, progress: self.steps.take(iterator, tf.constant(count), progress)
 
     def examples_between(self, first_step: int, end_step: int) -> int:
-        """Rows of the batches of the steps from one up to another, which is not in it."""
+        """Rows of the batches of the steps from `first_step` up to `end_step`, which is not among them."""
         return (end_step - first_step) * self.settings.train_batch_size
 
     def batches_from(self, state: TrainingState):
@@ -177,7 +177,7 @@ class TrainingRun(abc.ABC):
         return iter(self.strategy.distribute_datasets_from_function(lambda context: self._make_dataset(state, context)))
 
     def fresh_state(self) -> TrainingState:
-        """That of a run that has taken no step."""
+        """The state of a run that has taken no step."""
         return TrainingState(
             step=0,
             examples_seen=0,

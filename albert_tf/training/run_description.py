@@ -1,4 +1,4 @@
-"""What a run says of itself before its first step: size, precision, memory, speed of the machine, all-reduce."""
+"""The description of a run before its first step: size, precision, memory, speed of the machine, all-reduce."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from albert_tf.training.settings import TrainingSettings
 # Files named in a warning about changed input.
 _MOST_NAMED = 3
 
-# How many times as fast float32 must be before a run in another precision is told: equally fast is no reason.
+# How many times as fast float32 must be before a run in a different precision gets a warning: equal is no reason.
 _CLEARLY_FASTER = 1.2
 
 
@@ -73,7 +73,7 @@ def describe(
 
 
 def advise_precision(precision: str, strategy, peak: float) -> str:
-    """What to say of a precision in which this processor computes more slowly than in float32.
+    """A warning about a precision in which this processor computes more slowly than in float32.
 
     Many do: they know 16-bit products but take longer for them, or convert every factor.
 
@@ -97,7 +97,7 @@ def advise_precision(precision: str, strategy, peak: float) -> str:
 
 
 def describe_all_reduce(steps) -> str:
-    """How much the replicas exchange in a step, as it was traced; empty for one alone."""
+    """Describes how much the replicas exchange in a step, as it was traced; empty for one alone."""
     if steps.strategy.num_replicas_in_sync == 1:
         return ""
     return f"gradients, losses, counts: each replica exchanges {steps.all_reduce_bytes:,} bytes a step with the others"

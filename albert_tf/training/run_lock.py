@@ -2,7 +2,7 @@
 
 The file run.lock in output_dir is locked with flock, which the kernel gives up when the process ends, however it ends.
 Where a file system cannot lock, what stands in the file decides: a holder on this machine whose process is gone is
-dead; of another machine nobody knows, and a person has to remove the file. Remote folders (gs://) have no lock.
+dead; of a different machine nobody knows, and a person has to remove the file. Remote folders (gs://) have no lock.
 """
 
 import contextlib
@@ -104,7 +104,7 @@ def _lock(path: str) -> int:
 
 
 def _try_flock(descriptor: int, path: str) -> bool:
-    """Whether the file is locked now; False where the file system has no locks."""
+    """Tries to lock the file; False where the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -130,7 +130,7 @@ def _describe(holder: dict[str, Any] | None) -> str:
 
 
 def _read_note(descriptor: int) -> dict[str, Any] | None:
-    """What the holder wrote; None if it is not, or not yet, to be read."""
+    """Reads what the holder wrote; None if it is not, or not yet, to be read."""
     try:
         note = json.loads(os.pread(descriptor, _LARGEST_NOTE, 0))
     except (ValueError, RecursionError):
@@ -154,7 +154,7 @@ def _own_note() -> dict[str, str]:
 
 
 def _may_live(holder: dict[str, str]) -> bool:
-    """Whether the process of a note may still be there; it may if that cannot be seen from here."""
+    """Tells whether the process of a note may still be there; it may if that cannot be seen from here."""
     own = _own_note()
     if holder["host"] != own["host"] or holder["namespace"] != own["namespace"]:
         return True
@@ -164,7 +164,7 @@ def _may_live(holder: dict[str, str]) -> bool:
 
 
 def _start_time(pid: int | str) -> str | None:
-    """When a process was started, in clock ticks since boot (proc(5), stat, field 22); None if there is none."""
+    """The start of a process in clock ticks since boot (proc(5), stat, field 22); None if there is none."""
     status = _read(f"/proc/{pid}/stat")
     # The name of the command, in parentheses, may hold anything.
     fields = status.rpartition(")")[2].split()

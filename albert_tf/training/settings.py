@@ -1,4 +1,4 @@
-"""What every training run is told, checked as far as it can be without looking at files."""
+"""Settings of every training run, checked as far as they can be without looking at files."""
 
 import dataclasses
 import typing

@@ -27,7 +27,7 @@ def _sum_over_replicas(replica, tensors):
 
 
 class Progress(typing.NamedTuple):
-    """What the steps of a run add up between two reports, and what float16 carries from one step to the next.
+    """Sums over the steps of a run between two reports, and what float16 carries from one step to the next.
 
     Attributes:
         totals: float32 vector, sums of Steps.metrics over the steps that were finite.
@@ -63,7 +63,7 @@ class Steps(abc.ABC):
         scale_loss: whether the loss is scaled, as float16 needs.
         jit_compile: whether XLA compiles forward and backward pass.
         static_shapes: trace the step anew for every shape of a batch, as XLA needs where batches differ in length;
-            the device then comes back to Python behind each step.
+            the device then comes back to Python after each step.
 
     Attributes:
         metrics: names of what a training step reports, in the order of its vector; "loss" first, "gradient_norm" last.
@@ -102,11 +102,11 @@ class Steps(abc.ABC):
 
     @abc.abstractmethod
     def _counts(self, batch) -> list[tf.Tensor]:
-        """What a replica's share of a batch counts, float32 scalars: losses are divided by their sums over all."""
+        """Counts of a replica's share of a batch, float32 scalars: losses are divided by their sums over all."""
 
     @abc.abstractmethod
     def _losses(self, batch, counts: Sequence[tf.Tensor], seed) -> tuple[tf.Tensor, tf.Tensor]:
-        """What a replica's share, or a part of it, adds to the loss, and to the metrics.
+        """Contributions of a replica's share, or a part of it, to the loss and to the metrics.
 
         Args:
             batch: the examples.
@@ -140,7 +140,7 @@ class Steps(abc.ABC):
         return progress.totals / progress.counted
 
     def take(self, iterator, num_steps, progress: Progress):
-        """Takes steps, without coming back to Python in between if it can; stops behind one that is not finite.
+        """Takes steps, without coming back to Python in between if it can; stops after one that is not finite.
 
         Args:
             iterator: over a distributed training dataset.
@@ -244,7 +244,7 @@ class Steps(abc.ABC):
         return gradients, shares
 
     def _accumulate(self, batch, counts, seed, scale):
-        """What _forward_backward returns, computed one micro-batch after another and added up."""
+        """The results of _forward_backward, computed one micro-batch after another and added up."""
         number = self.gradient_accumulation_steps
         # Rows 0..b/n are the first micro-batch, and so on.
         parts = {name: batches.cut_rows(value, number) for name, value in batch.items()}

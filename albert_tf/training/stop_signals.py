@@ -13,10 +13,10 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopSignals:
-    """While entered, the first signal is remembered, and the second ends the process with 128 + its number.
+    """Remembers, while entered, the first signal; the second one ends the process with 128 + its number.
 
     A thread receives them, since Python's own handlers do not run before TensorFlow has come back from the steps it
-    was told to take. Only the main thread can enter this for good; in another one it does nothing.
+    was to take. Only the main thread can enter this for good; in any other it does nothing.
     """
 
     def __init__(self):

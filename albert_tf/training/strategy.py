@@ -1,4 +1,4 @@
-"""Which devices train: one, several of one machine (mirrored), those of several machines, or a TPU."""
+"""The devices that train: one, several of one machine (mirrored), those of several machines, or a TPU."""
 
 import contextlib
 import dataclasses
@@ -16,7 +16,7 @@ STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
 @dataclasses.dataclass(frozen=True)
 class TpuAddress:
-    """Where a TPU is: its name (or grpc:// address), and for Cloud TPUs their zone and project."""
+    """The address of a TPU: its name (or grpc:// address), and for Cloud TPUs their zone and project."""
 
     name: str | None = None
     zone: str | None = None

@@ -1,4 +1,4 @@
-"""What a training run does when its loop comes back from the device: report, save, evaluate, judge a bad step."""
+"""Actions of a training run when its loop comes back from the device: report, save, evaluate, judge a bad step."""
 
 import dataclasses
 
@@ -97,7 +97,7 @@ class TrainingEvents:
         """Reports the step and its batch, and ends the run unless such steps are to be skipped.
 
         Raises:
-            InputError: with --nonfinite=stop, or behind --max_nonfinite_steps of them.
+            InputError: with --nonfinite=stop, or after --max_nonfinite_steps of them.
         """
         run, settings = self._run, self._settings
         self._state = dataclasses.replace(self._state, nonfinite_steps=self._state.nonfinite_steps + 1)
@@ -140,7 +140,7 @@ class TrainingEvents:
         self._reporter.evaluation(self._state.step, metrics)
 
     def _examples_seen(self, step: int) -> int:
-        """The place in the input behind so many steps; another batch size before the restart counts as it was."""
+        """The place in the input after so many steps; a different batch size before the restart counts as it was."""
         return self._state.examples_seen + self._run.examples_between(self._state.step, step)
 
     def _learning_rate(self, step: int) -> float:

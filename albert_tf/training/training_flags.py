@@ -54,5 +54,5 @@ def define_recipe_flags(flag_values: flags.FlagValues) -> None:
 
 
 def asks_for_tpu(given: flags.FlagValues) -> bool:
-    """Whether the flags want a TPU."""
+    """Tells whether the flags ask for a TPU."""
     return given.use_tpu or given.distribution_strategy == "tpu"
