@@ -111,7 +111,7 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
     changes = [f"{name} is new" for name in new if name not in old]
     changes += [f"{name} is gone" for name in old if name not in new]
     changes += [f"{n} had {old[n]:,} bytes, has {new[n]:,}" for n in new if n in old and old[n] != new[n]]
-    told = "; ".join(changes[:_MOST_NAMED]) or "their order is another"
+    told = "; ".join(changes[:_MOST_NAMED]) or "their order is different"
     more = f"; and {len(changes) - _MOST_NAMED} more" if len(changes) > _MOST_NAMED else ""
     return (
         f"the records are not those of the checkpoint of step {step}: {told}{more}; the run goes on at the same place "

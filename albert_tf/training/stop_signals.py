@@ -67,4 +67,4 @@ class StopSignals:
             if self._received:
                 os._exit(128 + number[0])
             self._received.append(number[0])
-            logging.warning("%s: saving behind the steps under way; once more to leave at once", self.received)
+            logging.warning("%s: saving after the steps under way; once more to leave at once", self.received)
