@@ -58,6 +58,7 @@ setup(
         "google-crc32c>=1.6,<2",
         "h5py>=3.11,<4",
         "keras>=3.13,<4",
+        "ml-dtypes>=0.5,<1",
         "numpy>=1.26",
         "safetensors>=0.5,<1",
         "sentencepiece>=0.2.0,<0.3",

@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 # The module of each name.
 _HOMES = {
+    "checkpoints.finetuned_task": ("FinetunedTask",),
     "config": ("AlbertConfig",),
     "door": ("evaluate", "export", "finetune", "load", "load_tokenizer", "pretrain", "save"),
     "finetuning.settings": ("FinetuningSettings",),
@@ -36,6 +37,7 @@ _HOMES = {
     "serving.fill_mask": ("FillMask",),
     "serving.predictor": ("Predictor",),
     "serving.saved_model": ("ExportSettings",),
+    "tokenization.text_cleaning": ("TextCleaning",),
     "tokenization.tokenizer": ("AlbertTokenizer",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -43,6 +45,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME_OF)]
 
 if TYPE_CHECKING:
+    from albert_tf.checkpoints.finetuned_task import FinetunedTask as FinetunedTask
     from albert_tf.config import AlbertConfig as AlbertConfig
     from albert_tf.door import evaluate as evaluate
     from albert_tf.door import export as export
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
     from albert_tf.serving.fill_mask import FillMask as FillMask
     from albert_tf.serving.predictor import Predictor as Predictor
     from albert_tf.serving.saved_model import ExportSettings as ExportSettings
+    from albert_tf.tokenization.text_cleaning import TextCleaning as TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer as AlbertTokenizer
 
 
@@ -78,4 +82,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -177,7 +177,7 @@ class AlbertConfig:
         Raises:
             InputError: no such file, not JSON, not an object, or what `from_dict` raises; the path is named.
         """
-        path = shipped_files.find(path, shipped_files.MODELS)
+        path = shipped_files.find(os.fspath(path), shipped_files.MODELS)
         try:
             with files.open_binary(path) as file:
                 values = json.loads(file.read(), object_pairs_hook=refuse_repeats)
@@ -220,7 +220,7 @@ class AlbertConfig:
 
     def to_json_file(self, path: str) -> None:
         """Writes the config as JSON; the file appears whole or not at all."""
-        with files.replace_file(path) as file:
+        with files.replace_file(os.fspath(path)) as file:
             file.write((to_json(self.to_dict(), indent=2, sort_keys=True) + "\n").encode())
 
 

@@ -9,9 +9,11 @@ from typing import Any
 from absl import logging
 
 from albert_tf.conversion.format_names import FORMAT_NAMES
-from albert_tf.runtime import files
+from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 
+# Of a model to be trained, and of one that only serves.
+DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
 # What tells that a folder is an export.
 _SAVED_MODEL = "saved_model.pb"
 
@@ -24,7 +26,7 @@ def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | N
             of an official checkpoint; a folder of Hugging Face's save_pretrained or of KerasHub's save_to_preset; or a
             SavedModel of `export`.
         config_file: albert_config.json, where none lies with an official checkpoint.
-        dtype: name of a Keras dtype policy, "float32", "mixed_bfloat16" or "mixed_float16"; None: Keras's own.
+        dtype: one of DTYPES, Keras's names for what a model computes in; None: Keras's own.
 
     Returns:
         AlbertForPretraining; for a fine-tuned checkpoint the model of models.finetuning that it is; for a SavedModel an
@@ -33,7 +35,9 @@ def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | N
     Raises:
         InputError: nothing there that is understood, or a damaged file.
     """
-    path = os.fspath(path)
+    path = _path_of(path)
+    if dtype is not None and dtype not in DTYPES:
+        raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
     if files.exists(os.path.join(path, _SAVED_MODEL)):
         from albert_tf.serving.exported_model import ExportedModel
 
@@ -44,12 +48,16 @@ def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | N
         return ExportedModel(path)
     from albert_tf.conversion.pretrained import load_pretrained
 
+    config_file = None if config_file is None else shipped_files.find(os.fspath(config_file), shipped_files.MODELS)
     pretrained = load_pretrained(path, config_file, allow_missing_heads=True, dtype=dtype)
     model = pretrained.model
     if model.load_report.missing:
         logging.warning("%s has no %s: random numbers stand there", path, ", ".join(model.load_report.missing))
     # For `save`: what goes along with the weights.
-    model.vocabulary_file, model.finetuned_task = pretrained.vocabulary_file, pretrained.task
+    vocabulary = pretrained.vocabulary_file
+    is_local = vocabulary is not None and not files.is_remote(vocabulary)
+    model.vocabulary_file = os.path.abspath(vocabulary) if is_local else vocabulary
+    model.finetuned_task = pretrained.task
     return model
 
 
@@ -69,7 +77,7 @@ def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
     """
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
-    path = os.fspath(path)
+    path = _path_of(path)
     known: dict[str, Any] = {}
     if files.exists(os.path.join(path, _SAVED_MODEL)):
         from albert_tf.serving.export_file import read_export
@@ -89,7 +97,13 @@ def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
     return AlbertTokenizer(vocabulary, **{**known, **cleaning})
 
 
-def save(model: Any, folder: str | os.PathLike, format: str = "albert_tf", vocabulary_file: str | None = None) -> None:
+def save(
+    model: Any,
+    folder: str | os.PathLike,
+    format: str = "albert_tf",
+    vocabulary_file: str | os.PathLike | None = None,
+    task: Any = None,
+) -> None:
     """Writes a model's weights, config and vocabulary as a new folder, whole or not at all.
 
     Args:
@@ -97,17 +111,44 @@ def save(model: Any, folder: str | os.PathLike, format: str = "albert_tf", vocab
         folder: to make; absent or empty.
         format: "albert_tf", "official", "hugging_face" or "keras_hub".
         vocabulary_file: the sentencepiece model to go along; None takes the one that `load` found with the model.
+        task: FinetunedTask of a model that was trained for a task: its classes by name, whether it takes pairs, several
+            labels at once, how texts were cleaned; Predictor and exports go by it. None takes what `load` found, else
+            what the model's class tells: one text, and LABEL_0, LABEL_1, ...
 
     Raises:
-        InputError: no such format, one that cannot express the model, weights that are not finite, or a folder that
-            holds something.
+        InputError: no such model, no such format, one that cannot express the model, weights that are not finite, or a
+            folder that holds something.
     """
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
+    from albert_tf.conversion.checkpoint_format import task_of
     from albert_tf.conversion.formats import FORMATS
+    from albert_tf.models.named_weights import named_weights
+    from albert_tf.models.pretraining import AlbertForPretraining
 
-    vocabulary_file = vocabulary_file or getattr(model, "vocabulary_file", None)
-    FORMATS[format].save(model, os.fspath(folder), vocabulary_file, getattr(model, "finetuned_task", None))
+    if not isinstance(model, AlbertForPretraining) and task_of(model) is None:
+        raise InputError(
+            "`model` must be an AlbertForPretraining, whose `albert` is the encoder, or a model of fine-tuning. "
+            f"Received {type(model).__name__}."
+        )
+    vocabulary = vocabulary_file or getattr(model, "vocabulary_file", None)
+    if vocabulary is None:
+        logging.warning("no vocabulary goes along with %s; `vocabulary_file` names one", folder)
+    elif not files.exists(os.fspath(vocabulary)):
+        raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
+    vocabulary = None if vocabulary is None else os.fspath(vocabulary)
+    FORMATS[format].save(model, _path_of(folder), vocabulary, task or getattr(model, "finetuned_task", None))
+    weights = named_weights(model)
+    kept = {getattr(row, "ours", None) for row in FORMATS[format].rows(model.config, weights)}
+    if left_out := [name for name in weights if name not in kept]:
+        logging.warning("%s has no place for %s", FORMATS[format].title, ", ".join(left_out))
+
+
+def _path_of(path) -> str:
+    """A path as text, without a slash at its end; raises InputError for what is none."""
+    if not isinstance(path, str | os.PathLike) or not str(path):
+        raise InputError(f"a path was expected. Received {path!r}.")
+    return os.fspath(path).rstrip("/") or "/"
 
 
 def pretrain(settings) -> None:

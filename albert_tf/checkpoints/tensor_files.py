@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import tensorflow as tf
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError
@@ -23,6 +22,8 @@ def save_tensors(prefix: str, tensors: Mapping[str, object]) -> None:
     Raises:
         OSError: no room, or no right to write.
     """
+    import tensorflow as tf
+
     values = [tf.convert_to_tensor(value) for value in tensors.values()]
     try:
         tf.raw_ops.SaveV2(
@@ -49,6 +50,8 @@ def load_tensors(prefix: str, wanted: Callable[[str], bool] = lambda name: True)
     Raises:
         DamagedError: no such checkpoint, or a damaged one.
     """
+    import tensorflow as tf
+
     if not files.exists(f"{prefix}.index"):
         raise DamagedError(f"{prefix}: no such checkpoint ({prefix}.index is missing)")
     try:

@@ -9,10 +9,10 @@ import os
 import pickle
 import re
 
+import ml_dtypes
 import numpy as np
 import safetensors
 import safetensors.numpy
-import tensorflow as tf
 
 from albert_tf.conversion.shards import check_sizes, shard_paths
 from albert_tf.runtime import files
@@ -37,7 +37,7 @@ _DTYPES = {
     **{f"I{bits}": np.dtype(f"int{bits}") for bits in (64, 32, 16, 8)},
     **{f"U{bits}": np.dtype(f"uint{bits}") for bits in (64, 32, 16, 8)},
     "BOOL": np.dtype(bool),
-    "BF16": np.dtype(tf.bfloat16.as_numpy_dtype),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
 }
 
 

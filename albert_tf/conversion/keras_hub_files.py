@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import h5py
+import ml_dtypes
 import numpy as np
-import tensorflow as tf
 
 from albert_tf.conversion.shards import check_sizes, shard_paths
 from albert_tf.runtime import files
@@ -67,7 +67,7 @@ def _read_dataset(dataset: h5py.Dataset) -> np.ndarray:
         raise ValueError(f"{dataset.name} lies in another file")
     array = np.asarray(dataset)
     # HDF5 has no bfloat16: Keras stores the bits, and says in an attribute what they are.
-    return array.view(tf.bfloat16.as_numpy_dtype) if dataset.attrs.get("dtype") == "bfloat16" else array
+    return array.view(ml_dtypes.bfloat16) if dataset.attrs.get("dtype") == "bfloat16" else array
 
 
 def read_sharded_weights(path: str) -> dict[str, np.ndarray]:

@@ -25,7 +25,7 @@ class NativeFormat(CheckpointFormat):
 
     def open(self, path, config_file=None):
         """Reads the weights of the checkpoint, of a run's best or else its newest one."""
-        folder = run_checkpoints.find_checkpoint(path)
+        folder = run_checkpoints.find_checkpoint(path).rstrip("/")
         state, config = run_checkpoints.read_state(folder), run_checkpoints.read_config(folder)
         if config_file:
             given = AlbertConfig.from_json_file(config_file)

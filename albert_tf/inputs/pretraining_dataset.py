@@ -96,7 +96,7 @@ def find_record_files(patterns: str, flag: str = "input_file") -> list[str]:
 
 
 def make_dataset(
-    paths: Sequence[str],
+    paths: str | Sequence[str],
     batch_size: int,
     max_seq_length: int,
     max_predictions_per_seq: int,
@@ -113,7 +113,7 @@ def make_dataset(
     and the batches are those of one host, whatever their number.
 
     Args:
-        paths: record files.
+        paths: record files; or comma-separated paths and globs in one text.
         batch_size: B, over all replicas.
         max_seq_length: S of the records.
         max_predictions_per_seq: P of the records.
@@ -127,8 +127,14 @@ def make_dataset(
 
     Returns:
         tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica. A
-        batch may span two epochs.
+        batch may span two epochs. It has no end: Keras's fit wants `steps_per_epoch`, evaluate `steps`.
+
+    Raises:
+        InputError: no record file, or records of another kind than `masking`.
     """
+    paths = find_record_files(paths, "paths") if isinstance(paths, str) else [os.fspath(path) for path in paths]
+    if not paths:
+        raise InputError("`paths` names no record file.")
     manifest = read_manifest(paths)
     resolve_masking(masking, manifest)
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)

@@ -3,6 +3,8 @@
 Shapes: B batch, P predictions.
 """
 
+from collections.abc import Mapping
+
 import keras
 from keras import ops
 
@@ -11,7 +13,10 @@ from albert_tf.runtime.errors import InputError
 
 MASKED_LM, SENTENCE_ORDER = LOSSES = ("masked_lm", "sentence_order")
 # The columns of a batch that hold the answers.
-_LABELS = {MASKED_LM: ("masked_lm_ids", "masked_lm_weights"), SENTENCE_ORDER: ("sentence_order_labels",)}
+_LABELS = {
+    MASKED_LM: ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"),
+    SENTENCE_ORDER: ("sentence_order_labels",),
+}
 
 
 class PretrainingFit:
@@ -32,7 +37,8 @@ class PretrainingFit:
         Raises:
             InputError: no such loss, or what Keras's compile calls loss_weights or metrics.
         """
-        names = (loss,) if isinstance(loss, str) else tuple(loss or ())
+        is_list = isinstance(loss, list | tuple)
+        names = (loss,) if isinstance(loss, str) else tuple(loss) if is_list else ()
         if not names or any(name not in LOSSES for name in names):
             raise InputError(f"`loss` must be one or both of {', '.join(LOSSES)}. Received {loss!r}.")
         refused = [name for name in ("loss_weights", "metrics", "weighted_metrics") if kwargs.get(name)]
@@ -46,6 +52,27 @@ class PretrainingFit:
         vars(self)["_fit_losses"] = names
         vars(self)["_fit_metrics"] = {name: keras.metrics.Mean(name=f"{name}_accuracy") for name in names}
 
+    def get_compile_config(self):
+        """The arguments of `compile`, for a model that Keras saves; None before it was called."""
+        if not self.compiled:
+            return None
+        return {"optimizer": keras.saving.serialize_keras_object(self.optimizer), "loss": list(self._fit_losses)}
+
+    def compile_from_config(self, config):
+        """Compiles a model that Keras loads as it was when it was saved."""
+        self.compile(keras.saving.deserialize_keras_object(config["optimizer"]), loss=config["loss"])
+        self.optimizer.build(self.trainable_variables)
+
+    def fit(self, x=None, y=None, **kwargs):
+        """Trains as keras.Model.fit does, on batches that hold their answers."""
+        _refuse_beside_the_batch(y, kwargs)
+        return super().fit(x, **kwargs)
+
+    def evaluate(self, x=None, y=None, **kwargs):
+        """Measures as keras.Model.evaluate does, on batches that hold their answers."""
+        _refuse_beside_the_batch(y, kwargs)
+        return super().evaluate(x, **kwargs)
+
     @property
     def metrics(self):
         """Keras's own, the loss, and the accuracy of each task that is trained."""
@@ -53,15 +80,15 @@ class PretrainingFit:
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """Adds up the losses that `compile` named; x is a batch with its answers, float32 scalar."""
-        if y is not None or sample_weight is not None:
-            raise InputError("The answers are columns of the batch, beside input_ids; fit takes no y and no weights.")
+        _refuse_beside_the_batch(y, {"sample_weight": sample_weight})
+        if not isinstance(x, Mapping):
+            raise InputError("A batch to train on is a dict with its answers, as make_dataset reads them.")
         missing = [column for name in self._fit_losses for column in _LABELS[name] if column not in x]
         if missing:
             raise InputError(f"A batch to train on has {', '.join(missing)} too; make_dataset reads such batches.")
         total = 0.0
         if MASKED_LM in self._fit_losses:
-            weights = ops.cast(x["masked_lm_weights"], "float32")
-            loss, correct, count = losses.masked_lm_sums(y_pred["masked_lm_logits"], x["masked_lm_ids"], weights)
+            loss, correct, count = _masked_lm_sums(y_pred["masked_lm_logits"], x)
             total = total + loss / (count + losses.MASKED_LM_DENOMINATOR_EPSILON)
             self._fit_metrics[MASKED_LM].update_state(correct / ops.maximum(count, 1.0), sample_weight=count)
         if SENTENCE_ORDER in self._fit_losses:
@@ -73,3 +100,25 @@ class PretrainingFit:
         # A head that is not trained has a gradient of zero: Keras warns of weights without any.
         idle = [y_pred[f"{name}_logits"] for name in LOSSES if name not in self._fit_losses]
         return total + sum(0.0 * ops.mean(ops.cast(logits, "float32")) for logits in idle)
+
+
+def _refuse_beside_the_batch(y, kwargs):
+    """Raises InputError for answers or weights beside the batch, some of which Keras would pass over."""
+    given = [name for name in ("sample_weight", "class_weight") if kwargs.get(name) is not None]
+    if y is not None or given:
+        raise InputError(
+            "The answers are columns of the batch, beside input_ids; fit and evaluate take no y and no weights. "
+            f"Received {', '.join([*(['y'] if y is not None else []), *given])}."
+        )
+
+
+def _masked_lm_sums(logits, batch):
+    """losses.masked_lm_sums, in which an id below 0, as Hugging Face marks what is no answer, has no weight.
+
+    An id beyond the vocabulary, which no answer can be, makes the loss NaN: in a compiled step nothing can be raised.
+    """
+    labels, weights = ops.cast(batch["masked_lm_ids"], "int32"), ops.cast(batch["masked_lm_weights"], "float32")
+    weights = ops.where(labels < 0, 0.0, weights)
+    loss, correct, count = losses.masked_lm_sums(logits, ops.maximum(labels, 0), weights)
+    is_beyond = ops.any(ops.logical_and(labels >= logits.shape[-1], weights > 0))
+    return ops.where(is_beyond, float("nan"), loss), correct, count

@@ -9,7 +9,7 @@ import tensorflow as tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.run_checkpoints import CONFIG_NAME
 from albert_tf.config import AlbertConfig
-from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, SEGMENT_IDS, read_inputs, to_arrays
+from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, POSITION_IDS, SEGMENT_IDS, read_inputs, to_arrays
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving import signatures
 from albert_tf.serving.export_file import EXTRA_FOLDER
@@ -63,8 +63,11 @@ class ExportedModel:
             raise InputError(f"{self.path} is an export, which cannot be trained; load the checkpoint it was made of")
         num_axes = 3 if self.task is not None and self.task.head == "multiple_choice" else 2
         given = read_inputs(to_arrays(inputs), self.config, num_axes)
-        if INPUT_IDS not in given:
-            raise InputError(f"{self.path} is an export, which takes `input_ids`. Received embeddings.")
+        if INPUT_IDS not in given or POSITION_IDS in given:
+            raise InputError(f"{self.path} is an export, which takes `input_ids`, no embeddings and no positions.")
+        length, longest = given[INPUT_IDS].shape[-1], self.config.max_position_embeddings
+        if length > longest:
+            raise InputError(f"{self.path} takes sequences of {longest} positions at most. Received {length}.")
         names = [INPUT_IDS, INPUT_MASK, SEGMENT_IDS]
         arguments = {name: tf.cast(given[name], tf.int32) for name in names}
         signature = FROM_IDS if self.task is not None else signatures.TOKENS

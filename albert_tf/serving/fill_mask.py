@@ -61,7 +61,7 @@ class FillMask:
     """
 
     def __init__(self, saved_model: str):
-        self.saved_model = os.fspath(saved_model)
+        self.saved_model = os.fspath(saved_model).rstrip("/")
         self._load()
         self._lower_case = bool(self._signatures[signatures.TOKENIZATION_INFO]()["do_lower_case"])
 

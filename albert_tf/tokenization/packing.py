@@ -46,7 +46,7 @@ def pack_pair(
     return first + second, [0] * len(first) + [1] * len(second)
 
 
-def pack_batch(tokenizer, texts, pairs, max_seq_length: int) -> dict[str, np.ndarray]:
+def pack_batch(tokenizer, texts, pairs, max_seq_length: int, with_masks: bool = False) -> dict[str, np.ndarray]:
     """Makes padded arrays of texts; see AlbertTokenizer.__call__.
 
     Args:
@@ -54,6 +54,7 @@ def pack_batch(tokenizer, texts, pairs, max_seq_length: int) -> dict[str, np.nda
         texts: one text, or several.
         pairs: the second text of each, or None.
         max_seq_length: the most ids of a sequence.
+        with_masks: whether "[MASK]" in a text is the piece of that name.
 
     Returns:
         "input_ids", "input_mask" and "segment_ids", int32 [B, S].
@@ -62,10 +63,14 @@ def pack_batch(tokenizer, texts, pairs, max_seq_length: int) -> dict[str, np.nda
     seconds = None if pairs is None else _texts("pairs", pairs)
     if seconds is not None and len(seconds) != len(firsts):
         raise InputError(f"`pairs` must be as many as `texts`. Received {len(seconds)} and {len(firsts)}.")
-    seconds = [None] * len(firsts) if seconds is None else tokenizer.encode_batch(seconds)
+
+    def encode(texts):
+        return [tokenizer.encode_with_masks(text) for text in texts] if with_masks else tokenizer.encode_batch(texts)
+
+    seconds = [None] * len(firsts) if seconds is None else encode(seconds)
     rows = [
         pack_pair(first, second, max_seq_length, tokenizer.cls_id, tokenizer.sep_id)
-        for first, second in zip(tokenizer.encode_batch(firsts), seconds, strict=True)
+        for first, second in zip(encode(firsts), seconds, strict=True)
     ]
     longest = max(len(ids) for ids, _ in rows)
     arrays = {name: np.zeros((len(rows), longest), np.int32) for name in ("input_ids", "input_mask", "segment_ids")}

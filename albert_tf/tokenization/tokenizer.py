@@ -92,7 +92,11 @@ class AlbertTokenizer:
         self._load()
 
     def __call__(
-        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None, max_length: int = 512
+        self,
+        texts: str | Sequence[str],
+        pairs: str | Sequence[str] | None = None,
+        max_length: int = 512,
+        with_masks: bool = False,
     ) -> dict[str, np.ndarray]:
         """Makes the inputs of a model of texts, or of pairs of texts, padded to the longest.
 
@@ -103,6 +107,7 @@ class AlbertTokenizer:
             texts: one text or several.
             pairs: the second text of each; None: there are none.
             max_length: ids of a sequence at most, [CLS] and [SEP] included; the longer text of a pair is cut first.
+            with_masks: whether "[MASK]" in a text is mask_id, as by `encode_with_masks`; else it is ordinary text.
 
         Returns:
             "input_ids", "input_mask" and "segment_ids", int32 [B, S].
@@ -110,7 +115,7 @@ class AlbertTokenizer:
         Raises:
             InputError: what is no text, no texts at all, a different number of pairs, or no room for a piece.
         """
-        return pack_batch(self, texts, pairs, max_length)
+        return pack_batch(self, texts, pairs, max_length, with_masks)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without [CLS] and [SEP].

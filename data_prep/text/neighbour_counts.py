@@ -176,8 +176,10 @@ def embed(counts, dimensions: int) -> np.ndarray:
     # A start of its own, so that the same counts give the same vectors.
     start = np.random.default_rng(0).standard_normal(len(has_neighbours)).astype(np.float32)
     left, values, _ = _import_scipy().sparse.linalg.svds(information, k=dimensions, v0=start)
+    # Which of its two signs a vector has, the processor's rounding decides: let its largest number be positive.
+    largest = left[np.abs(left).argmax(axis=0), np.arange(dimensions)]
     # What the others have is rounding.
-    return (left * np.sqrt(values) * has_neighbours[:, None]).astype(np.float32)
+    return (left * (np.sign(largest) * np.sqrt(values)) * has_neighbours[:, None]).astype(np.float32)
 
 
 def positive_information(counts):

@@ -103,6 +103,35 @@ def test_what_is_saved_is_loaded_in_every_format(in_work, tmp_path, format_name)
     assert albert_tf.load_tokenizer(tmp_path / "there").vocab_size == 60
 
 
+def test_a_slash_at_the_end_changes_nothing(in_work, tmp_path):
+    assert albert_tf.load_tokenizer("work/model/").vocab_size == 60
+    assert albert_tf.load("work/model/").vocabulary_file == os.path.abspath("work/model/small.model")
+    assert albert_tf.FillMask("work/model/")("[MASK]")[0].masks
+    saved = str(tmp_path / "saved")
+    albert_tf.export(albert_tf.ExportSettings(init_checkpoint="work/model/", output_dir=saved))
+
+
+def test_a_task_that_is_given_is_kept(in_work, tmp_path):
+    model = albert_tf.load("work/sst-2")
+    task = albert_tf.FinetunedTask("classification", 2, ("no", "yes"), input_fields=("text", "text_pair"))
+    albert_tf.save(model, tmp_path / "pairs", task=task)
+    predictor = albert_tf.Predictor(str(tmp_path / "pairs"))
+    answers = predictor.predict([{"text": "babe", "text_pair": pair} for pair in ("dika", "tuko dika")])
+    assert {answer["label"] for answer in answers} <= {"no", "yes"}
+    assert answers[0]["probabilities"] != answers[1]["probabilities"]
+
+
+def test_what_a_format_has_no_place_for_is_told(in_work, tmp_path, caplog):
+    albert_tf.save(albert_tf.load("work/model"), tmp_path / "there", format="keras_hub")
+    assert "has no place for sentence_order/classifier/kernel" in caplog.text
+
+
+def test_a_mask_in_a_text_is_one_piece_if_asked_for(in_work):
+    tokenizer = albert_tf.load_tokenizer("work/model")
+    assert tokenizer.mask_id not in tokenizer("babe [MASK]")["input_ids"]
+    assert tokenizer.mask_id in tokenizer("babe [MASK]", with_masks=True)["input_ids"]
+
+
 def test_frozen_weights_are_saved_too(in_work, tmp_path):
     model = albert_tf.load("work/model")
     model.albert.trainable = False
@@ -137,6 +166,10 @@ def test_an_export_is_called_like_the_model(in_work, tmp_path, name):
         assert exported.task == model.finetuned_task
         names = {"attention_mask": batch["input_mask"], "input_ids": batch["input_ids"]}
         assert set(exported(names)) == set(exported(batch))
+    with pytest.raises(albert_tf.InputError, match="no positions"):
+        exported({"input_ids": [[2, 5, 3]], "position_ids": [[4, 5, 6]]})
+    with pytest.raises(albert_tf.InputError, match="sequences of 128 positions at most. Received 129"):
+        exported(np.ones((1, 129), np.int32))
     with pytest.raises(albert_tf.InputError, match="cannot be trained"):
         exported(batch, training=True)
     with pytest.raises(albert_tf.InputError, match=r"must lie in \[0, vocab_size=60\)"):
@@ -148,7 +181,16 @@ def test_an_export_is_called_like_the_model(in_work, tmp_path, name):
 def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
     for call, message in [
         (lambda: albert_tf.load(tmp_path / "none"), "no checkpoint here"),
-        (lambda: albert_tf.load(""), "--init_checkpoint is empty"),
+        (lambda: albert_tf.load(""), "a path was expected"),
+        (lambda: albert_tf.load(None), "a path was expected. Received None"),
+        (lambda: albert_tf.load("work/model", dtype="fp16"), "`dtype` must be one of float32, mixed_bfloat16"),
+        (
+            lambda: albert_tf.save(albert_tf.load("work/model").albert, tmp_path / "x"),
+            "must be an AlbertForPretraining",
+        ),
+        (lambda: albert_tf.save(albert_tf.load("work/model"), tmp_path / "x", vocabulary_file="no"), "no is not there"),
+        (lambda: albert_tf.make_dataset([], 2, 8, 2), "names no record file"),
+        (lambda: albert_tf.make_dataset("none*", 2, 8, 2), "no file matches"),
         (lambda: albert_tf.load_tokenizer(tmp_path / "none"), "no checkpoint here"),
         (lambda: albert_tf.load_tokenizer(tmp_path / "none.model"), "does not exist"),
         (lambda: albert_tf.save(albert_tf.load("work/model"), "work/model"), "is there already"),

@@ -77,6 +77,7 @@ def test_making_a_model_ready_changes_nothing_of_what_is_saved(model):
     [
         ({"loss": "mse"}, "`loss` must be one or both of masked_lm, sentence_order. Received 'mse'"),
         ({"loss": None}, "`loss` must be one or both"),
+        ({"loss": {"masked_lm": "mse"}}, "`loss` must be one or both"),
         ({"metrics": ["accuracy"]}, "need no metrics"),
     ],
 )
@@ -89,5 +90,36 @@ def test_a_batch_without_answers_is_told_of(model, batch):
     model.compile("adam")
     with pytest.raises(InputError, match="has masked_lm_ids, masked_lm_weights, sentence_order_labels too"):
         model.fit({name: batch[name] for name in ("input_ids", "masked_lm_positions")}, batch_size=B, verbose=0)
-    with pytest.raises(InputError, match="fit takes no y"):
+    with pytest.raises(InputError, match="fit and evaluate take no y"):
         model.fit(batch, batch["sentence_order_labels"], batch_size=B, verbose=0)
+
+
+def test_weights_and_answers_beside_the_batch_are_refused(model, batch):
+    model.compile("adam")
+    for given in ({"sample_weight": np.zeros(B)}, {"class_weight": {0: 1.0}}):
+        with pytest.raises(InputError, match=f"take no y and no weights. Received {next(iter(given))}"):
+            model.fit(batch, batch_size=B, verbose=0, **given)
+    with pytest.raises(InputError, match="take no y"):
+        model.evaluate(batch, sample_weight=np.zeros(B), verbose=0)
+
+
+def test_ids_that_are_no_answer_have_no_weight_and_impossible_ones_make_the_loss_nan(model, batch):
+    model.compile("sgd", loss="masked_lm")
+    wanted = model.evaluate(batch, batch_size=B, verbose=0, return_dict=True)
+    batch["masked_lm_ids"][batch["masked_lm_weights"] == 0] = -100
+    batch["masked_lm_weights"][:] = 1
+    assert model.evaluate(batch, batch_size=B, verbose=0, return_dict=True) == pytest.approx(wanted, abs=1e-6)
+    batch["masked_lm_ids"][0, 0] = 60
+    assert np.isnan(model.evaluate(batch, batch_size=B, verbose=0, return_dict=True)["loss"])
+
+
+def test_a_model_that_keras_saves_goes_on(model, batch, tmp_path):
+    model.compile(LAMB(0.01), loss="masked_lm")
+    model.fit(batch, batch_size=B, verbose=0)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras")
+    assert type(again.optimizer) is LAMB
+    assert int(again.optimizer.iterations) == 1
+    wanted = model.evaluate(batch, batch_size=B, verbose=0, return_dict=True)
+    assert again.evaluate(batch, batch_size=B, verbose=0, return_dict=True) == pytest.approx(wanted, abs=1e-6)
+    again.fit(batch, batch_size=B, verbose=0)
