@@ -75,7 +75,8 @@ class Predictor:
 
         Returns:
             for each a dict that JSON can hold: "label" and "probabilities"; "labels" and "probabilities"; "score";
-            "choice" and "probabilities"; "answer", "start", "end" and "score"; or "words" and "tags".
+            "choice" and "probabilities"; "answer", "start", "end" and "score"; or "words" and "tags". And "warning",
+            where a second text was given to a model that takes one.
 
         Raises:
             InputError: a field is missing, or is not what it should be.
@@ -89,6 +90,10 @@ class Predictor:
         for rows in _of_one_shape(checked):
             for row, answer in zip(rows, self._answer([checked[row] for row in rows]), strict=True):
                 found[row] = answer
+        for row, example in enumerate(examples):
+            unread = self.example_fields.unread(example) if isinstance(example, Mapping) else None
+            if unread is not None:
+                found[row] = {**found[row], "warning": f"{names[row]}: {unread}"}
         return found
 
     def _answer(self, examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
