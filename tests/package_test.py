@@ -75,6 +75,13 @@ def test_a_shipped_flag_file_is_found_by_name_and_by_path(installed, tmp_path, n
     assert "--input_file: no file matches 'none'" in done.stderr
 
 
+def test_a_flag_file_of_an_unknown_name_says_which_are_known(installed, tmp_path):
+    done = run_installed(installed, tmp_path, "-m", "albert_tf.run_pretraining", "--flagfile=base_125kk")
+    assert done.returncode == 2
+    assert "--flagfile=base_125kk: no such file; shipped ones are base_125k, " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 @pytest.mark.slow
 def test_every_command_starts_from_any_folder(installed, tmp_path):
     commands = [

@@ -28,6 +28,8 @@ _LINE_ENDS = str.maketrans({"\n": "\\n", "\r": "\\r", "\x1b": "\\x1b"})
 # What TensorFlow and Keras import wherever it is installed, for parts of them that no command uses.
 _NEVER_USED = ("jax", "matplotlib", "sklearn")
 
+_FLAGFILE = ("--flagfile", "-flagfile")
+
 # Errors of TensorFlow that tell of files and records, not of faults in a graph, in a user's words.
 _FILE_ERRORS = {
     "NotFoundError": "not found",
@@ -228,8 +230,9 @@ def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[st
     """Parses the command line; a wrong flag is one line and exit code 2, --help in any form exit code 0."""
     for name, short_name in (("help", "?"), ("helpshort", "h")):
         flags.DEFINE_flag(_HelpFlag(name, short_name, show_help))
+    arguments = _with_shipped_flag_files(arguments)
     try:
-        return flags.FLAGS(_with_shipped_flag_files(arguments))
+        return flags.FLAGS(arguments)
     except SystemExit:
         # Only the forms of --help end the parsing; absl's own do it with code 1.
         sys.exit(0)
@@ -242,15 +245,23 @@ def _parse_flags(arguments: list[str], show_help: Callable[[], None]) -> list[st
 
 def _with_shipped_flag_files(arguments: list[str]) -> list[str]:
     """The command line with the paths of the shipped flag files that it names."""
-    kinds = shipped_files.PRETRAINING, shipped_files.FINETUNING
     found = []
     for at, word in enumerate(arguments):
         option, equals, path = word.partition("=")
-        if option in ("--flagfile", "-flagfile") and equals:
-            word = f"{option}={shipped_files.find(path, *kinds)}"
-        elif at and arguments[at - 1] in ("--flagfile", "-flagfile"):
-            word = shipped_files.find(word, *kinds)
+        if option in _FLAGFILE and equals:
+            word = f"{option}={_find_flag_file(path)}"
+        elif at and arguments[at - 1] in _FLAGFILE:
+            word = _find_flag_file(word)
         found.append(word)
+    return found
+
+
+def _find_flag_file(path: str) -> str:
+    kinds = shipped_files.PRETRAINING, shipped_files.FINETUNING
+    found = shipped_files.find(path, *kinds)
+    if not os.path.isfile(found) and not os.path.dirname(path):
+        names = ", ".join(name for kind in kinds for name in shipped_files.names(kind))
+        _fail(f"--flagfile={path}: no such file; shipped ones are {names}", EXIT_WRONG_FLAGS)
     return found
 
 
