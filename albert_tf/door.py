@@ -11,11 +11,7 @@ from absl import logging
 from albert_tf.conversion.format_names import FORMAT_NAMES
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
-
-# Of a model to be trained, and of one that only serves.
-DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
-# What tells that a folder is an export.
-_SAVED_MODEL = "saved_model.pb"
+from albert_tf.serving.export_file import holds_saved_model
 
 
 def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | None = None) -> Any:
@@ -26,7 +22,7 @@ def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | N
             of an official checkpoint; a folder of Hugging Face's save_pretrained or of KerasHub's save_to_preset; or a
             SavedModel of `export`.
         config_file: albert_config.json, where none lies with an official checkpoint.
-        dtype: one of DTYPES, Keras's names for what a model computes in; None: Keras's own.
+        dtype: one of models.albert.DTYPES, Keras's names for what a model computes in; None: Keras's own.
 
     Returns:
         AlbertForPretraining; for a fine-tuned checkpoint the model of models.finetuning that it is; for a SavedModel an
@@ -36,9 +32,11 @@ def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | N
         InputError: nothing there that is understood, or a damaged file.
     """
     path = _path_of(path)
+    from albert_tf.models.albert import DTYPES
+
     if dtype is not None and dtype not in DTYPES:
         raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
-    if files.exists(os.path.join(path, _SAVED_MODEL)):
+    if holds_saved_model(path):
         from albert_tf.serving.exported_model import ExportedModel
 
         if config_file is not None or dtype is not None:
@@ -79,7 +77,7 @@ def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
 
     path = _path_of(path)
     known: dict[str, Any] = {}
-    if files.exists(os.path.join(path, _SAVED_MODEL)):
+    if holds_saved_model(path):
         from albert_tf.serving.export_file import read_export
 
         about = read_export(path)
@@ -138,9 +136,7 @@ def save(
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
     vocabulary = None if vocabulary is None else os.fspath(vocabulary)
     FORMATS[format].save(model, _path_of(folder), vocabulary, task or getattr(model, "finetuned_task", None))
-    weights = named_weights(model)
-    kept = {getattr(row, "ours", None) for row in FORMATS[format].rows(model.config, weights)}
-    if left_out := [name for name in weights if name not in kept]:
+    if left_out := FORMATS[format].left_out(model.config, named_weights(model)):
         logging.warning("%s has no place for %s", FORMATS[format].title, ", ".join(left_out))
 
 

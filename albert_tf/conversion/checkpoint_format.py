@@ -129,6 +129,12 @@ class CheckpointFormat(abc.ABC):
         with files.replace_folder(folder) as temporary:
             self.write(temporary, model.config, arrays, vocabulary_file, _complete(task, task_of(model)))
 
+    def left_out(self, config: AlbertConfig, names: Iterable[str]) -> list[str]:
+        """The weights, of these names, that the format has no place for."""
+        names = list(names)
+        named = {getattr(row, "ours", None) for row in self.rows(config, names)}
+        return [name for name in names if name not in named]
+
     def encode(self, config: AlbertConfig, weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Our weights by the names, and in the layout, of the format.
 
@@ -138,8 +144,7 @@ class CheckpointFormat(abc.ABC):
             InputError: it has no name for a fine-tuning head, or no names for such a model.
         """
         rows = [row for row in self.rows(config, weights) if isinstance(row, ConstantRow) or row.ours in weights]
-        named = {getattr(row, "ours", None) for row in rows}
-        homeless = [name for name in weights if name not in named and is_finetuning_weight(name)]
+        homeless = [name for name in self.left_out(config, weights) if is_finetuning_weight(name)]
         if homeless:
             raise InputError(f"{self.title} has no place for this fine-tuned model's {', '.join(homeless)}")
         return {

@@ -25,7 +25,7 @@ from albert_tf.models.inputs import (
 )
 from albert_tf.runtime.errors import InputError
 
-_DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
+DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 # Which outputs are read, among the tensors that are encoded.
@@ -114,9 +114,9 @@ class AlbertModel(ConfiguredModel):
                 "AlbertConfig.from_json_file reads a file."
             )
         # Those of quantized weights are refused by the layers, with what to do in their place.
-        if self.dtype_policy.quantization_mode is None and self.dtype_policy.name not in _DTYPES:
+        if self.dtype_policy.quantization_mode is None and self.dtype_policy.name not in DTYPES:
             raise InputError(
-                f"`dtype`, or Keras's global policy, must be one of {', '.join(_DTYPES)}. "
+                f"`dtype`, or Keras's global policy, must be one of {', '.join(DTYPES)}. "
                 f"Received {self.dtype_policy.name}."
             )
         self.embeddings = AlbertEmbeddings(

@@ -63,15 +63,15 @@ class PretrainingFit:
         self.compile(keras.saving.deserialize_keras_object(config["optimizer"]), loss=config["loss"])
         self.optimizer.build(self.trainable_variables)
 
-    def fit(self, x=None, y=None, **kwargs):
+    def fit(self, x=None, y=None, batch_size=None, **kwargs):
         """Trains as keras.Model.fit does, on batches that hold their answers."""
         _refuse_beside_the_batch(y, kwargs)
-        return super().fit(x, **kwargs)
+        return super().fit(x, batch_size=batch_size, **kwargs)
 
-    def evaluate(self, x=None, y=None, **kwargs):
+    def evaluate(self, x=None, y=None, batch_size=None, **kwargs):
         """Measures as keras.Model.evaluate does, on batches that hold their answers."""
         _refuse_beside_the_batch(y, kwargs)
-        return super().evaluate(x, **kwargs)
+        return super().evaluate(x, batch_size=batch_size, **kwargs)
 
     @property
     def metrics(self):

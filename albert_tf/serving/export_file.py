@@ -11,6 +11,7 @@ from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
 
+SAVED_MODEL_NAME = "saved_model.pb"
 EXTRA_FOLDER, EXPORT_NAME = "assets.extra", "export.json"
 FORMAT = "albert_tf export"
 _AGAIN = "export the model again"
@@ -63,6 +64,11 @@ def check_files(folder: str, about: Mapping[str, Any]) -> None:
             raise InputError(f"{path} is damaged: its size or checksum is not the one in {EXPORT_NAME}; {_AGAIN}")
 
 
+def holds_saved_model(folder: str) -> bool:
+    """Tells whether a folder holds a SavedModel, of ours or not."""
+    return files.exists(os.path.join(folder, SAVED_MODEL_NAME))
+
+
 def is_export(folder: str) -> bool:
     """Tells whether a folder holds an export, whole or damaged, of this version or a different one."""
     return _peek(folder).get("format") == FORMAT
@@ -84,7 +90,7 @@ def _is_description(name: str, value: Any) -> bool:
 
 def _describes_files(value: Any) -> bool:
     return (
-        isinstance(value, dict) and "saved_model.pb" in value and all(_is_description(*item) for item in value.items())
+        isinstance(value, dict) and SAVED_MODEL_NAME in value and all(_is_description(*item) for item in value.items())
     )
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 import tensorflow as tf
 
 from albert_tf.conversion.formats import FORMATS
-from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving import signatures
-from albert_tf.serving.loading import SAVED_MODEL_NAME, load_export, to_tensor
+from albert_tf.serving.export_file import holds_saved_model
+from albert_tf.serving.loading import load_export, to_tensor
 from albert_tf.serving.saved_model import open_pretrained
 from albert_tf.tokenization.tokenizer import SPACE
 from albert_tf.tokenization.vocabulary_file import MASK
@@ -159,9 +159,7 @@ class FillMask:
 
 def _is_checkpoint(path: str) -> bool:
     """Tells whether a checkpoint lies there, and no SavedModel."""
-    if files.exists(os.path.join(path, SAVED_MODEL_NAME)):
-        return False
-    return any(format.recognise(path) for format in FORMATS.values())
+    return not holds_saved_model(path) and any(format.recognise(path) for format in FORMATS.values())
 
 
 def _check_count(text: str, parts: list[str], count: int) -> None:

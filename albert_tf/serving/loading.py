@@ -15,11 +15,11 @@ from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving.export_file import (
     EXPORT_NAME,
     EXTRA_FOLDER,
+    SAVED_MODEL_NAME,
     check_files,
+    holds_saved_model,
     read_export,
 )
-
-SAVED_MODEL_NAME = "saved_model.pb"
 
 
 def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str, Any]]:
@@ -39,7 +39,7 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
     files.recover(saved_model)
     if not files.exists(saved_model):
         raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
-    if not files.exists(os.path.join(saved_model, SAVED_MODEL_NAME)):
+    if not holds_saved_model(saved_model):
         if run_checkpoints.find_checkpoint(saved_model) is not None:
             raise InputError(f"{where} is a run, not an export; export_saved_model --init_checkpoint makes one of it")
         raise InputError(f"{where} is no SavedModel ({SAVED_MODEL_NAME} is missing)")

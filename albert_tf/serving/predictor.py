@@ -1,6 +1,5 @@
 """Predictions of a fine-tuned model for a user's examples: of a SavedModel, or of a checkpoint without exporting it."""
 
-import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.finetuned_module import (
     LIST_FIELDS,
     OPTIONS,
@@ -18,7 +17,7 @@ from albert_tf.serving.finetuned_module import (
     WORDS,
 )
 from albert_tf.serving.input_fields import ExampleFields
-from albert_tf.serving.loading import SAVED_MODEL_NAME, load_export
+from albert_tf.serving.loading import load_export
 from albert_tf.serving.saved_model import open_finetuned
 
 # From this probability on an example has a label, where it may have several.
@@ -48,7 +47,7 @@ class Predictor:
 
     def _load(self) -> None:
         path = self.path
-        if files.exists(os.path.join(path, SAVED_MODEL_NAME)):
+        if holds_saved_model(path):
             # Kept, since the signatures live as long as what they were loaded with.
             self._module, about = load_export(path, SIGNATURES)
             served = self._module.signatures
