@@ -6,7 +6,7 @@ Shapes: B batch, P predictions, V vocabulary, S sequence, C classes.
 import keras
 from keras import ops
 
-from albert_tf.kernels import backend
+from albert_tf import kernels
 
 # Keeps a batch without any prediction finite (get_masked_lm_output of the official run_pretraining.py).
 MASKED_LM_DENOMINATOR_EPSILON = 1e-5
@@ -14,26 +14,6 @@ MASKED_LM_DENOMINATOR_EPSILON = 1e-5
 
 def _cross_entropy(logits, labels):
     return keras.losses.sparse_categorical_crossentropy(labels, ops.cast(logits, "float32"), from_logits=True)
-
-
-def _vocabulary_scores(scores, bias, labels):
-    # As sums over the vocabulary, without an array of the logits' size: that is 38 MB for 16 x 20 predictions.
-    logits = ops.cast(scores, "float32") + bias
-    words = ops.arange(logits.shape[-1], dtype="int32")
-    highest = ops.stop_gradient(ops.max(logits, axis=-1, keepdims=True))
-    likeliest = ops.min(ops.where(ops.equal(logits, highest), words, words.shape[0]), axis=-1)
-    centred = logits - highest
-    log_sum = ops.log(ops.sum(ops.exp(centred), axis=-1))
-    right = ops.sum(ops.where(ops.equal(words, labels[:, None]), centred, 0.0), axis=-1)
-    sums = [log_sum - right, ops.cast(ops.equal(likeliest, labels), "float32")]
-    return ops.stack(sums, axis=-1), log_sum + highest[:, 0]
-
-
-def _vocabulary_gradient(scores, bias, labels, log_sum, upstream):
-    probabilities = ops.exp(ops.cast(scores, "float32") + bias - log_sum[:, None])
-    words = ops.arange(scores.shape[-1], dtype="int32")
-    gradient = probabilities - ops.where(ops.equal(words, labels[:, None]), 1.0, 0.0)
-    return ops.cast(gradient * upstream[:, :1], scores.dtype)
 
 
 def _is_correct(logits, labels):
@@ -55,8 +35,7 @@ def masked_lm_sums(logits, labels, weights, bias=None):
     """
     size = logits.shape[-1]
     bias = ops.zeros((size,), "float32") if bias is None else ops.cast(bias, "float32")
-    scored = backend.compile_biased(_vocabulary_scores, _vocabulary_gradient)
-    rows = scored(ops.reshape(logits, (-1, size)), bias, ops.reshape(ops.cast(labels, "int32"), (-1,)))
+    rows = kernels.vocabulary_sums(ops.reshape(logits, (-1, size)), bias, ops.reshape(ops.cast(labels, "int32"), (-1,)))
     sums = ops.sum(rows * ops.reshape(weights, (-1, 1)), axis=0)
     return sums[0], sums[1], ops.sum(weights)
 

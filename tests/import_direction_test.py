@@ -41,6 +41,9 @@ PURE_KERAS = ("config", "heads", "kernels", "layers", "losses", "models", "optim
 # The one file that holds what differs by backend; it imports TensorFlow, and the modules for it, only for that backend.
 BACKEND_FILE = "albert_tf.kernels.backend"
 TENSORFLOW_MODULES = "albert_tf.kernels.tensorflow_"
+# These see of kernels no more than what the room itself offers, and the layers that hold weights.
+BEFORE_THE_DOORS = ("heads", "layers", "losses")
+OPEN_OF_KERNELS = ("albert_tf.kernels", "albert_tf.kernels.projection")
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,9 @@ def rules_broken(module, item):
     is_pure = part_of(module) in PURE_KERAS and not knows_tensorflow
     if package == "albert_tf" and is_pure and item.at_import and imported.startswith("tensorflow"):
         yield "this part is pure Keras"
+    inside_kernels = item.name.startswith("albert_tf.kernels") and item.name not in OPEN_OF_KERNELS
+    if package == "albert_tf" and part_of(module) in BEFORE_THE_DOORS and inside_kernels:
+        yield "only the doors of kernels are open to it"
     if is_pure and item.name.startswith(TENSORFLOW_MODULES):
         yield f"only {BACKEND_FILE} knows when that can be imported"
 
@@ -204,6 +210,7 @@ def test_every_module_at_the_top_has_a_level_or_is_a_command():
     [
         ("albert_tf.layers.encoder", "from albert_tf.config import AlbertConfig"),
         ("albert_tf.layers.encoder", "from albert_tf.layers import dropout"),
+        ("albert_tf.layers.encoder", "from albert_tf import kernels\nfrom albert_tf.kernels import View"),
         ("albert_tf.layers.encoder", "def f():\n    import tensorflow"),
         ("albert_tf.kernels.backend", "if True:\n    import tensorflow"),
         ("albert_tf.inputs.pretraining_dataset", "import tensorflow as tf"),
@@ -229,8 +236,8 @@ def test_downwards_is_allowed(module, source):
     [
         ("albert_tf.config", "from albert_tf.layers import dropout", "level 2 from level 0"),
         (
-            "albert_tf.kernels.chains",
-            "from albert_tf.kernels import tensorflow_chains",
+            "albert_tf.kernels.doors",
+            "from albert_tf.kernels import tensorflow_training",
             "only albert_tf.kernels.backend",
         ),
         ("albert_tf.config", "import albert_tf.models.albert as model", "level 4 from level 0"),
@@ -264,6 +271,7 @@ def test_downwards_is_allowed(module, source):
             "pure Keras",
         ),
         ("albert_tf.layers.encoder", "class A:\n    import tensorflow_text", "pure Keras"),
+        ("albert_tf.layers.encoder", "from albert_tf.kernels import backend", "only the doors"),
     ],
 )
 def test_a_breach_is_found(module, source, rule):
@@ -296,7 +304,8 @@ def made_up(sources_by_name):
     names = (
         *("albert_tf", *(f"albert_tf.{room}" for room in rooms), "albert_tf.config", "albert_tf.losses"),
         *("albert_tf.conversion.hugging_face", "albert_tf.conversion.official", "albert_tf.inputs.pretraining_dataset"),
-        *("albert_tf.kernels.tensorflow_chains", "albert_tf.layers.dropout", "albert_tf.models.albert"),
+        *("albert_tf.kernels.backend", "albert_tf.kernels.tensorflow_training", "albert_tf.layers.dropout"),
+        "albert_tf.models.albert",
         *("albert_tf.run_classifier", "albert_tf.run_pretraining", "albert_tf.tokenization.tokenizer"),
         *("albert_tf.training.loop", "albert_tf.training.steps"),
         *("data_prep", "data_prep.examples", "data_prep.examples.masking"),

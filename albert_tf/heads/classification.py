@@ -8,9 +8,9 @@ import numbers
 import keras
 from keras import ops
 
+from albert_tf.kernels.projection import Unquantized
+from albert_tf.layers.base import make_initializer
 from albert_tf.layers.dropout import StatelessDropout
-from albert_tf.layers.embeddings import make_initializer
-from albert_tf.layers.projection import Unquantized
 from albert_tf.runtime.errors import InputError
 
 

@@ -6,10 +6,10 @@ Shapes: B batch, S sequence, P predictions, V vocabulary, E embedding, H hidden.
 import keras
 from keras import ops
 
-from albert_tf.kernels import chains
-from albert_tf.kernels.activations import get_activation
-from albert_tf.layers.embeddings import make_initializer, make_layer_norm
-from albert_tf.layers.projection import Projection, Unquantized
+from albert_tf import kernels
+from albert_tf.kernels.projection import Projection, Unquantized
+from albert_tf.layers.activations import get_activation
+from albert_tf.layers.base import make_initializer, make_layer_norm
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -63,11 +63,11 @@ class MaskedLMHead(Unquantized, keras.layers.Layer):
         """
         hidden = ops.cast(sequence_output, self.compute_dtype)
         if masked_lm_positions is not None:
-            hidden = chains.gather_positions(hidden, masked_lm_positions)
-        hidden = chains.project(hidden, ops.cast(self.transform.kernel, self.compute_dtype))
+            hidden = kernels.gather_positions(hidden, masked_lm_positions)
+        hidden = kernels.project(hidden, ops.cast(self.transform.kernel, self.compute_dtype))
         hidden = self.activation(ops.cast(hidden, "float32") + ops.cast(self.transform.bias, "float32"))
         norm = self.layer_norm
-        hidden = chains.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
+        hidden = kernels.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
         table = ops.cast(word_embeddings, self.compute_dtype)
         flat = ops.reshape(ops.cast(hidden, self.compute_dtype), (-1, self.embedding_size))
         logits = ops.matmul(flat, ops.transpose(table))

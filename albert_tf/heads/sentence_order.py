@@ -6,8 +6,8 @@ Shapes: B batch, H hidden.
 import keras
 from keras import ops
 
-from albert_tf.layers.embeddings import make_initializer
-from albert_tf.layers.projection import Projection, Unquantized
+from albert_tf.kernels.projection import Projection, Unquantized
+from albert_tf.layers.base import make_initializer
 
 IN_ORDER, SWAPPED = 0, 1
 

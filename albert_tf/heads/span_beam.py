@@ -8,10 +8,10 @@ import numbers
 import keras
 from keras import ops
 
-from albert_tf.kernels import chains
+from albert_tf import kernels
+from albert_tf.kernels.projection import Projection, Unquantized
+from albert_tf.layers.base import make_initializer, make_layer_norm
 from albert_tf.layers.dropout import StatelessDropout
-from albert_tf.layers.embeddings import make_initializer, make_layer_norm
-from albert_tf.layers.projection import Projection, Unquantized
 from albert_tf.runtime.errors import InputError
 
 # Added to the logits where no answer can start or end (create_v2_model of the official squad_utils.py).
@@ -107,10 +107,10 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
 
     def _end_logits(self, hidden, piece_part, starts, masked):
         """float32 [B, K, S], the scores of the ends for each of the starts, int32 [B, K]."""
-        start_part = ops.matmul(chains.gather_positions(hidden, starts), self.end_transform.kernel[self.hidden_size :])
+        start_part = ops.matmul(kernels.gather_positions(hidden, starts), self.end_transform.kernel[self.hidden_size :])
         both = ops.tanh(piece_part[:, None] + start_part[:, :, None] + self.end_transform.bias)
         norm = self.end_layer_norm
-        scores = self._score(self.end, chains.layer_norm(both, norm.gamma, norm.beta, norm.epsilon))[..., 0]
+        scores = self._score(self.end, kernels.layer_norm(both, norm.gamma, norm.beta, norm.epsilon))[..., 0]
         return scores * (1.0 - masked[:, None]) + _NEVER * masked[:, None]
 
     def _answerability(self, hidden, start_logits, seed, training):

@@ -1,1 +1,34 @@
-"""Everything that exists for speed or differs by Keras backend."""
+"""Everything that exists for speed or differs by backend, behind ten functions, a View and a BlockRunner.
+
+`formulas` says what is computed, in plain keras.ops; the rest says how the backend is fastest at it.
+"""
+
+from albert_tf.kernels.block_runner import BlockRunner
+from albert_tf.kernels.doors import (
+    add_projection,
+    attend,
+    drop,
+    feed_forward,
+    fold_in,
+    gather_positions,
+    keep_mask,
+    layer_norm,
+    project,
+    vocabulary_sums,
+)
+from albert_tf.kernels.view import View
+
+__all__ = [
+    "BlockRunner",
+    "View",
+    "add_projection",
+    "attend",
+    "drop",
+    "feed_forward",
+    "fold_in",
+    "gather_positions",
+    "keep_mask",
+    "layer_norm",
+    "project",
+    "vocabulary_sums",
+]

@@ -1,17 +1,14 @@
-"""The code that must differ by Keras backend: stateless random draws, and element-wise chains compiled for TensorFlow.
+"""The code that differs by Keras backend: stateless random draws, loops, updates of weights, which formulas run.
 
-Draws: keras.random draws from a state that a recomputation (remat), a restart or a second replica would see changed; a
+keras.random draws from a state that a recomputation (remat), a restart or a second replica would see changed; a
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
-
-Chains: tensorflow_chains.py and tensorflow_attention.py make each a compiled function for TensorFlow. JAX compiles the
-whole step, so there the chains are plain functions. An optimizer's update is such a chain too.
 """
 
 import keras
 import numpy as np
 from keras import ops
 
-from albert_tf.kernels.dropping import drop
+from albert_tf.kernels import formulas
 
 _BACKEND = keras.backend.backend()
 
@@ -19,17 +16,14 @@ _BACKEND = keras.backend.backend()
 if _BACKEND == "tensorflow":
     import tensorflow as tf
 
-    from albert_tf.kernels.tensorflow_attention import attend, compile_split
-    from albert_tf.kernels.tensorflow_chains import (
-        assign_update,
-        compile_biased,
-        compile_norm,
-        compile_product,
-        has_accelerator,
-        lend_kernels,
-        row_sum,
-    )
+    from albert_tf.kernels import tensorflow_inference, tensorflow_training
+    from albert_tf.kernels.tensorflow_compiling import assign_update, has_accelerator
     from albert_tf.kernels.tensorflow_gradients import remat
+    from albert_tf.kernels.tensorflow_training import lend_kernels
+
+    def formulas_for(training):
+        """The module whose functions compute the formulas."""
+        return tensorflow_training if training else tensorflow_inference
 
     # The same numbers with and without XLA; "auto_select" is not.
     _ALGORITHM = "philox"
@@ -45,42 +39,6 @@ if _BACKEND == "tensorflow":
             shape, tf.cast(seed, tf.int32), minval=None, maxval=None, dtype=tf.int32, alg=_ALGORITHM
         )
         return draws >= round(rate * 2**32) - 2**31
-
-    # A product with a bias added by this operation, and an activation of that, are one kernel outside training.
-    add_bias = tf.nn.bias_add
-
-    # Over the last axis. Keras's own warns of an axis of 1, which a text of one token has by right.
-    softmax = tf.nn.softmax
-
-    def inference_norm(x, gamma, beta, epsilon, layer_norm):
-        """LayerNorm over the last axis, its statistics in float32, which TensorFlow makes one kernel outside training.
-
-        Args:
-            x: float [..., H].
-            gamma, beta: [H].
-            epsilon: Python float.
-            layer_norm: the same in keras.ops, for other backends.
-
-        Returns:
-            float [..., H] in x's dtype.
-        """
-        width = x.shape[-1]
-        # Each row is a channel of its own: what Keras 2 did, and the pattern that TensorFlow looks for.
-        flat = tf.reshape(x, [-1, width])
-        rows = tf.shape(flat)[0]
-        nothing = tf.constant([], tf.float32)
-        normalised = tf.raw_ops.FusedBatchNormV3(
-            x=tf.reshape(flat, [1, rows, width, 1]),
-            scale=tf.fill([rows], 1.0),
-            offset=tf.fill([rows], 0.0),
-            mean=nothing,
-            variance=nothing,
-            epsilon=epsilon,
-            data_format="NCHW",
-            is_training=True,
-        ).y
-        normalised = tf.reshape(normalised, tf.shape(flat)) * tf.cast(gamma, x.dtype) + tf.cast(beta, x.dtype)
-        return tf.reshape(normalised, tf.shape(x))
 
     def runs_operation_by_operation():
         """Tells whether each operation is shared among threads, and ends before the next begins."""
@@ -180,6 +138,10 @@ else:
             """Refuses: dropout is written for the TensorFlow and JAX backends of Keras."""
             raise NotImplementedError(f"Dropout needs Keras's tensorflow or jax backend; this is {_BACKEND!r}.")
 
+    def formulas_for(training):
+        """The module whose functions compute the formulas: the backend compiles the whole step."""
+        return formulas
+
     def assign_update(function, variables, *arguments):
         """Assigns to variables what function(*variables, *arguments) returns."""
         for variable, value in zip(variables, function(*variables, *arguments), strict=True):
@@ -192,43 +154,6 @@ else:
     def read(variable):
         """The value of a weight as a tensor."""
         return ops.convert_to_tensor(variable)
-
-    softmax = ops.softmax
-
-    def row_sum(x):
-        """The sum over the last axis, which is kept: [..., n] -> [..., 1]."""
-        return ops.sum(x, axis=-1, keepdims=True)
-
-    def add_bias(x, bias):
-        """x + bias: float [n, m], [m] -> [n, m]."""
-        return x + bias
-
-    def inference_norm(x, gamma, beta, epsilon, layer_norm):
-        """LayerNorm over the last axis, computed in float32; [..., H] in x's dtype."""
-        return ops.cast(layer_norm(ops.cast(x, "float32"), gamma, beta, epsilon), x.dtype)
-
-    def compile_norm(function, gradient):
-        """function without what it keeps; the backend compiles the whole step and finds the gradient by itself."""
-        return lambda *arguments: function(*arguments)[0]
-
-    def compile_split(function, transposed):
-        """The function, its result taken apart; the backend compiles the whole step and finds the gradient itself."""
-        return lambda x, bias: ops.unstack(function(x, bias), axis=0)
-
-    def compile_biased(function, gradient):
-        """function without what it keeps; the backend compiles the whole step and finds the gradient by itself."""
-        return lambda x, bias, *more: function(x, bias, *more)[0]
-
-    def compile_product(function):
-        """function(x, bias) @ kernel."""
-        return lambda x, bias, kernel: ops.matmul(function(x, bias), kernel)
-
-    def attend(query, key, value, attention_bias, scale, dropout, layout):
-        """softmax(scale * query @ key^T + attention_bias) @ value, softmax in float32."""
-        (rate, keep), (merge, _) = dropout, layout
-        scores = ops.matmul(query, ops.swapaxes(key, 2, 3))
-        probabilities = ops.softmax(ops.cast(scores, "float32") * scale + attention_bias, axis=-1)
-        return merge(ops.matmul(ops.cast(drop(probabilities, rate, keep), value.dtype), value))
 
     def lend_kernels(masters, copies):
         """(masters for the next user, kernels in the compute dtype for this one)."""

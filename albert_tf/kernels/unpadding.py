@@ -10,7 +10,7 @@ import itertools
 
 from keras import ops
 
-from albert_tf.kernels import chains
+from albert_tf.kernels import backend, formulas
 
 # More groups have less padding, and more operations to start.
 _GROUPS = 4
@@ -54,7 +54,7 @@ class Unpadding:
             positions = ops.cast(ops.nonzero(ops.reshape(mask, (-1,)))[0], "int32")
             self._groups.append(
                 {
-                    "attention_bias": chains.make_attention_bias(given_by_end[begin:end, :longest], "float32"),
+                    "attention_bias": formulas.attention_bias(given_by_end[begin:end, :longest]),
                     "rows_of_heads": _rows_of_heads(tokens, num_heads),
                     "rows_of_tokens": _rows_of_tokens(positions, longest, num_heads),
                 }
@@ -82,10 +82,11 @@ class Unpadding:
             float [1, T, H].
         """
         heads, (tokens, width) = self._num_heads, ops.shape(x)[1:]
+        attend = backend.formulas_for(training=False).attend_heads
 
         def together():
-            parts = chains.split_heads(self.restore(x), None, heads, 3)
-            return self.strip(chains.merge_heads(chains.attend_heads(*parts, attention_bias)))
+            parts = ops.unstack(formulas.part_heads(self.restore(x), heads, 3), num=3, axis=0)
+            return self.strip(formulas.merge_heads(attend(*parts, attention_bias)))
 
         def in_groups():
             # Sequences are put side by side, and each head given its own matrix, by one lookup, and so back.
@@ -93,7 +94,7 @@ class Unpadding:
             contexts = []
             for group in self._groups:
                 parts = ops.unstack(ops.take(rows, group["rows_of_heads"], axis=0), num=3, axis=0)
-                context = chains.attend_heads(*parts, group["attention_bias"])
+                context = attend(*parts, group["attention_bias"])
                 context = ops.reshape(context, (-1, rows.shape[1]))
                 contexts.append(ops.take(context, group["rows_of_tokens"], axis=0))
             return ops.reshape(ops.concatenate(contexts), (1, -1, width // 3))

@@ -3,9 +3,8 @@
 import keras
 from keras import ops
 
-from albert_tf.kernels import backend
-from albert_tf.kernels.dropping import drop
-from albert_tf.layers.projection import Unquantized
+from albert_tf import kernels
+from albert_tf.kernels.projection import Unquantized
 from albert_tf.runtime.errors import InputError
 
 
@@ -36,7 +35,7 @@ class StatelessDropout(Unquantized, keras.layers.Layer):
             seed: int32 [2]; may be None where nothing is dropped.
             training: bool.
         """
-        return drop(x, self.rate, self.keep_masks(ops.shape(x), seed, training))
+        return kernels.drop(x, self.rate, self.keep_masks(ops.shape(x), seed, training))
 
     def keep_masks(self, shape, seed, training):
         """The mask of what `call` would keep of a tensor of a shape, for callers that drop as part of a chain.
@@ -48,7 +47,7 @@ class StatelessDropout(Unquantized, keras.layers.Layer):
             return []
         if seed is None:
             raise ValueError("Dropout in training needs `seed`, an int32 tensor of shape [2]. Received None.")
-        return [backend.keep_mask(shape, self.rate, backend.fold_in(seed, self.site))]
+        return [kernels.keep_mask(shape, self.rate, kernels.fold_in(seed, self.site))]
 
     def get_config(self):
         return {**super().get_config(), "rate": self.rate, "site": self.site}

@@ -8,19 +8,15 @@ import itertools
 import keras
 from keras import ops
 
-from albert_tf.config import AlbertConfig
-from albert_tf.kernels import chains
-from albert_tf.kernels.block_runner import BlockRunner
-from albert_tf.kernels.unpadding import Unpadding
+from albert_tf import kernels
 from albert_tf.layers.attention import SelfAttention
-from albert_tf.layers.embeddings import make_initializer
+from albert_tf.layers.base import ConfiguredLayer
 from albert_tf.layers.feed_forward import FeedForward
-from albert_tf.layers.projection import Projection, Unquantized
 from albert_tf.layers.transformer_block import TransformerBlock
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class SharedEncoder(Unquantized, keras.layers.Layer):
+class SharedEncoder(ConfiguredLayer):
     """Applies in layer l the blocks of group l * G // L, one after the other; with G = 1 the same block L times.
 
     Args:
@@ -32,18 +28,12 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
     """
 
     def __init__(self, config, remat=False, constant_graph=False, **kwargs):
-        super().__init__(autocast=False, **kwargs)
+        super().__init__(config, **kwargs)
         self.remat = remat
         self.constant_graph = constant_graph
-        self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
         self.embedding_projection = None
         if self.config.embedding_size != self.config.hidden_size:
-            self.embedding_projection = Projection(
-                self.config.hidden_size,
-                kernel_initializer=make_initializer(self.config.initializer_range),
-                dtype=self.dtype_policy,
-                name="embedding_hidden_mapping_in",
-            )
+            self.embedding_projection = self.make_projection(self.config.hidden_size, "embedding_hidden_mapping_in")
         # blocks[row][inner]: a row for each group, or for each layer where layers do not share everything.
         self.blocks = self._make_blocks()
 
@@ -59,58 +49,28 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
         return self.group_of_layer(layer) if self.config.parameter_sharing == "all" else layer
 
     def _make_blocks(self):
-        config = self.config
+        config, shared = self.config, {}
         rows = config.num_hidden_groups if config.parameter_sharing == "all" else config.num_hidden_layers
-        blocks, shared = [], {}
 
-        def reuse(kind, make, row, inner):
-            if config.parameter_sharing != kind:
-                return make(kind)
-            key = (self.group_of_layer(row), inner)
-            return shared[key] if key in shared else shared.setdefault(key, make(kind))
+        def part(kind, layer_class, name, row, inner):
+            """A layer of its own, or where this kind is shared the one of the row's group."""
+            key = (self.group_of_layer(row), inner) if config.parameter_sharing == kind else (kind, row, inner)
+            if key not in shared:
+                shared[key] = layer_class(config, dtype=self.dtype_policy, name=name)
+            return shared[key]
 
-        for row in range(rows):
-            blocks.append(
-                [
-                    TransformerBlock(
-                        reuse("attention", self._make_part, row, inner),
-                        reuse("ffn", self._make_part, row, inner),
-                        dtype=self.dtype_policy,
-                        name=f"block_{row}_{inner}",
-                    )
-                    for inner in range(config.inner_group_num)
-                ]
-            )
-        return blocks
+        def block(row, inner):
+            attention = part("attention", SelfAttention, "attention", row, inner)
+            feed_forward = part("ffn", FeedForward, "feed_forward", row, inner)
+            return TransformerBlock(attention, feed_forward, dtype=self.dtype_policy, name=f"block_{row}_{inner}")
 
-    def _make_part(self, kind):
-        config = self.config
-        if kind == "attention":
-            return SelfAttention(
-                config.hidden_size,
-                config.num_attention_heads,
-                initializer_range=config.initializer_range,
-                hidden_dropout_rate=config.hidden_dropout_prob,
-                attention_dropout_rate=config.attention_probs_dropout_prob,
-                dtype=self.dtype_policy,
-                name="attention",
-            )
-        return FeedForward(
-            config.hidden_size,
-            config.intermediate_size,
-            hidden_act=config.hidden_act,
-            initializer_range=config.initializer_range,
-            dropout_rate=config.hidden_dropout_prob,
-            dtype=self.dtype_policy,
-            name="feed_forward",
-        )
+        return [[block(row, inner) for inner in range(config.inner_group_num)] for row in range(rows)]
 
     def build(self, input_shape=None):
         if self.embedding_projection is not None:
             self.embedding_projection.build((None, None, self.config.embedding_size))
-        for group in self.blocks:
-            for block in group:
-                block.build((None, None, self.config.hidden_size))
+        for block in itertools.chain.from_iterable(self.blocks):
+            block.build((None, None, self.config.hidden_size))
 
     def call(
         self,
@@ -139,52 +99,46 @@ class SharedEncoder(Unquantized, keras.layers.Layer):
             where `positions` are given. With `constant_graph` the first and the last of them only, with
             `skip_padding` the last only, of no meaning in such padding as is neither wanted nor [CLS].
         """
+        config = self.config
         if skip_padding and training:
             raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
-        unpadding = None
         if skip_padding:
-            unpadding = Unpadding(input_mask, self.config.num_attention_heads, positions, wanted)
-        hidden = unpadding.strip(embedding_output) if skip_padding else embedding_output
+            view = kernels.View.without_padding(input_mask, config.num_attention_heads, positions, wanted)
+        else:
+            draws = training and (config.hidden_dropout_prob or config.attention_probs_dropout_prob)
+            view = kernels.View.of(input_mask, seed=seed if draws else None, training=training)
+        hidden = view.strip(embedding_output)
         if self.embedding_projection is not None:
-            projection = self.embedding_projection
-            kernel, bias = (ops.cast(weight, self.compute_dtype) for weight in (projection.kernel, projection.bias))
-            hidden = chains.project(hidden, kernel, bias)
-        draws = training and (self.config.hidden_dropout_prob or self.config.attention_probs_dropout_prob)
-        run = BlockRunner(
-            attention_bias=chains.make_attention_bias(input_mask, "float32"),
-            compute_dtype=self.compute_dtype,
-            unpadding=unpadding,
-            seed=seed if draws else None,
-            training=training,
-            remat=self.remat,
-        )
+            weights = self.embedding_projection.kernel, self.embedding_projection.bias
+            hidden = kernels.project(hidden, *(ops.cast(weight, self.compute_dtype) for weight in weights))
+        run = kernels.BlockRunner(view, self.compute_dtype, self.remat)
         apply_layers = self._apply_layers_in_loops if self.constant_graph else self._apply_layers
         hidden_states = apply_layers(run, hidden, positions)
         if skip_padding:
-            hidden = hidden_states[-1]
-            return (hidden if positions is not None else unpadding.restore(hidden),)
+            return (view.restore(hidden_states[-1]) if positions is None else hidden_states[-1],)
         return tuple(hidden_states)
 
     def _apply_layers(self, run, hidden, positions):
-        """The hidden states before the first layer and after each, before padding is put back: a list."""
-        hidden_states, layers = [hidden], range(self.config.num_hidden_layers)
-        for layer in layers:
-            read = positions if layer == layers[-1] else None
-            hidden = run(self.blocks_of_layer(layer), hidden, layer, read)
+        """The hidden states before the first layer and after each: a list. `positions` are those read of the last."""
+        hidden_states = [hidden]
+        for layer in range(self.config.num_hidden_layers):
+            hidden = self._apply_layer(run, hidden, layer, positions)
             hidden_states.append(hidden)
         return hidden_states
+
+    def _apply_layer(self, run, hidden, layer, positions):
+        last = (self.config.num_hidden_layers - 1, self.config.inner_group_num - 1)
+        for inner, block in enumerate(self.blocks_of_layer(layer)):
+            read = positions if (layer, inner) == last else None
+            hidden = run(block, hidden, layer * self.config.inner_group_num + inner, read)
+        return hidden
 
     def _apply_layers_in_loops(self, run, hidden, positions):
         """The same, of which only the first and the last are to be had."""
         first, last = hidden, self.config.num_hidden_layers - 1
         for row, group in itertools.groupby(range(last), self._row_of_layer):
             hidden = run.repeat(self.blocks[row], hidden, list(group))
-        return [first, run(self.blocks_of_layer(last), hidden, last, positions)]
+        return [first, self._apply_layer(run, hidden, last, positions)]
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "config": self.config.to_dict(),
-            "remat": self.remat,
-            "constant_graph": self.constant_graph,
-        }
+        return {**super().get_config(), "remat": self.remat, "constant_graph": self.constant_graph}

@@ -5,7 +5,7 @@ Shapes: B batch, S sequence, P positions, H hidden.
 
 import keras
 
-from albert_tf.layers.projection import Unquantized
+from albert_tf.kernels.projection import Unquantized
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -30,51 +30,29 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
             if not part.built:
                 part.build(input_shape)
 
-    def call(
-        self,
-        hidden,
-        attention_bias,
-        weights=(None, None),
-        positions=None,
-        unpadding=None,
-        seed=None,
-        training=False,
-    ):
+    def call(self, hidden, view, weights=(None, None)):
         """Applies both parts.
 
         Args:
             hidden: float [B, S, H].
-            attention_bias: float [B, 1, 1, S], see chains.make_attention_bias.
+            view: kernels.View of the batch.
             weights: those of the attention and of the feed-forward part, as their `call` takes them.
-            positions: int32 [B, P]: the only positions whose output is wanted; None: all.
-            unpadding: see SelfAttention.call.
-            seed: int32 [2] for dropout.
-            training: bool.
 
         Returns:
-            float [B, S, H], or [B, P, H].
+            float [B, S, H], or with view.positions [B, P, H].
         """
-        hidden = self.attention(
-            hidden,
-            attention_bias,
-            weights=weights[0],
-            positions=positions,
-            unpadding=unpadding,
-            seed=seed,
-            training=training,
-        )
-        return self.feed_forward(hidden, weights=weights[1], seed=seed, training=training)
+        hidden = self.attention(hidden, view=view, weights=weights[0])
+        return self.feed_forward(hidden, view=view, weights=weights[1])
 
     def get_config(self):
+        parts = {"attention": self.attention, "feed_forward": self.feed_forward}
         return {
             **super().get_config(),
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "feed_forward": keras.saving.serialize_keras_object(self.feed_forward),
+            **{name: keras.saving.serialize_keras_object(part) for name, part in parts.items()},
         }
 
     @classmethod
     def from_config(cls, config):
-        parts = {
-            name: keras.saving.deserialize_keras_object(config.pop(name)) for name in ("attention", "feed_forward")
-        }
-        return cls(**parts, **config)
+        for name in ("attention", "feed_forward"):
+            config[name] = keras.saving.deserialize_keras_object(config[name])
+        return cls(**config)

@@ -9,9 +9,10 @@ from keras import ops
 from albert_tf.config import AlbertConfig
 from albert_tf.kernels import backend
 from albert_tf.kernels.batch_halves import in_halves
-from albert_tf.layers.embeddings import AlbertEmbeddings, make_initializer
+from albert_tf.kernels.projection import Projection, Unquantized
+from albert_tf.layers.base import make_initializer
+from albert_tf.layers.embeddings import AlbertEmbeddings
 from albert_tf.layers.encoder import SharedEncoder
-from albert_tf.layers.projection import Projection, Unquantized
 from albert_tf.models.inputs import (
     INPUT_IDS,
     INPUT_MASK,
@@ -119,16 +120,7 @@ class AlbertModel(ConfiguredModel):
                 f"`dtype`, or Keras's global policy, must be one of {', '.join(DTYPES)}. "
                 f"Received {self.dtype_policy.name}."
             )
-        self.embeddings = AlbertEmbeddings(
-            self.config.vocab_size,
-            self.config.embedding_size,
-            type_vocab_size=self.config.type_vocab_size,
-            max_position_embeddings=self.config.max_position_embeddings,
-            initializer_range=self.config.initializer_range,
-            dropout_rate=self.config.hidden_dropout_prob,
-            dtype=self.dtype_policy,
-            name="embeddings",
-        )
+        self.embeddings = AlbertEmbeddings(self.config, dtype=self.dtype_policy, name="embeddings")
         self.encoder = SharedEncoder(
             self.config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy, name="encoder"
         )

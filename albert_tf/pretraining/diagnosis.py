@@ -12,7 +12,7 @@ from absl import logging
 
 from albert_tf.inputs.batch_parsing import AS_MADE, Reading
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
-from albert_tf.kernels.chains import make_attention_bias
+from albert_tf.kernels import View, formulas
 from albert_tf.pretraining.masked_pieces import count_masked_pieces
 
 # Calibrated on the runs in docs/training.md, "My loss is stuck at 7".
@@ -131,6 +131,25 @@ def attention_entropy(probabilities, input_mask) -> float:
     return float(tf.reduce_sum(shares * tokens) / tf.reduce_sum(tokens))
 
 
+def attention_probabilities(attention, hidden, view) -> tf.Tensor:
+    """Computes how much each query attends to each key, without dropout.
+
+    Args:
+        attention: a SelfAttention.
+        hidden: float [B, S, H], the input of its `call`.
+        view: kernels.View, likewise.
+
+    Returns:
+        float32 [B, N, S, S], over the last axis a distribution.
+    """
+    (kernel, _), (bias, *_) = attention.compute_weights()
+    config = attention.config
+    both = slice(0, 2 * config.hidden_size)
+    hidden = tf.cast(hidden, kernel.dtype)
+    query, key = formulas.project_heads(hidden, kernel[:, both], bias[both], config.num_attention_heads, 2)
+    return formulas.attention_probabilities(query, key, view.attention_bias)
+
+
 def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
     """Encodes some examples without dropout, layer by layer, and computes position_similarity and attention_entropy.
 
@@ -139,15 +158,15 @@ def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
         batch: of the Sample.
     """
     encoder, mask = model.encoder, batch["input_mask"]
-    bias = make_attention_bias(mask, "float32")
+    view = View.of(mask)
     hidden = model.albert.embeddings(batch["input_ids"], batch["segment_ids"])
     if encoder.embedding_projection is not None:
         hidden = encoder.embedding_projection(hidden)
     entropies = []
     for layer in range(encoder.config.num_hidden_layers):
         for block in encoder.blocks_of_layer(layer):
-            entropies.append(attention_entropy(block.attention.attention_probabilities(hidden, bias), mask))
-            hidden = block(hidden, bias)
+            entropies.append(attention_entropy(attention_probabilities(block.attention, hidden, view), mask))
+            hidden = block(hidden, view=view)
     return {
         "position_similarity": position_similarity(hidden, mask),
         "attention_entropy": sum(entropies) / len(entropies),

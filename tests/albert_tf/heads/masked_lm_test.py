@@ -4,7 +4,7 @@ import numpy as np
 
 from albert_tf.config import AlbertConfig
 from albert_tf.heads.masked_lm import MaskedLMHead
-from albert_tf.kernels.chains import gather_positions
+from albert_tf.kernels import gather_positions
 from albert_tf.models.pretraining import AlbertForPretraining
 
 

@@ -1,12 +1,14 @@
 """A block applied twice by the runner, its kernels read once: against calling the block itself twice."""
 
+import dataclasses
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.kernels.block_runner import BlockRunner
-from albert_tf.kernels.chains import make_attention_bias
+from albert_tf.config import AlbertConfig
+from albert_tf.kernels import BlockRunner, View
 from albert_tf.layers.attention import SelfAttention
 from albert_tf.layers.feed_forward import FeedForward
 from albert_tf.layers.transformer_block import TransformerBlock
@@ -17,7 +19,10 @@ MASK = [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
 
 def _block():
     keras.utils.set_random_seed(1)
-    block = TransformerBlock(SelfAttention(HIDDEN, 2, initializer_range=0.5), FeedForward(HIDDEN, 16))
+    config = AlbertConfig(
+        vocab_size=10, hidden_size=HIDDEN, num_attention_heads=2, intermediate_size=16, initializer_range=0.5
+    )
+    block = TransformerBlock(SelfAttention(config), FeedForward(config))
     block.build()
     for number, bias in enumerate(block.attention.biases):
         bias.assign(0.1 * np.arange(HIDDEN) - number)
@@ -30,17 +35,17 @@ def _block():
 def test_outputs_and_gradients_are_those_of_calling_the_block(remat, training, positions):
     block = _block()
     x = tf.Variable(tf.random.normal([BATCH, LENGTH, HIDDEN]))
-    mask = make_attention_bias(tf.constant(MASK), "float32")
+    view = View.of(tf.constant(MASK), training=training)
     read = None if positions is None else tf.constant(positions)
     variables = [x, *(weight.value for weight in block.trainable_weights)]
 
     def by_the_runner():
-        run = BlockRunner(mask, "float32", training=training, remat=remat)
-        return run([block], run([block], tf.convert_to_tensor(x), 0), 1, read)
+        run = BlockRunner(view, "float32", remat)
+        return run(block, run(block, tf.convert_to_tensor(x), 0), 1, read)
 
     def by_itself():
-        hidden = block(tf.convert_to_tensor(x), mask, training=training)
-        return block(hidden, mask, positions=read, training=training)
+        hidden = block(tf.convert_to_tensor(x), view=view)
+        return block(hidden, view=dataclasses.replace(view, positions=read))
 
     def with_gradients(compute):
         with tf.GradientTape() as tape:

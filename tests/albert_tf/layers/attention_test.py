@@ -1,16 +1,17 @@
-"""SelfAttention against a plain numpy computation, and its masking of padding."""
+"""SelfAttention against a plain numpy computation."""
 
-import keras
 import numpy as np
 
-from albert_tf.kernels.chains import MASKED_SCORE, make_attention_bias
+from albert_tf.config import AlbertConfig
+from albert_tf.kernels import View
 from albert_tf.layers.attention import SelfAttention
 
 H, N, S = 6, 2, 4
+CONFIG = AlbertConfig(vocab_size=10, hidden_size=H, num_attention_heads=N, attention_probs_dropout_prob=0.1)
 
 
 def _layer():
-    layer = SelfAttention(H, N, name="attention")
+    layer = SelfAttention(CONFIG, name="attention")
     layer.build()
     rng = np.random.default_rng(0)
     for variable in layer.trainable_variables:
@@ -36,22 +37,16 @@ def test_attention_equals_a_loop_over_heads():
     centred = output - output.mean(-1, keepdims=True)
     normed = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
     expected = normed * weights["layer_norm/gamma"] + weights["layer_norm/beta"]
-    np.testing.assert_allclose(layer(x, make_attention_bias(np.ones((1, S)), "float32"))[0], expected, atol=1e-5)
+    np.testing.assert_allclose(layer(x, view=View.of(np.ones((1, S))))[0], expected, atol=1e-5)
 
 
 def test_weights_read_beforehand_change_nothing():
     layer = _layer()
     x = np.random.default_rng(1).normal(size=(2, S, H)).astype("float32")
-    bias = make_attention_bias(np.ones((2, S)), "float32")
-    np.testing.assert_array_equal(layer(x, bias), layer(x, bias, weights=layer.step_weights()))
-
-
-def test_the_bias_hides_padding_only():
-    bias = keras.ops.convert_to_numpy(make_attention_bias(np.array([[1, 1, 0]]), "float32"))
-    assert bias.shape == (1, 1, 1, 3)
-    assert bias.ravel().tolist() == [0, 0, MASKED_SCORE]
+    view = View.of(np.ones((2, S)))
+    np.testing.assert_array_equal(layer(x, view=view), layer(x, view=view, weights=layer.compute_weights()))
 
 
 def test_a_config_makes_the_same_layer():
-    layer = SelfAttention(H, N, initializer_range=0.3, hidden_dropout_rate=0.1, attention_dropout_rate=0.2)
+    layer = SelfAttention(CONFIG)
     assert SelfAttention.from_config(layer.get_config()).get_config() == layer.get_config()

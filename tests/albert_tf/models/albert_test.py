@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from albert_tf.config import AlbertConfig
+from albert_tf.kernels import View
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.named_weights import assign_weights, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
@@ -85,8 +86,8 @@ def test_inner_blocks_are_applied_in_every_layer(small_config):
     first, second = model.encoder.blocks[0]
     inputs = {"input_ids": np.ones((1, 4), "int32")}
     outputs = model(inputs)
-    bias = np.zeros((1, 1, 1, 4), "float32")
-    expected = second(first(outputs["hidden_states"][0], bias), bias)
+    view = View.of(np.ones((1, 4)))
+    expected = second(first(outputs["hidden_states"][0], view=view), view=view)
     np.testing.assert_allclose(outputs["sequence_output"], expected, atol=1e-6)
 
 

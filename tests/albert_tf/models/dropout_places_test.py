@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.kernels import backend
+from albert_tf import kernels
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import assign_weights, named_weights
@@ -18,13 +18,13 @@ SEED = np.array([1, 2], "int32")
 @pytest.fixture
 def masks(monkeypatch):
     """The masks that were drawn: a list of (rate, shape, seed)."""
-    drawn, keep_mask = [], backend.keep_mask
+    drawn, keep_mask = [], kernels.keep_mask
 
     def note(shape, rate, seed):
         drawn.append((rate, tuple(map(int, shape)), tuple(np.asarray(seed).tolist())))
         return keep_mask(shape, rate, seed)
 
-    monkeypatch.setattr(backend, "keep_mask", note)
+    monkeypatch.setattr(kernels, "keep_mask", note)
     return drawn
 
 

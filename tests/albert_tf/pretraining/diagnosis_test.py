@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from albert_tf.inputs.batch_parsing import Reading
 from albert_tf.inputs.pretraining_dataset import open_records
-from albert_tf.kernels.chains import make_attention_bias
+from albert_tf.kernels import View
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.pretraining import diagnosis
@@ -98,7 +98,7 @@ def test_the_encoder_is_looked_at_as_it_computes(three_layers, batch):
     config = dataclasses.replace(three_layers, num_hidden_groups=2, inner_group_num=2, initializer_range=0.5)
     model = AlbertForPretraining(config)
     outputs = model.albert(batch)
-    bias = make_attention_bias(batch["input_mask"], "float32")
+    view = View.of(batch["input_mask"])
     figures = look_at_encoder(model, batch)
     assert figures["position_similarity"] == pytest.approx(
         position_similarity(outputs["sequence_output"], batch["input_mask"]), abs=1e-5
@@ -113,7 +113,7 @@ def test_the_encoder_is_looked_at_as_it_computes(three_layers, batch):
     for layer in range(3):
         for block in model.encoder.blocks_of_layer(layer):
             entropies.append(_entropy_by_hand(block.attention, hidden.numpy(), batch["input_mask"].numpy()))
-            hidden = block(hidden, bias)
+            hidden = block(hidden, view=view)
     assert figures["attention_entropy"] == pytest.approx(np.mean(entropies), abs=1e-4)
     looped = AlbertForPretraining(config, constant_graph=True)
     looped.set_weights(model.get_weights())
@@ -122,12 +122,12 @@ def test_the_encoder_is_looked_at_as_it_computes(three_layers, batch):
 
 def _entropy_by_hand(attention, hidden, mask):
     (query, key, _), (query_bias, key_bias, _) = attention.kernels, attention.biases
-    width = attention.hidden_size // attention.num_attention_heads
+    width = attention.config.hidden_size // attention.config.num_attention_heads
     shares = []
     for states, length in zip(hidden, mask.sum(axis=1), strict=True):
         queries = (states[:length] @ query.numpy() + query_bias.numpy()).astype(np.float64)
         keys = (states[:length] @ key.numpy() + key_bias.numpy()).astype(np.float64)
-        for head in range(attention.num_attention_heads):
+        for head in range(attention.config.num_attention_heads):
             part = slice(head * width, (head + 1) * width)
             weights = np.exp(queries[:, part] @ keys[:, part].T / math.sqrt(width))
             weights /= weights.sum(axis=1, keepdims=True)

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from albert_tf.layers.projection import Projection
+from albert_tf.kernels.projection import Projection
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.pretraining import AlbertForPretraining

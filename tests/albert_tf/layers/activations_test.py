@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from albert_tf.config import ACTIVATIONS
+from albert_tf.config import ACTIVATIONS, AlbertConfig
 from albert_tf.heads.masked_lm import MaskedLMHead
-from albert_tf.kernels.activations import get_activation
+from albert_tf.kernels import View
+from albert_tf.layers.activations import get_activation
 from albert_tf.layers.feed_forward import FeedForward
 
 X = np.linspace(-9, 9, 181, dtype="float32")
@@ -69,8 +70,9 @@ def test_the_masked_lm_head_applies_it_before_its_norm(name):
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_the_feed_forward_half_applies_it_between_its_products(name, training):
-    layer, weights = _with_random_weights(FeedForward(6, 9, hidden_act=name, name="half"))
+    config = AlbertConfig(vocab_size=10, hidden_size=6, num_attention_heads=2, intermediate_size=9, hidden_act=name)
+    layer, weights = _with_random_weights(FeedForward(config, name="half"))
     x = np.random.default_rng(1).normal(size=(2, 3, 6)).astype("float32")
     inner = FORMULAS[name](x @ weights["intermediate/kernel"] + weights["intermediate/bias"])
     expected = _norm(x + inner @ weights["output/kernel"] + weights["output/bias"], weights)
-    np.testing.assert_allclose(layer(x, training=training), expected, atol=1e-4)
+    np.testing.assert_allclose(layer(x, view=View.of(np.ones((2, 3)), training=training)), expected, atol=1e-4)

@@ -1,0 +1,51 @@
+"""View: a batch as the blocks of an encoder see it.
+
+Shapes: B batch, S sequence, P positions, H hidden.
+"""
+
+import dataclasses
+from typing import Any
+
+from albert_tf.kernels import formulas
+from albert_tf.kernels.unpadding import Unpadding
+
+
+@dataclasses.dataclass(frozen=True)
+class View:
+    """All that a block needs of a batch beside its hidden states.
+
+    Attributes:
+        attention_bias: float32 [B, 1, 1, S], see formulas.attention_bias.
+        positions: int32 [B, P]: the only positions whose output is wanted; None: all.
+        unpadding: Unpadding that stripped the hidden states, which then are [1, T, H]; None where they have padding.
+        seed: int32 [2] for dropout; None where nothing is dropped.
+        training: bool.
+    """
+
+    attention_bias: Any
+    positions: Any = None
+    unpadding: Unpadding | None = None
+    seed: Any = None
+    training: bool = False
+
+    @classmethod
+    def of(cls, input_mask, **more):
+        """The view of a batch by its mask, int [B, S], 1 for a token, 0 for padding."""
+        return cls(formulas.attention_bias(input_mask), **more)
+
+    @classmethod
+    def without_padding(cls, input_mask, num_heads, positions=None, wanted=None):
+        """The view of a batch for whose padding nothing is computed, outside training; see Unpadding."""
+        return cls.of(input_mask, unpadding=Unpadding(input_mask, num_heads, positions, wanted))
+
+    def strip(self, x):
+        """The part of a tensor [B, S, n] that is computed, by the view's unpadding: [1, T, n], or all of it."""
+        return x if self.unpadding is None else self.unpadding.strip(x)
+
+    def restore(self, x):
+        """The inverse of strip."""
+        return x if self.unpadding is None else self.unpadding.restore(x)
+
+    def wanted(self, hidden):
+        """The hidden states at the positions whose output is wanted: float [B, S, H] -> [B, P, H]."""
+        return hidden if self.positions is None else formulas.gather_positions(hidden, self.positions)

@@ -1,0 +1,46 @@
+"""The base of the encoder's layers: made of an AlbertConfig; initial values, LayerNorm."""
+
+import keras
+from keras import ops
+
+from albert_tf import kernels
+from albert_tf.config import AlbertConfig
+from albert_tf.kernels.projection import Projection, Unquantized
+
+# tf.contrib.layers.layer_norm, which the official code calls, uses this in float32.
+LAYER_NORM_EPSILON = 1e-12
+
+
+def make_initializer(initializer_range):
+    """The official initial values: normal, cut off at two standard deviations (modeling.create_initializer)."""
+    return keras.initializers.TruncatedNormal(stddev=initializer_range)
+
+
+def make_layer_norm(dtype=None, name="layer_norm"):
+    """The weights of a LayerNorm over the last axis, and the official epsilon; kernels compute it, in float32."""
+    return keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, dtype=dtype, name=name)
+
+
+class ConfiguredLayer(Unquantized, keras.layers.Layer):
+    """A layer of the encoder.
+
+    Args:
+        config: AlbertConfig, or the dict of one.
+    """
+
+    def __init__(self, config, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
+
+    def make_projection(self, size, name):
+        """A Projection to `size` columns with the config's initial values."""
+        initializer = make_initializer(self.config.initializer_range)
+        return Projection(size, kernel_initializer=initializer, dtype=self.dtype_policy, name=name)
+
+    def compute_weights(self):
+        """The weights as `call` takes them, for a layer that is applied by itself."""
+        matrices, vectors = kernels.BlockRunner.read_weights(self)
+        return [ops.cast(matrix, self.compute_dtype) for matrix in matrices], vectors
+
+    def get_config(self):
+        return {**super().get_config(), "config": self.config.to_dict()}
