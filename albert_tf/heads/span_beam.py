@@ -9,8 +9,7 @@ import keras
 from keras import ops
 
 from albert_tf import kernels
-from albert_tf.kernels.projection import Projection, Unquantized
-from albert_tf.layers.base import make_initializer, make_layer_norm
+from albert_tf.layers.base import ConfiguredLayer, make_layer_norm
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.runtime.errors import InputError
 
@@ -19,7 +18,7 @@ _NEVER = -1e30
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class SpanBeamHead(Unquantized, keras.layers.Layer):
+class SpanBeamHead(ConfiguredLayer):
     """The head of XLNet for SQuAD 2.0, as create_v2_model of the official squad_utils.py has it.
 
     start:         one score for each piece.
@@ -29,39 +28,33 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
                    the start, beside [CLS]; above 0 where there is more likely no answer.
 
     Args:
-        hidden_size: H.
+        config: AlbertConfig, or the dict of one.
         beam_size: K, of starts, and of ends for each of them.
         dropout_rate: in the answerability.
-        initializer_range: standard deviation of the initial kernels.
     """
 
-    def __init__(self, hidden_size, beam_size=5, dropout_rate=0.1, initializer_range=0.02, **kwargs):
-        super().__init__(autocast=False, **kwargs)
+    def __init__(self, config, beam_size=5, dropout_rate=0.1, **kwargs):
+        super().__init__(config, **kwargs)
         if not isinstance(beam_size, numbers.Integral) or beam_size < 1:
             raise InputError(f"`beam_size` must be a whole number of at least 1. Received {beam_size!r}.")
-        self.hidden_size = hidden_size
+        hidden_size = self.config.hidden_size
         self.beam_size = beam_size
         self.dropout_rate = dropout_rate
-        self.initializer_range = initializer_range
-        self.start = self._dense(1, "start")
-        self.end_transform = self._dense(hidden_size, "end_transform")
+        self.start = self.make_projection(1, "start")
+        self.end_transform = self.make_projection(hidden_size, "end_transform")
         self.end_layer_norm = make_layer_norm(self.dtype_policy, name="end_layer_norm")
-        self.end = self._dense(1, "end")
-        self.answerability_transform = self._dense(hidden_size, "answerability_transform")
-        self.answerability = self._dense(1, "answerability", use_bias=False)
+        self.end = self.make_projection(1, "end")
+        self.answerability_transform = self.make_projection(hidden_size, "answerability_transform")
+        self.answerability = self.make_projection(1, "answerability", use_bias=False)
         self.dropout = StatelessDropout(dropout_rate, site=0, name="dropout")
-
-    def _dense(self, units, name, **kwargs):
-        initializer = make_initializer(self.initializer_range)
-        return Projection(units, kernel_initializer=initializer, dtype=self.dtype_policy, name=name, **kwargs)
 
     def build(self, input_shape=None):
         for layer in (self.start, self.end):
-            layer.build((None, self.hidden_size))
+            layer.build((None, self.config.hidden_size))
         for layer in (self.end_transform, self.answerability_transform):
-            layer.build((None, 2 * self.hidden_size))
-        self.end_layer_norm.build((None, None, self.hidden_size))
-        self.answerability.build((None, self.hidden_size))
+            layer.build((None, 2 * self.config.hidden_size))
+        self.end_layer_norm.build((None, None, self.config.hidden_size))
+        self.answerability.build((None, self.config.hidden_size))
 
     def call(self, sequence_output, p_mask, start_positions=None, seed=None, training=False):
         """Scores.
@@ -83,7 +76,7 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
         start_logits = self._score(self.start, hidden)[..., 0] * (1.0 - masked) + _NEVER * masked
         answerability = {"answerability_logits": self._answerability(hidden, start_logits, seed, training)}
         # The first half of the kernel is the piece's, the second that of the start.
-        piece_part = ops.matmul(hidden, self.end_transform.kernel[: self.hidden_size])
+        piece_part = ops.matmul(hidden, self.end_transform.kernel[: self.config.hidden_size])
         if start_positions is not None:
             starts = ops.cast(start_positions, "int32")[:, None]
             end_logits = self._end_logits(hidden, piece_part, starts, masked)[:, 0]
@@ -107,7 +100,9 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
 
     def _end_logits(self, hidden, piece_part, starts, masked):
         """float32 [B, K, S], the scores of the ends for each of the starts, int32 [B, K]."""
-        start_part = ops.matmul(kernels.gather_positions(hidden, starts), self.end_transform.kernel[self.hidden_size :])
+        start_part = ops.matmul(
+            kernels.gather_positions(hidden, starts), self.end_transform.kernel[self.config.hidden_size :]
+        )
         both = ops.tanh(piece_part[:, None] + start_part[:, :, None] + self.end_transform.bias)
         norm = self.end_layer_norm
         scores = self._score(self.end, kernels.layer_norm(both, norm.gamma, norm.beta, norm.epsilon))[..., 0]
@@ -121,10 +116,4 @@ class SpanBeamHead(Unquantized, keras.layers.Layer):
         return self._score(self.answerability, dropped)[:, 0]
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "hidden_size": self.hidden_size,
-            "beam_size": self.beam_size,
-            "dropout_rate": self.dropout_rate,
-            "initializer_range": self.initializer_range,
-        }
+        return {**super().get_config(), "beam_size": self.beam_size, "dropout_rate": self.dropout_rate}

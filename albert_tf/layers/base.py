@@ -1,4 +1,4 @@
-"""The base of the encoder's layers: made of an AlbertConfig; initial values, LayerNorm."""
+"""The base of layers and heads: made of an AlbertConfig; initial values, LayerNorm."""
 
 import keras
 from keras import ops
@@ -22,7 +22,7 @@ def make_layer_norm(dtype=None, name="layer_norm"):
 
 
 class ConfiguredLayer(Unquantized, keras.layers.Layer):
-    """A layer of the encoder.
+    """A layer of the encoder, or a head.
 
     Args:
         config: AlbertConfig, or the dict of one.
@@ -32,10 +32,10 @@ class ConfiguredLayer(Unquantized, keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
 
-    def make_projection(self, size, name):
+    def make_projection(self, size, name, use_bias=True):
         """A Projection to `size` columns with the config's initial values."""
         initializer = make_initializer(self.config.initializer_range)
-        return Projection(size, kernel_initializer=initializer, dtype=self.dtype_policy, name=name)
+        return Projection(size, use_bias=use_bias, kernel_initializer=initializer, dtype=self.dtype_policy, name=name)
 
     def compute_weights(self):
         """The weights as `call` takes them, for a layer that is applied by itself."""

@@ -7,9 +7,7 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.classification import ClassificationHead
-from albert_tf.heads.multiple_choice import MultipleChoiceHead
-from albert_tf.heads.span import SpanHead
+from albert_tf.heads.finetuning import ClassificationHead, MultipleChoiceHead, SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.kernels import backend
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
@@ -78,13 +76,7 @@ class _AlbertWithClassifier(_AlbertWithHead):
         super().__init__(config, pooler, **kwargs)
         self.num_labels = num_labels
         self.classifier_dropout_prob = classifier_dropout_prob
-        self.classifier = ClassificationHead(
-            self.config.hidden_size,
-            num_labels,
-            dropout_rate=classifier_dropout_prob,
-            initializer_range=self.config.initializer_range,
-            name="classifier",
-        )
+        self.classifier = ClassificationHead(self.config, num_labels, classifier_dropout_prob, name="classifier")
         self.build()
 
     def build(self, input_shape=None):
@@ -181,12 +173,7 @@ class AlbertForMultipleChoice(_AlbertWithHead):
     def __init__(self, config, classifier_dropout_prob=0.1, name="albert_for_multiple_choice", **kwargs):
         super().__init__(config, True, name=name, **kwargs)
         self.classifier_dropout_prob = classifier_dropout_prob
-        self.classifier = MultipleChoiceHead(
-            self.config.hidden_size,
-            dropout_rate=classifier_dropout_prob,
-            initializer_range=self.config.initializer_range,
-            name="classifier",
-        )
+        self.classifier = MultipleChoiceHead(self.config, classifier_dropout_prob, name="classifier")
         self.build()
 
     def build(self, input_shape=None):
@@ -233,13 +220,10 @@ class AlbertForSpan(_AlbertWithHead):
         self.beam = beam
         self.beam_size = beam_size
         self.classifier_dropout_prob = classifier_dropout_prob
-        shape = {"initializer_range": self.config.initializer_range}
         if beam:
-            self.span = SpanBeamHead(
-                self.config.hidden_size, beam_size, classifier_dropout_prob, name="span_beam", **shape
-            )
+            self.span = SpanBeamHead(self.config, beam_size, classifier_dropout_prob, name="span_beam")
         else:
-            self.span = SpanHead(self.config.hidden_size, name="span", **shape)
+            self.span = SpanHead(self.config, name="span")
         self.build()
 
     def build(self, input_shape=None):

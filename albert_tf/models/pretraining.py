@@ -5,8 +5,7 @@ Shapes: B batch, S sequence, P predictions, V vocabulary.
 
 import keras
 
-from albert_tf.heads.masked_lm import MaskedLMHead
-from albert_tf.heads.sentence_order import SentenceOrderHead
+from albert_tf.heads.pretraining import MaskedLMHead, SentenceOrderHead
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
 from albert_tf.models.pretraining_fit import PretrainingFit
 
@@ -28,21 +27,8 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         super().__init__(name=name, autocast=False, **kwargs)
         self.albert = AlbertModel(config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy)
         self.config = self.albert.config
-        self.masked_lm = MaskedLMHead(
-            self.config.vocab_size,
-            self.config.embedding_size,
-            self.config.hidden_size,
-            hidden_act=self.config.hidden_act,
-            initializer_range=self.config.initializer_range,
-            dtype=self.dtype_policy,
-            name="masked_lm",
-        )
-        self.sentence_order = SentenceOrderHead(
-            self.config.hidden_size,
-            initializer_range=self.config.initializer_range,
-            dtype=self.dtype_policy,
-            name="sentence_order",
-        )
+        self.masked_lm = MaskedLMHead(self.config, dtype=self.dtype_policy, name="masked_lm")
+        self.sentence_order = SentenceOrderHead(self.config, dtype=self.dtype_policy, name="sentence_order")
         self.build()
 
     def build(self, input_shape=None):
@@ -64,7 +50,7 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         Returns:
             what AlbertModel returns (for `positions` the masked ones, where only they are read), and
             "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32 [B, 2]
-            (heads.sentence_order.IN_ORDER, SWAPPED), both before softmax.
+            (heads.pretraining.IN_ORDER, SWAPPED), both before softmax.
         """
         inputs = self._read(inputs)
         positions = inputs.get("masked_lm_positions")

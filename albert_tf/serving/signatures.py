@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from albert_tf.heads.sentence_order import IN_ORDER, SWAPPED
+from albert_tf.heads.pretraining import IN_ORDER, SWAPPED
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.serving.text_module import SEQUENCE as _SEQUENCE
 from albert_tf.serving.text_module import (

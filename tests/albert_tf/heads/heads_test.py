@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from albert_tf.heads.classification import ClassificationHead
-from albert_tf.heads.multiple_choice import MultipleChoiceHead
-from albert_tf.heads.sentence_order import SentenceOrderHead
-from albert_tf.heads.span import SpanHead
+from albert_tf.config import AlbertConfig
+from albert_tf.heads.finetuning import ClassificationHead, MultipleChoiceHead, SpanHead
+from albert_tf.heads.pretraining import SentenceOrderHead
 
 H, CLASSES, OPTIONS = 6, 3, 4
+CONFIG = AlbertConfig(vocab_size=10, hidden_size=H, num_attention_heads=2)
 SEED = np.array([1, 2], "int32")
 
 
@@ -27,19 +27,19 @@ def _hidden(*shape):
 
 @pytest.mark.parametrize("shape", [(5, H), (2, 7, H)])
 def test_classes_are_scored_by_one_product(shape):
-    head, kernel, bias = _with_random_weights(ClassificationHead(H, CLASSES))
+    head, kernel, bias = _with_random_weights(ClassificationHead(CONFIG, CLASSES))
     x = _hidden(*shape)
     np.testing.assert_allclose(head(x), x @ kernel + bias, atol=1e-5)
 
 
 def test_two_scores_tell_the_order_of_two_segments():
-    head, kernel, bias = _with_random_weights(SentenceOrderHead(H))
+    head, kernel, bias = _with_random_weights(SentenceOrderHead(CONFIG))
     x = _hidden(5, H)
     np.testing.assert_allclose(head(x), x @ kernel + bias, atol=1e-5)
 
 
 def test_the_options_of_an_example_stand_in_a_row():
-    head, kernel, bias = _with_random_weights(MultipleChoiceHead(H))
+    head, kernel, bias = _with_random_weights(MultipleChoiceHead(CONFIG))
     x = _hidden(3 * OPTIONS, H)
     scores = head(x, num_options=OPTIONS).numpy()
     assert scores.shape == (3, OPTIONS)
@@ -49,7 +49,7 @@ def test_the_options_of_an_example_stand_in_a_row():
 
 
 def test_starts_are_the_first_score_of_a_piece_and_ends_the_second():
-    head, kernel, bias = _with_random_weights(SpanHead(H))
+    head, kernel, bias = _with_random_weights(SpanHead(CONFIG))
     x = _hidden(2, 7, H)
     scores, outputs = x @ kernel + bias, head(x)
     np.testing.assert_allclose(outputs["start_logits"], scores[..., 0], atol=1e-5)
@@ -57,7 +57,8 @@ def test_starts_are_the_first_score_of_a_piece_and_ends_the_second():
 
 
 @pytest.mark.parametrize(
-    ("head", "more"), [(ClassificationHead(H, 1, 0.75), {}), (MultipleChoiceHead(H, 0.75), {"num_options": 1})]
+    ("head", "more"),
+    [(ClassificationHead(CONFIG, 1, 0.75), {}), (MultipleChoiceHead(CONFIG, 0.75), {"num_options": 1})],
 )
 def test_a_share_of_what_is_projected_is_dropped_and_the_rest_scaled_up(head, more):
     head, kernel, _ = _with_random_weights(head)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.masked_lm import MaskedLMHead
+from albert_tf.heads.pretraining import MaskedLMHead
 from albert_tf.kernels import gather_positions
 from albert_tf.models.pretraining import AlbertForPretraining
 
@@ -28,8 +28,8 @@ def test_scores_follow_the_word_embeddings(small_config):
     np.testing.assert_array_equal(np.delete(after, 33, -1), np.delete(before, 33, -1))
 
 
-def test_a_config_makes_the_same_head():
-    head = MaskedLMHead(50, 8, 16, hidden_act="relu", initializer_range=0.3)
+def test_a_config_makes_the_same_head(small_config):
+    head = MaskedLMHead(small_config)
     assert MaskedLMHead.from_config(head.get_config()).get_config() == head.get_config()
 
 

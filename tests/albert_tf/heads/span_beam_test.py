@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_tf.config import AlbertConfig
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.runtime.errors import InputError
 
 B, S, H, K = 2, 7, 4, 3
+CONFIG = AlbertConfig(vocab_size=10, hidden_size=H, num_attention_heads=2)
 
 
 @pytest.fixture
 def head():
-    head = SpanBeamHead(H, beam_size=K, dropout_rate=0.5)
+    head = SpanBeamHead(CONFIG, beam_size=K, dropout_rate=0.5)
     head.build()
     rng = np.random.default_rng(0)
     for variable in head.weights:
@@ -85,4 +87,4 @@ def test_a_sequence_shorter_than_the_beam_has_a_narrower_one(head, hidden):
 @pytest.mark.parametrize("beam_size", [0, -1, 2.5])
 def test_a_beam_of_nothing_is_refused(beam_size):
     with pytest.raises(InputError, match="`beam_size` must be a whole number of at least 1"):
-        SpanBeamHead(8, beam_size=beam_size)
+        SpanBeamHead(CONFIG, beam_size=beam_size)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from albert_tf.config import ACTIVATIONS, AlbertConfig
-from albert_tf.heads.masked_lm import MaskedLMHead
+from albert_tf.heads.pretraining import MaskedLMHead
 from albert_tf.kernels import View
 from albert_tf.layers.activations import get_activation
 from albert_tf.layers.feed_forward import FeedForward
@@ -55,7 +55,8 @@ def test_no_two_activations_but_the_two_names_of_one_are_alike():
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_the_masked_lm_head_applies_it_before_its_norm(name):
-    head, weights = _with_random_weights(MaskedLMHead(11, 5, 6, hidden_act=name, name="head"))
+    config = AlbertConfig(vocab_size=11, embedding_size=5, hidden_size=6, num_attention_heads=2, hidden_act=name)
+    head, weights = _with_random_weights(MaskedLMHead(config, name="head"))
     rng = np.random.default_rng(1)
     hidden, table = rng.normal(size=(2, 4, 6)).astype("float32"), rng.normal(size=(11, 5)).astype("float32")
     positions = np.array([[0, 3], [2, 2]])

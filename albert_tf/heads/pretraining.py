@@ -1,4 +1,4 @@
-"""The masked-LM head: the words that stood where [MASK] stands.
+"""The heads of pre-training: the words that stood where [MASK] stands, and the order of two segments.
 
 Shapes: B batch, S sequence, P predictions, V vocabulary, E embedding, H hidden.
 """
@@ -7,46 +7,33 @@ import keras
 from keras import ops
 
 from albert_tf import kernels
-from albert_tf.kernels.projection import Projection, Unquantized
 from albert_tf.layers.activations import get_activation
-from albert_tf.layers.base import make_initializer, make_layer_norm
+from albert_tf.layers.base import ConfiguredLayer, make_layer_norm
+
+IN_ORDER, SWAPPED = 0, 1
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class MaskedLMHead(Unquantized, keras.layers.Layer):
+class MaskedLMHead(ConfiguredLayer):
     """Dense H -> E, activation, LayerNorm, then scores against the word embeddings, plus a bias for each word.
 
     From get_masked_lm_output of the official run_pretraining.py. The scores are computed for the asked positions
     only; the table is the encoder's own (tied weights), so it is handed in at each call.
 
     Args:
-        vocab_size: V.
-        embedding_size: E.
-        hidden_size: H.
-        hidden_act: one of config.ACTIVATIONS.
-        initializer_range: standard deviation of the initial kernel.
+        config: AlbertConfig, or the dict of one.
     """
 
-    def __init__(self, vocab_size, embedding_size, hidden_size, hidden_act="gelu", initializer_range=0.02, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.vocab_size = vocab_size
-        self.embedding_size = embedding_size
-        self.hidden_size = hidden_size
-        self.hidden_act = hidden_act
-        self.initializer_range = initializer_range
-        self.activation = get_activation(hidden_act)
-        self.transform = Projection(
-            embedding_size,
-            kernel_initializer=make_initializer(initializer_range),
-            dtype=self.dtype_policy,
-            name="transform",
-        )
+    def __init__(self, config, **kwargs):
+        super().__init__(config, **kwargs)
+        self.activation = get_activation(self.config.hidden_act)
+        self.transform = self.make_projection(self.config.embedding_size, "transform")
         self.layer_norm = make_layer_norm(self.dtype_policy)
 
     def build(self, input_shape=None):
-        self.transform.build((None, None, self.hidden_size))
-        self.layer_norm.build((None, None, self.embedding_size))
-        self.output_bias = self.add_weight(name="output_bias", shape=(self.vocab_size,), initializer="zeros")
+        self.transform.build((None, None, self.config.hidden_size))
+        self.layer_norm.build((None, None, self.config.embedding_size))
+        self.output_bias = self.add_weight(name="output_bias", shape=(self.config.vocab_size,), initializer="zeros")
 
     def call(self, sequence_output, masked_lm_positions, word_embeddings, add_bias=True):
         """Scores every word at every asked position.
@@ -69,19 +56,30 @@ class MaskedLMHead(Unquantized, keras.layers.Layer):
         norm = self.layer_norm
         hidden = kernels.layer_norm(hidden, norm.gamma, norm.beta, norm.epsilon)
         table = ops.cast(word_embeddings, self.compute_dtype)
-        flat = ops.reshape(ops.cast(hidden, self.compute_dtype), (-1, self.embedding_size))
+        flat = ops.reshape(ops.cast(hidden, self.compute_dtype), (-1, self.config.embedding_size))
         logits = ops.matmul(flat, ops.transpose(table))
         if add_bias:
             # To the two-dimensional product, of which TensorFlow makes it a part.
             logits = ops.cast(logits, "float32") + ops.cast(self.output_bias, "float32")
-        return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.vocab_size))
+        return ops.reshape(logits, (*ops.shape(hidden)[:-1], self.config.vocab_size))
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "vocab_size": self.vocab_size,
-            "embedding_size": self.embedding_size,
-            "hidden_size": self.hidden_size,
-            "hidden_act": self.hidden_act,
-            "initializer_range": self.initializer_range,
-        }
+
+@keras.saving.register_keras_serializable("albert_tf")
+class SentenceOrderHead(ConfiguredLayer):
+    """Did the two segments stand in this order? Two scores of the pooled [CLS] (official get_sentence_order_output).
+
+    Args:
+        config: AlbertConfig, or the dict of one.
+    """
+
+    def __init__(self, config, **kwargs):
+        super().__init__(config, **kwargs)
+        self.classifier = self.make_projection(2, "classifier")
+
+    def build(self, input_shape=None):
+        self.classifier.build((None, self.config.hidden_size))
+
+    def call(self, pooled_output):
+        """float [B, H] -> float32 [B, 2], before softmax: the scores of IN_ORDER and of SWAPPED."""
+        kernel, bias = (ops.cast(weight, "float32") for weight in (self.classifier.kernel, self.classifier.bias))
+        return ops.matmul(ops.cast(pooled_output, "float32"), kernel) + bias
