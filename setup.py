@@ -60,6 +60,7 @@ setup(
         "keras>=3.13,<4",
         "ml-dtypes>=0.5,<1",
         "numpy>=1.26",
+        "protobuf>=6.31,<8",
         "safetensors>=0.5,<1",
         "sentencepiece>=0.2.0,<0.3",
         "sentencex>=1.0.30,<2",

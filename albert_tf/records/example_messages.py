@@ -4,15 +4,21 @@ Importing tensorflow costs seconds and hundreds of megabytes a process, too much
 scripts. The message is small: Example{1: Features{1: map<string, Feature>}}, where a Feature is a bytes_list (1),
 a float_list (2) or an int64_list (3), each with its values in field 1, numbers packed
 (tensorflow/core/example/feature.proto). What is written here equals, byte for byte,
-`tf.train.Example.SerializeToString(deterministic=True)`.
+`tf.train.Example.SerializeToString(deterministic=True)`; writing is ours, for whole batches of examples at once, and
+reading is protobuf's.
 """
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
+from google.protobuf.message_factory import GetMessageClass
 
-_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5
+_LENGTH_DELIMITED = 2
 BYTES_LIST, FLOAT_LIST, INT64_LIST = 1, 2, 3
 
 # The wire form of small numbers, filled as far as it was needed; ids and positions are all small.
@@ -54,15 +60,53 @@ def decode_example(message: bytes) -> dict[str, np.ndarray | list[bytes]]:
     Raises:
         ValueError: the bytes are not such a message.
     """
-    features: dict[str, np.ndarray | list[bytes]] = {}
-    for number, body in _fields(message):
-        if number != 1:
-            continue
-        for entry_number, entry in _fields(body):
-            if entry_number == 1:
-                parts = dict(_fields(entry))
-                features[bytes(parts.get(1, b"")).decode()] = _decode_feature(parts.get(2, b""))
-    return features
+    try:
+        features = _example_class().FromString(bytes(message)).features.feature
+    except DecodeError as error:
+        raise ValueError(f"not a tf.train.Example: {error}") from error
+    return {name: _values_of(feature) for name, feature in features.items()}
+
+
+def _values_of(feature) -> np.ndarray | list[bytes]:
+    kind = feature.WhichOneof("kind")
+    if kind == "bytes_list":
+        return list(feature.bytes_list.value)
+    if kind == "float_list":
+        return np.array(feature.float_list.value, np.float32)
+    return np.array(feature.int64_list.value, np.int64)
+
+
+@functools.cache
+def _example_class():
+    """The class of tf.train.Example messages, for protobuf's own decoder."""
+    types = FieldDescriptorProto
+    proto = FileDescriptorProto(name="albert_tf/example.proto", package="albert_tf", syntax="proto3")
+
+    def define(place, name, fields):
+        message = place.add(name=name)
+        for number, (field, kind, is_repeated) in enumerate(fields, 1):
+            type_of = {"type": types.TYPE_MESSAGE, "type_name": f".albert_tf.{kind}"}
+            type_of = type_of if isinstance(kind, str) else {"type": kind}
+            message.field.add(name=field, number=number, label=3 if is_repeated else 1, **type_of)
+        return message
+
+    define(proto.message_type, "BytesList", [("value", types.TYPE_BYTES, True)])
+    define(proto.message_type, "FloatList", [("value", types.TYPE_FLOAT, True)])
+    define(proto.message_type, "Int64List", [("value", types.TYPE_INT64, True)])
+    lists = [("bytes_list", "BytesList", False), ("float_list", "FloatList", False), ("int64_list", "Int64List", False)]
+    feature = define(proto.message_type, "Feature", lists)
+    feature.oneof_decl.add(name="kind")
+    for one in feature.field:
+        one.oneof_index = 0
+    features = define(proto.message_type, "Features", [("feature", "Features.FeatureEntry", True)])
+    entry = define(
+        features.nested_type, "FeatureEntry", [("key", types.TYPE_STRING, False), ("value", "Feature", False)]
+    )
+    entry.options.map_entry = True
+    define(proto.message_type, "Example", [("features", "Features", False)])
+    pool = DescriptorPool()
+    pool.Add(proto)
+    return GetMessageClass(pool.FindMessageTypeByName("albert_tf.Example"))
 
 
 def pack_integers(values: Sequence[int] | np.ndarray) -> bytes:
@@ -141,72 +185,3 @@ def _field(number: int, body: bytes) -> bytes:
     size = len(body)
     length = bytes((size,)) if size < 0x80 else _varint(size)
     return bytes((number << 3 | _LENGTH_DELIMITED,)) + length + body
-
-
-def _read_varint(message: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(message) or shift > 63:
-            raise ValueError("not a tf.train.Example: a number has no end")
-        byte = message[at]
-        value |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-def _fields(message: bytes | memoryview):
-    """Yields (field number, body) of a message; the body is bytes, or an int for a lone number."""
-    message = memoryview(message)
-    at = 0
-    while at < len(message):
-        tag, at = _read_varint(message, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            body, at = _read_varint(message, at)
-        else:
-            if kind == _LENGTH_DELIMITED:
-                size, at = _read_varint(message, at)
-            elif kind in (_FIXED32, _FIXED64):
-                size = 4 if kind == _FIXED32 else 8
-            else:
-                raise ValueError(f"not a tf.train.Example: wire type {kind}")
-            body = message[at : at + size]
-            at += size
-            if at > len(message):
-                raise ValueError("not a tf.train.Example: a field runs past the end")
-        yield tag >> 3, body
-
-
-def _decode_feature(feature: bytes | memoryview) -> np.ndarray | list[bytes]:
-    for kind, values in _fields(feature):
-        if kind == BYTES_LIST:
-            return [bytes(value) for number, value in _fields(values) if number == 1]
-        bodies = [value for number, value in _fields(values) if number == 1]
-        if kind == FLOAT_LIST:
-            return np.frombuffer(b"".join(bodies), "<f4").astype(np.float32)
-        if kind == INT64_LIST:
-            return _concatenate([_decode_varints(body) for body in bodies])
-    return np.zeros(0, np.int64)
-
-
-def _concatenate(arrays: list[np.ndarray]) -> np.ndarray:
-    return arrays[0] if len(arrays) == 1 else np.concatenate([np.zeros(0, np.int64), *arrays])
-
-
-def _decode_varints(packed: memoryview | int) -> np.ndarray:
-    """The numbers of a packed int64 field; a lone number is one that was not packed."""
-    if isinstance(packed, int):
-        return np.array([packed], np.uint64).astype(np.int64)
-    digits = np.frombuffer(packed, np.uint8)
-    last = digits < 0x80
-    if digits.size == 0 or last.all():
-        return digits.astype(np.int64)
-    if not last[-1]:
-        raise ValueError("not a tf.train.Example: a number has no end")
-    ends = np.flatnonzero(last)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    place = np.arange(digits.size) - np.repeat(starts, ends - starts + 1)
-    shifted = (digits & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
-    return np.add.reduceat(shifted, starts).astype(np.int64)
