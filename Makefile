@@ -31,6 +31,7 @@ $(VENV)/.parity: $(VENV)/.dev
 	touch $@
 
 # DEMO=short for the short form; DEMO_STEPS=N to train for N steps.
+demo: export DEMO_STARTED := $(shell date +%s)
 demo: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" demo/run_demo.sh
 

@@ -1,5 +1,6 @@
 """The map of the tree in docs/map.md against the files under version control."""
 
+import ast
 import re
 import subprocess
 from pathlib import Path
@@ -106,3 +107,11 @@ def test_a_file_without_a_word_about_it_is_found():
 def test_the_readme_stays_short():
     """It is for a newcomer; what else there is to say has documents of its own."""
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
+
+
+def test_what_the_map_points_at_is_there():
+    rows = re.findall(r"\| \[([\w/.]+)\]\([^)]*\) \| `(\w+)` \|", (ROOT / "docs/map.md").read_text())
+    assert len(rows) >= 20
+    for path, name in rows:
+        defined = {getattr(node, "name", None) for node in ast.parse((ROOT / path).read_text()).body}
+        assert name in defined, path

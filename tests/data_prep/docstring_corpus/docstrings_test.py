@@ -5,13 +5,8 @@ import json
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from data_prep.docstring_corpus import docstrings
-from data_prep.docstring_corpus.docstrings import (
-    CollectionSettings,
-    collect,
-    comments_of_header,
-    strings_of_python,
-)
+from data_prep.docstring_corpus.docstrings import CollectionSettings, collect
+from data_prep.docstring_corpus.sources import installed_folders
 
 
 def prose(topic):
@@ -129,21 +124,7 @@ def test_settings_that_make_no_sense_are_refused(values, message):
         CollectionSettings("a", **values)
 
 
-def test_comments_of_headers_without_licences():
-    source = (
-        "// Copyright of it.\n// All of it.\n\nint x;  // not this\n/// One.\n/// Two.\n// Three.\nint y;\n// alone\n"
-    )
-    assert comments_of_header(source) == [(5, " One.\n Two.\n Three.")]
-
-
-def test_strings_come_in_the_order_of_the_file():
-    methods = b'class A:\n    """One\n    a."""\n    def f(self):\n        """Two\n        b."""\n'
-    source = methods + b'\nX = "three\\n"\nY = "no"\n'
-    assert [line for line, _ in strings_of_python(source)] == [2, 5, 8]
-    assert strings_of_python(b'"""\x00\n"""') == []
-
-
 def test_the_installation_of_this_python_is_the_default():
-    folders = docstrings.installed_folders()
+    folders = installed_folders()
     assert folders
     assert any(folder.endswith("site-packages") for folder in folders)

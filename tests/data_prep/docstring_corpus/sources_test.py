@@ -1,0 +1,47 @@
+"""The texts of single files: strings and comments of Python, comments of C++ headers."""
+
+from data_prep.docstring_corpus.sources import comments_of_header, read_documents, texts_of_python
+
+_PYTHON = b'''"""One
+a."""
+# Two,
+#: of two lines.
+x = 1  # not this
+
+# alone
+text = """
+# not a comment,
+# but a string
+"""
+# Copyright of it.
+# All rights.
+'''
+
+
+def test_comments_of_headers_without_licences():
+    source = (
+        "// Copyright of it.\n// All of it.\n\nint x;  // not this\n/// One.\n/// Two.\n// Three.\nint y;\n// alone\n"
+    )
+    assert comments_of_header(source) == [(5, " One.\n Two.\n Three.")]
+
+
+def test_comments_between_stars():
+    source = "/* alone */\nint x;\n/**\n * One.\n *  Two.\n */\n/* Licensed to you\n by us. */\n"
+    assert comments_of_header(source) == [(3, "\nOne.\nTwo.\n")]
+
+
+def test_strings_and_comments_come_in_the_order_of_the_file():
+    assert texts_of_python(_PYTHON) == [
+        (1, "One\na."),
+        (3, "Two,\nof two lines."),
+        (8, "\n# not a comment,\n# but a string\n"),
+    ]
+
+
+def test_a_source_that_is_no_python_has_no_texts():
+    assert texts_of_python(b'"""\x00\n"""') == []
+    assert texts_of_python(b"def (:\n# one\n# two\n") == []
+
+
+def test_a_file_that_cannot_be_read_has_no_documents(tmp_path):
+    assert read_documents(("gone.py", str(tmp_path / "gone.py"))) == []
