@@ -3,14 +3,16 @@
 create_pretraining_data --input_file=sentences.txt --output_file=records/train@16 --spm_model_file=vocabulary.model
 """
 
-import dataclasses
-
 from absl import flags
 
 from albert_tf.official import unmatched_flags
 from albert_tf.runtime import command, flag_help
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings_flags import values_of
+from data_prep.examples.instances import InstanceSettings
 from data_prep.job import record_flags
+from data_prep.job.settings import RecordJob
+from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
 
@@ -37,27 +39,18 @@ def resolve_sentence_task(flag_values: flags.FlagValues) -> str:
 
 
 def _run() -> None:
-    from data_prep.examples.instances import InstanceSettings
     from data_prep.job.run import create_records
-    from data_prep.job.settings import RecordJob
-    from data_prep.text.text_reading import TextReading
 
     unmatched_flags.check_unmatched("create_pretraining_data", FLAGS)
-    given = _values_of(InstanceSettings, but=("sentence_task",))
+    given = values_of(InstanceSettings, FLAGS, but=("sentence_task",))
     if FLAGS.masking == "dynamic" and not FLAGS["dupe_factor"].present:
         given["dupe_factor"] = 1
     job = RecordJob(
-        **_values_of(RecordJob),
+        **values_of(RecordJob, FLAGS),
         settings=InstanceSettings(**given, sentence_task=resolve_sentence_task(FLAGS)),
-        reading=TextReading(**_values_of(TextReading)),
+        reading=TextReading(**values_of(TextReading, FLAGS)),
     )
     create_records(job)
-
-
-def _values_of(kind, but: tuple[str, ...] = ()) -> dict:
-    """The values of the flags that are named like attributes of a dataclass."""
-    names = (field.name for field in dataclasses.fields(kind))
-    return {name: FLAGS[name].value for name in names if name in FLAGS and name not in but}
 
 
 main = command.entry_point(__name__, _run, required=("input_file", "output_file", "spm_model_file"))

@@ -7,38 +7,32 @@ import time
 
 from absl import flags, logging
 
-from albert_tf.runtime import command, flag_help, output_paths
+from albert_tf.runtime import command, output_paths
+from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from data_prep.text import text_flags
+from data_prep.text.sentence_files import SentenceSplitting, split_files
+from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
+
+_FILES = {
+    "input_file": "Comma list of files and globs: .txt; .jsonl with "
+    '{"paragraphs": [...]} or {"text": "..."} on each line; .parquet with a column of text; the first two also .gz, '
+    ".xz or .zst.",
+    "output_file": "Where to write the sentences; a name in .gz, .xz or .zst is compressed.",
+}
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    flag_help.begin_group("Input and output", flag_values)
-    flags.DEFINE_string(
-        "input_file",
-        None,
-        'Comma list of files and globs: .txt; .jsonl with {"paragraphs": [...]} or {"text": "..."} on each line; '
-        ".parquet with a column of text; the first two also .gz, .xz or .zst.",
-        flag_values=flag_values,
-    )
-    flags.DEFINE_string(
-        "output_file",
-        None,
-        "Where to write the sentences; a name in .gz, .xz or .zst is compressed.",
-        flag_values=flag_values,
-    )
+    define_flags_of(SentenceSplitting, "Input and output", _FILES, flag_values)
     output_paths.define_overwrite(flag_values)
-    text_flags.define_raw_text_flags(flag_values)
+    text_flags.define_reading_flags(flag_values, splits=True)
 
 
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
-    from data_prep.text.sentence_files import SentenceSplitting, split_files
-    from data_prep.text.text_reading import TextReading
-
-    reading = TextReading(split_sentences=True, **text_flags.values_of(text_flags.RAW_READING, FLAGS))
+    reading = TextReading(split_sentences=True, **values_of(TextReading, FLAGS))
     settings = SentenceSplitting(FLAGS.input_file, FLAGS.output_file, reading)
     started = time.monotonic()
     counts = split_files(settings)

@@ -5,55 +5,44 @@ train_vocabulary --input_file=sentences.txt --model_prefix=vocabulary --vocab_si
 
 from absl import flags, logging
 
-from albert_tf.runtime import command, flag_help, output_paths
+from albert_tf.runtime import command, output_paths
+from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from data_prep.text import text_flags, vocabulary
+from data_prep.text import text_flags
 from data_prep.text.text_reading import TextReading
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 FLAGS = flags.FLAGS
+
+_FILES = {
+    "input_file": "Comma list of sentence files and globs, as split_sentences writes them; or of raw text.",
+    "model_prefix": "Where to write: PREFIX.model and PREFIX.vocab.",
+}
+_TRAINING = {
+    "vocab_size": "Number of pieces, special ones among them.",
+    "character_coverage": "Share of the corpus's characters that get pieces, 0.98 to 1.",
+    "input_sentence_size": "Train on a random sample of this many sentences if there are more.",
+}
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    flag_help.begin_group("Input and output", flag_values)
-    flags.DEFINE_string(
-        "input_file",
-        None,
-        "Comma list of sentence files and globs, as split_sentences writes them; or of raw text.",
-        flag_values=flag_values,
-    )
-    flags.DEFINE_string("model_prefix", None, "Where to write: PREFIX.model and PREFIX.vocab.", flag_values=flag_values)
+    define_flags_of(VocabularyTraining, "Input and output", _FILES, flag_values)
     output_paths.define_overwrite(flag_values)
-    flag_help.begin_group("Training", flag_values)
-    flags.DEFINE_integer("vocab_size", 30_000, "Number of pieces, special ones among them.", flag_values=flag_values)
-    flags.DEFINE_float(
-        "character_coverage",
-        0.99995,
-        "Share of the corpus's characters that get pieces, 0.98 to 1.",
-        flag_values=flag_values,
-    )
-    flags.DEFINE_integer(
-        "input_sentence_size",
-        10_000_000,
-        "Train on a random sample of this many sentences if there are more.",
-        flag_values=flag_values,
-    )
-    text_flags.define_text_flags(flag_values)
+    define_flags_of(VocabularyTraining, "Training", _TRAINING, flag_values)
+    text_flags.define_reading_flags(flag_values)
+    text_flags.define_cleaning_flags(flag_values)
 
 
 def _run() -> None:
     written = [("model_prefix", f"{FLAGS.model_prefix}{ending}") for ending in (".model", ".vocab")]
     output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
-    settings = vocabulary.VocabularyTraining(
-        input_file=FLAGS.input_file,
-        model_prefix=FLAGS.model_prefix,
-        vocab_size=FLAGS.vocab_size,
-        character_coverage=FLAGS.character_coverage,
-        input_sentence_size=FLAGS.input_sentence_size,
-        cleaning=TextCleaning(**text_flags.values_of(text_flags.CLEANING, FLAGS)),
-        reading=TextReading(**text_flags.values_of(text_flags.READING, FLAGS)),
+    settings = VocabularyTraining(
+        **values_of(VocabularyTraining, FLAGS),
+        cleaning=TextCleaning(**values_of(TextCleaning, FLAGS)),
+        reading=TextReading(**values_of(TextReading, FLAGS)),
     )
-    sentences = vocabulary.train(settings)
+    sentences = train(settings)
     logging.info("%s.model: %d pieces from %d sentences", settings.model_prefix, settings.vocab_size, sentences)
 
 

@@ -1,6 +1,6 @@
 """Dense layers of the model, and what nothing in it can be: quantized in place by Keras.
 
-The model reads the kernels of its layers and multiplies by itself (chains.py). What Keras makes of them when it
+The model reads the kernels of its layers and multiplies by itself. What Keras makes of them when it
 quantizes, integers with scales beside them, would be taken for kernels.
 """
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+import typing
 import unicodedata
 
 from albert_tf.runtime.errors import InputError
@@ -30,6 +31,8 @@ class TextCleaning:
     keep_accents: bool = False
     normalization: str = "NFKD"
     replace_quotes: bool = False
+
+    CHOICES: typing.ClassVar = {"normalization": NORMALIZATIONS}
 
     def __post_init__(self):
         if self.normalization not in NORMALIZATIONS:

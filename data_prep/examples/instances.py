@@ -1,6 +1,7 @@
 """A pass over a part of the corpus to its examples: a pure function of the settings, the part and a seed."""
 
 import dataclasses
+import typing
 from collections import Counter
 
 import numpy as np
@@ -13,6 +14,7 @@ from albert_tf.records.masking_rules import (
     STATIC,
     MaskingRules,
 )
+from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.draws import Draws
 from data_prep.examples.masking import Masker, Pieces
@@ -48,6 +50,8 @@ class InstanceSettings:
     reference_quirks: bool = False
     masking: str = STATIC
 
+    CHOICES: typing.ClassVar = {"sentence_task": SENTENCE_TASKS, "masking": MASKINGS}
+
     def __post_init__(self):
         least = {"max_seq_length": 5, "max_predictions_per_seq": 1, "dupe_factor": 1, "ngram": 1}
         for name, value in least.items():
@@ -61,12 +65,7 @@ class InstanceSettings:
         for name in ("masked_lm_prob", "short_seq_prob"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InputError(f"--{name} must be from 0 to 1; received {getattr(self, name)}")
-        if self.sentence_task not in SENTENCE_TASKS:
-            raise InputError(
-                f"--sentence_task must be one of {', '.join(SENTENCE_TASKS)}; received {self.sentence_task!r}"
-            )
-        if self.masking not in MASKINGS:
-            raise InputError(f"--masking must be one of {', '.join(MASKINGS)}; received {self.masking!r}")
+        check_choices(self)
         if self.masking == DYNAMIC and self.dupe_factor != 1:
             raise InputError(
                 f"--masking={DYNAMIC} stores every example once, its masks are drawn in training; received "

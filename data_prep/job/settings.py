@@ -2,14 +2,14 @@
 
 import dataclasses
 import math
+import typing
 
+from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.instances import InstanceSettings
 from data_prep.text.documents import PART_CHARACTERS
 from data_prep.text.standard_input import STANDARD_INPUT
 from data_prep.text.text_reading import TextReading
-
-COMPRESSIONS = ("none", "gzip")
 
 # Records that a work unit makes at most, about; and what a worker holds of a file of records while it shuffles it.
 UNIT_BYTES = 24_000_000
@@ -59,9 +59,10 @@ class RecordJob:
     dry_run: bool = False
     part_characters: int = PART_CHARACTERS
 
+    CHOICES: typing.ClassVar = {"compression": ("none", "gzip")}
+
     def __post_init__(self):
-        if self.compression not in COMPRESSIONS:
-            raise InputError(f"--compression must be none or gzip; received {self.compression!r}")
+        check_choices(self)
         if self.num_workers < 0:
             raise InputError(f"--num_workers must not be negative; received {self.num_workers}")
         if self.shuffle_megabytes < 1:

@@ -2,13 +2,12 @@
 
 import dataclasses
 import re
+import typing
 
+from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from data_prep.text.text_files import COMPRESSED
 
-FORMATS = ("auto", "text", "jsonl", "parquet")
-HEADINGS = ("drop", "keep")
-BLANK_LINES = ("document", "paragraph")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 
@@ -34,13 +33,14 @@ class TextReading:
     blank_line: str = "document"
     text_column: str = "text"
 
+    CHOICES: typing.ClassVar = {
+        "input_format": ("auto", "text", "jsonl", "parquet"),
+        "headings": ("drop", "keep"),
+        "blank_line": ("document", "paragraph"),
+    }
+
     def __post_init__(self):
-        if self.input_format not in FORMATS:
-            raise InputError(f"--input_format must be one of {', '.join(FORMATS)}; received {self.input_format!r}")
-        if self.headings not in HEADINGS:
-            raise InputError(f"--headings must be drop or keep; received {self.headings!r}")
-        if self.blank_line not in BLANK_LINES:
-            raise InputError(f"--blank_line must be document or paragraph; received {self.blank_line!r}")
+        check_choices(self)
         if not _LANGUAGE.fullmatch(self.language):
             raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
 

@@ -17,7 +17,7 @@ from data_prep.examples.instances import InstanceSettings
         ({"ngram": 0}, "--ngram"),
         ({"masked_lm_prob": 1.5}, "--masked_lm_prob must be from 0 to 1; received 1.5"),
         ({"short_seq_prob": float("nan")}, "--short_seq_prob"),
-        ({"sentence_task": "x"}, "--sentence_task must be one of sop, nsp, none; received 'x'"),
+        ({"sentence_task": "x"}, "--sentence_task must be one of sop, nsp, none. Received 'x'"),
     ],
 )
 def test_settings_out_of_range_are_refused(settings, message):

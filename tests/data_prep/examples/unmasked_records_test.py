@@ -90,7 +90,7 @@ def test_unmasked_records_are_shown_without_figures_of_masks(small_corpus, small
     [
         ({"masking": "dynamic", "dupe_factor": 5}, "--dupe_factor=5, leave it out"),
         ({"masking": "dynamic"}, "stores every example once"),
-        ({"masking": "both"}, "--masking must be one of static, dynamic; received 'both'"),
+        ({"masking": "both"}, "--masking must be one of static, dynamic. Received 'both'"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(changes, message):

@@ -189,7 +189,7 @@ def test_split_text_is_what_the_records_are_made_of(split, tmp_path, name, optio
 def test_options_are_checked():
     for options in ({"language": "english text"}, {"headings": "maybe"}, {"blank_line": "none"}):
         name, value = next(iter(options.items()))
-        with pytest.raises(InputError, match=f"--{name} must be .* received {value!r}"):
+        with pytest.raises(InputError, match=f"--{name} must be .*[Rr]eceived {value!r}"):
             TextReading(**options)
 
 
