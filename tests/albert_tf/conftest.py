@@ -1,4 +1,4 @@
-"""What tests of several rooms share: a config, records of random ids, short runs to take apart, free addresses."""
+"""Shared by the tests of several rooms: a config, records of random ids, short runs to take apart, free addresses."""
 
 import dataclasses
 import json
@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import socket
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -30,9 +31,14 @@ from data_prep.text.vocabulary import VocabularyTraining, train
 
 SEQUENCE_LENGTH, PREDICTIONS = 16, 4
 STEPS = 12
+# Settings of a short run, of pre-training or of fine-tuning, that takes three checkpoints.
+_SHORT_RUN = {
+    **{"train_batch_size": 8, "eval_batch_size": 8, "num_train_steps": STEPS, "num_warmup_steps": 1},
+    **{"save_checkpoints_steps": 4, "random_seed": 1, "resolved_flags": "--seed\n"},
+}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_config() -> AlbertConfig:
     """A model that trains in milliseconds, with dropout."""
     return AlbertConfig(
@@ -201,24 +207,18 @@ def write_manifest():
 
 @pytest.fixture
 def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
-    """Of a run of twelve steps that takes three checkpoints."""
+    """Settings of a pre-training of twelve steps that takes three checkpoints."""
     config_file = str(tmp_path / "config.json")
     dataclasses.replace(small_config, num_hidden_layers=1).to_json_file(config_file)
     return PretrainingSettings(
         albert_config_file=config_file,
         input_file=write_records("train", 50),
         output_dir=str(tmp_path / "run"),
-        max_seq_length=16,
-        max_predictions_per_seq=4,
-        train_batch_size=8,
-        eval_batch_size=8,
-        num_train_steps=STEPS,
-        num_warmup_steps=1,
+        max_seq_length=SEQUENCE_LENGTH,
+        max_predictions_per_seq=PREDICTIONS,
         learning_rate=0.01,
-        save_checkpoints_steps=4,
         log_steps=3,
-        random_seed=1,
-        resolved_flags="--seed\n",
+        **_SHORT_RUN,
     )
 
 
@@ -229,7 +229,7 @@ def _finished_folder(tmp_path_factory):
 
 @pytest.fixture
 def finished(settings, _finished_folder) -> PretrainingSettings:
-    """`settings`, of a run that is over: it is made once, and every test has a copy."""
+    """Settings of a finished run: `settings`, with a copy of a run made once for all tests."""
     if not _finished_folder.exists():
         run(dataclasses.replace(settings, output_dir=str(_finished_folder)))
     shutil.copytree(_finished_folder, settings.output_dir)
@@ -237,15 +237,25 @@ def finished(settings, _finished_folder) -> PretrainingSettings:
 
 
 @pytest.fixture(scope="session")
-def small_vocabulary(tmp_path_factory) -> str:
+def train_pieces(tmp_path_factory):
+    """A function of (sentences, vocab_size) that trains a sentencepiece model on them and returns its path."""
+
+    def train_model(sentences: Iterable[str], vocab_size: int) -> str:
+        folder = tmp_path_factory.mktemp("vocabulary")
+        corpus = folder / "corpus.txt"
+        corpus.write_text("\n".join(sentences), encoding="utf-8")
+        train(VocabularyTraining(str(corpus), str(folder / "small"), vocab_size=vocab_size))
+        return str(folder / "small.model")
+
+    return train_model
+
+
+@pytest.fixture(scope="session")
+def small_vocabulary(train_pieces) -> str:
     """A sentencepiece model of made-up words."""
-    folder = tmp_path_factory.mktemp("vocabulary")
     rng = random.Random(0)
     words = _words("bdfg") + _words("klmn")
-    corpus = folder / "corpus.txt"
-    corpus.write_text("\n".join(" ".join(rng.choices(words, k=8)) for _ in range(400)), encoding="utf-8")
-    train(VocabularyTraining(str(corpus), str(folder / "small"), vocab_size=60))
-    return str(folder / "small.model")
+    return train_pieces([" ".join(rng.choices(words, k=8)) for _ in range(400)], vocab_size=60)
 
 
 def _words(consonants: str) -> list[str]:
@@ -254,7 +264,10 @@ def _words(consonants: str) -> list[str]:
 
 @pytest.fixture
 def finetuning_settings(tmp_path, small_config, small_vocabulary) -> FinetuningSettings:
-    """Of a run of twelve steps on texts of one word or seven, few lengths to compile for; the words tell the label."""
+    """Settings of a fine-tuning of twelve steps on texts of one word or seven, so that few lengths are compiled.
+
+    The words of a text decide its label.
+    """
     rng = random.Random(1)
     config_file = str(tmp_path / "config.json")
     changes = {"vocab_size": 60, "max_position_embeddings": 48, "initializer_range": 0.1, "num_hidden_layers": 1}
@@ -275,14 +288,8 @@ def finetuning_settings(tmp_path, small_config, small_vocabulary) -> FinetuningS
         spm_model_file=small_vocabulary,
         task_settings=TaskSettings(max_seq_length=48),
         do_eval=True,
-        train_batch_size=8,
-        eval_batch_size=8,
-        num_train_steps=STEPS,
-        num_warmup_steps=1,
         learning_rate=0.003,
-        save_checkpoints_steps=4,
         log_steps=4,
-        random_seed=1,
-        resolved_flags="--seed\n",
         num_workers=1,
+        **_SHORT_RUN,
     )

@@ -1,5 +1,8 @@
 """Models with random weights, no two of which are alike, a vocabulary of their size, and the libraries of peers."""
 
+import shutil
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -7,7 +10,6 @@ import pytest
 from albert_tf.config import AlbertConfig
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from data_prep.text.vocabulary import VocabularyTraining, train
 
 # Sizes that no two axes share, so that a wrong transposition cannot hide.
 _SHAPE = {
@@ -54,6 +56,20 @@ def any_model(request, random_model) -> AlbertForPretraining:
     return random_model(**request.param)
 
 
+@pytest.fixture(scope="module")
+def original(model, save, tmp_path_factory) -> Path:
+    """A folder that a test file's function `save` wrote of its `model`, not to be changed."""
+    folder = tmp_path_factory.mktemp("saved") / "original"
+    save(model, str(folder))
+    return folder
+
+
+@pytest.fixture
+def folder(original, tmp_path) -> Path:
+    """A copy of `original`, to be changed."""
+    return shutil.copytree(original, tmp_path / "folder")
+
+
 @pytest.fixture(scope="session")
 def values_of():
     """A function that returns a model's weights as arrays by name."""
@@ -61,18 +77,12 @@ def values_of():
 
 
 @pytest.fixture(scope="session")
-def vocabulary_file(tmp_path_factory):
+def vocabulary_file(train_pieces):
     """A sentencepiece model of as many pieces as the models of these tests have."""
-    folder = tmp_path_factory.mktemp("conversion_vocabulary")
     rng = np.random.default_rng(0)
     syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
     words = ["".join(rng.choice(syllables, 2)) for _ in range(200)]
-    text = folder / "text.txt"
-    text.write_text("\n".join(" ".join(rng.choice(words, 8)) for _ in range(500)))
-    train(
-        VocabularyTraining(input_file=str(text), model_prefix=str(folder / "pieces"), vocab_size=_SHAPE["vocab_size"])
-    )
-    return str(folder / "pieces.model")
+    return train_pieces([" ".join(rng.choice(words, 8)) for _ in range(500)], _SHAPE["vocab_size"])
 
 
 @pytest.fixture(scope="module")

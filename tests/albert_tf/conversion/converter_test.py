@@ -44,7 +44,7 @@ def test_official_to_ours_and_back_is_the_same_bits(any_model, values_of, vocabu
         np.testing.assert_array_equal(value, arrays[1][name], err_msg=name)
     with open(vocabulary_file, "rb") as file:
         original = file.read()
-    assert (tmp_path / "official again/pieces.model").read_bytes() == original
+    assert (tmp_path / "official again/small.model").read_bytes() == original
     assert OFFICIAL.open(folders[2]).vocabulary["size"] == VOCAB_SIZE
 
 
@@ -124,7 +124,7 @@ def test_missing_heads_start_afresh_where_allowed(model, official, tmp_path):
 def test_a_vocabulary_that_is_not_the_models_is_refused(official, model, vocabulary_file, tmp_path):
     ours = str(tmp_path / "ours")
     convert(ConversionSettings(input=official, output=ours, to_format="albert_tf", spm_model_file=vocabulary_file))
-    assert load_pretrained(ours).vocabulary_file == f"{ours}/pieces.model"
+    assert load_pretrained(ours).vocabulary_file == f"{ours}/small.model"
     other = tmp_path / "other.model"
     other.write_bytes(b"not a vocabulary")
     settings = ConversionSettings(

@@ -1,5 +1,6 @@
 """Data of every official task, a vocabulary and an official checkpoint, all small; and running a command on them."""
 
+import dataclasses
 import json
 import lzma
 import shlex
@@ -10,7 +11,6 @@ import tarfile
 
 import pytest
 
-from albert_tf.config import AlbertConfig
 from albert_tf.tasks.glue import TABLES
 
 GLUE_TASKS = ("SST-2", "MNLI", "CoLA", "QNLI", "QQP", "RTE", "STS-B", "MRPC")
@@ -86,7 +86,7 @@ def run_module(folder, module, *words):
 
 
 @pytest.fixture(scope="session")
-def place(shared, tmp_path_factory):
+def place(shared, small_config, tmp_path_factory):
     """A folder with data of every task, a vocabulary and an official checkpoint."""
     import sentencepiece
 
@@ -104,14 +104,8 @@ def place(shared, tmp_path_factory):
     words = [word for word in shlex.split(SPM_TRAIN) if word != "--logtostderr"]
     words[:2] = [f"--input={folder / 'all.txt'}", f"--model_prefix={folder / '30k-clean'}", "--minloglevel=2"]
     sentencepiece.SentencePieceTrainer.Train(" ".join(word for word in words if word != "--model_prefix=30k-clean"))
-    config = AlbertConfig(
-        vocab_size=500,
-        embedding_size=8,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-    )
+    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = dataclasses.replace(small_config, vocab_size=500, max_position_embeddings=512, **no_dropout)
     save_official(AlbertForPretraining(config), str(folder / "albert_base"))
     shutil.copy(folder / "30k-clean.model", folder / "albert_base")
     run_module(

@@ -1,5 +1,6 @@
 """A small untrained model with a small vocabulary, exported once for all tests of export."""
 
+import dataclasses
 import random
 import signal
 import sys
@@ -12,13 +13,11 @@ import pytest
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, write_weights
-from albert_tf.config import AlbertConfig
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.text.vocabulary import VocabularyTraining, train
 
 VOCAB_SIZE, LONGEST, MAX_SEQ_LENGTH = 120, 24, 20
 FINETUNED_LENGTH = 24
@@ -69,19 +68,15 @@ def save_checkpoint():
 
 
 @pytest.fixture(scope="session")
-def train_vocabulary(tmp_path_factory):
+def train_vocabulary(train_pieces):
     """A function that trains a sentencepiece model on made-up words and returns its path."""
 
     def run(vocab_size: int, seed: int) -> str:
-        folder = tmp_path_factory.mktemp("export_vocabulary")
         rng = random.Random(seed)
         syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
         words = ["".join(rng.choices(syllables, k=rng.randint(1, 3))) for _ in range(100)]
         sentences = [" ".join(rng.choices(words, k=8)) + ", 1995." for _ in range(500)]
-        corpus = folder / "corpus.txt"
-        corpus.write_text("\n".join(sentences), encoding="utf-8")
-        train(VocabularyTraining(str(corpus), str(folder / "small"), vocab_size=vocab_size))
-        return str(folder / "small.model")
+        return train_pieces(sentences, vocab_size)
 
     return run
 
@@ -97,22 +92,11 @@ def tokenizer(export_vocabulary) -> AlbertTokenizer:
 
 
 @pytest.fixture(scope="session")
-def model() -> AlbertForPretraining:
-    """Weights large enough that every input gives other outputs."""
+def model(small_config) -> AlbertForPretraining:
+    """Weights large enough that every input gives different outputs."""
     keras.utils.set_random_seed(0)
-    return AlbertForPretraining(
-        AlbertConfig(
-            vocab_size=VOCAB_SIZE,
-            embedding_size=8,
-            hidden_size=16,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=32,
-            max_position_embeddings=LONGEST,
-            hidden_dropout_prob=0.1,
-            initializer_range=0.3,
-        )
-    )
+    changes = {"vocab_size": VOCAB_SIZE, "max_position_embeddings": LONGEST, "initializer_range": 0.3}
+    return AlbertForPretraining(dataclasses.replace(small_config, attention_probs_dropout_prob=0.0, **changes))
 
 
 @pytest.fixture(scope="session")
@@ -147,16 +131,14 @@ def serving(exported):
 
 
 @pytest.fixture(scope="session")
-def save_finetuned(export_vocabulary):
+def save_finetuned(export_vocabulary, small_config):
     """A function that writes a checkpoint of a head with random weights into a folder, and returns its model."""
 
     def save(folder: Path, head, labels=(), fields=("text",), name="mine", **settings):
         keras.utils.set_random_seed(3)
-        config = AlbertConfig(
-            **{"vocab_size": VOCAB_SIZE, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
-            **{"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 64},
-            initializer_range=0.3,
-        )
+        changes = {"vocab_size": VOCAB_SIZE, "max_position_embeddings": 64, "initializer_range": 0.3}
+        no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+        config = dataclasses.replace(small_config, **changes, **no_dropout)
         model = make_finetuning_model(config, head, len(labels))
         folder.mkdir()
         tokenizer, own = AlbertTokenizer(export_vocabulary), {"max_seq_length": FINETUNED_LENGTH, **settings}

@@ -1,4 +1,4 @@
-"""What tests of the tasks share: a vocabulary, a file written for a test, and scores as a task gives them."""
+"""Shared by the tests of the tasks: a vocabulary, a file written for a test, and scores as a task gives them."""
 
 import json
 import random
@@ -10,37 +10,17 @@ import pytest
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.text.vocabulary import VocabularyTraining, train
 
 
 @pytest.fixture(scope="session")
-def tokenizer(tmp_path_factory) -> AlbertTokenizer:
-    """A vocabulary of 300 pieces that knows every lower-case ASCII character."""
-    folder = tmp_path_factory.mktemp("vocabulary")
+def tokenizer(train_pieces) -> AlbertTokenizer:
+    """A vocabulary of 120 pieces that knows every lower-case ASCII character."""
     rng = random.Random(0)
     characters = string.ascii_lowercase + string.digits + string.punctuation
-    words = [
-        "the",
-        "of",
-        "and",
-        "to",
-        "in",
-        "was",
-        "is",
-        "paris",
-        "river",
-        "city",
-        "who",
-        "where",
-        "film",
-        "good",
-        "bad",
-    ]
+    words = ["the", "of", "and", "to", "in", "was", "is", "paris", "river", "city"]
+    words += ["who", "where", "film", "good", "bad"]
     sentences = [" ".join([*rng.choices(words, k=12), *rng.sample(characters, 6)]) for _ in range(2000)]
-    corpus = folder / "corpus.txt"
-    corpus.write_text("\n".join(sentences), encoding="utf-8")
-    train(VocabularyTraining(str(corpus), str(folder / "small"), vocab_size=120))
-    return AlbertTokenizer(str(folder / "small.model"))
+    return AlbertTokenizer(train_pieces(sentences, vocab_size=120))
 
 
 @pytest.fixture(scope="session")

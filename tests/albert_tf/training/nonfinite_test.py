@@ -1,4 +1,4 @@
-"""A record that makes the loss not a number: which step and records are told, and what is left as it was."""
+"""A record that makes the loss not a number: which step and records the error names, and what is left as it was."""
 
 import dataclasses
 import json
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.tensor_files import load_tensors
 from albert_tf.inputs.record_origin import find_records
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import PretrainingSettings
@@ -21,11 +20,10 @@ BAD_RECORD = 17
 
 
 @pytest.fixture
-def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
-    """A run of one epoch in which one record's prediction weights are not numbers."""
-    config_file = str(tmp_path / "config.json")
+def settings(settings, write_records, small_config) -> PretrainingSettings:
+    """Settings of a run of one epoch in which one record's prediction weights are not numbers."""
     changes = {"num_hidden_layers": 1, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    dataclasses.replace(small_config, **changes).to_json_file(config_file)
+    dataclasses.replace(small_config, **changes).to_json_file(settings.albert_config_file)
     path = write_records("train", STEPS * BATCH)
     messages = [message for _, message in read_records(path)]
     features = decode_example(messages[BAD_RECORD])
@@ -33,26 +31,9 @@ def settings(write_records, small_config, tmp_path) -> PretrainingSettings:
     messages[BAD_RECORD] = encode_example(features)
     with open(path, "wb") as file:
         file.write(b"".join(map(frame, messages)))
-    return PretrainingSettings(
-        albert_config_file=config_file,
-        input_file=path,
-        output_dir=str(tmp_path / "run"),
-        max_seq_length=16,
-        max_predictions_per_seq=4,
-        train_batch_size=BATCH,
-        num_train_steps=STEPS,
-        num_warmup_steps=0,
-        learning_rate=0.01,
-        save_checkpoints_steps=1,
-        keep_checkpoint_max=0,
-        log_steps=STEPS,
-        random_seed=1,
-    )
-
-
-def _state(settings, step):
-    folder = os.path.join(settings.output_dir, f"checkpoint-{step:08d}")
-    return load_tensors(os.path.join(folder, "model")) | load_tensors(os.path.join(folder, "optimizer"))
+    every_step = {"save_checkpoints_steps": 1, "keep_checkpoint_max": 0}
+    sizes = {"train_batch_size": BATCH, "num_train_steps": STEPS, "log_steps": STEPS}
+    return dataclasses.replace(settings, input_file=path, num_warmup_steps=0, **sizes, **every_step)
 
 
 def _report(settings):
@@ -94,28 +75,28 @@ def skipping(settings):
     return settings
 
 
-def test_skip_leaves_weights_and_moments_and_counts_the_step(skipping):
-    settings = skipping
-    bad = _report(settings)["step"]
-    before, after = _state(settings, bad) if bad else None, _state(settings, bad + 1)
+def test_skip_leaves_weights_and_moments_and_counts_the_step(skipping, read_weights):
+    folder = skipping.output_dir
+    bad = _report(skipping)["step"]
+    before, after = read_weights(folder, bad) if bad else None, read_weights(folder, bad + 1)
     for name, value in after.items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
-    end = _state(settings, STEPS)
+    end = read_weights(folder, STEPS)
     assert all(np.isfinite(value).all() for value in end.values())
     assert any((end[name] != after[name]).any() for name in end)
-    state = run_checkpoints.read_state(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
+    state = run_checkpoints.read_state(os.path.join(folder, f"checkpoint-{STEPS:08d}"))
     assert (state.step, state.nonfinite_steps, state.examples_seen) == (STEPS, 1, STEPS * BATCH)
 
 
 @pytest.mark.slow
-def test_micro_batches_without_coming_back_in_between_skip_the_same_step(skipping, tmp_path):
+def test_micro_batches_without_coming_back_in_between_skip_the_same_step(skipping, read_weights, tmp_path):
     other = dataclasses.replace(
         skipping, output_dir=str(tmp_path / "other"), gradient_accumulation_steps=4, save_checkpoints_steps=100
     )
     run(other)
     assert _report(other)["step"] == _report(skipping)["step"]
-    end = _state(skipping, STEPS)
-    for name, value in _state(other, STEPS).items():
+    end = read_weights(skipping.output_dir, STEPS)
+    for name, value in read_weights(other.output_dir, STEPS).items():
         np.testing.assert_allclose(value, end[name], atol=1e-4, err_msg=name)
 
 
