@@ -1,7 +1,6 @@
 """Folders of save_pretrained, written here: what is read, what is refused in one line, what is written."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -27,16 +26,8 @@ def model(random_model):
 
 
 @pytest.fixture(scope="module")
-def original(model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("hugging_face") / "original"
-    save_hugging_face(model, str(folder))
-    return folder
-
-
-@pytest.fixture
-def folder(original, tmp_path):
-    """A folder of the model, to be changed."""
-    return shutil.copytree(original, tmp_path / "folder")
+def save():
+    return save_hugging_face
 
 
 def _edit(folder, change):

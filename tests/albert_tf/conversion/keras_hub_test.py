@@ -25,16 +25,8 @@ def model(random_model):
 
 
 @pytest.fixture(scope="module")
-def original(model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("keras_hub") / "original"
-    save_keras_hub(model, str(folder))
-    return folder
-
-
-@pytest.fixture
-def preset(original, tmp_path):
-    """A preset of the model, to be changed."""
-    return shutil.copytree(original, tmp_path / "preset")
+def save():
+    return save_keras_hub
 
 
 def _read(path) -> dict[str, np.ndarray]:
@@ -50,9 +42,14 @@ def _write(path, arrays):
             file[name] = array
 
 
-def _change_config(preset, **changes):
+def _datasets(layers):
+    """{dataset: shape} of Keras layers, given as {layer: shapes of its variables in order}."""
+    return {f"{layer}/vars/{number}": shape for layer, shapes in layers.items() for number, shape in enumerate(shapes)}
+
+
+def _change_config(folder, **changes):
     """Changes keys of the backbone's config; None takes them out."""
-    path = preset / "config.json"
+    path = folder / "config.json"
     values = json.loads(path.read_text())
     config = values["config"] | changes
     values["config"] = {key: value for key, value in config.items() if value is not None}
@@ -111,31 +108,27 @@ def test_datasets_have_the_names_and_shapes_of_keras(random_model, tmp_path):
     blocks = {name.split("/")[1] for name in arrays if name.startswith("layers/transformer_encoder")}
     assert blocks == {"transformer_encoder", *(f"transformer_encoder_{turn}" for turn in range(1, 6))}
     block = "layers/transformer_encoder_3/"
-    assert {name.removeprefix(block): array.shape for name, array in arrays.items() if name.startswith(block)} == {
-        **{f"_self_attention_layer/{part}_dense/vars/0": (24, 3, 8) for part in ("query", "key", "value")},
-        **{f"_self_attention_layer/{part}_dense/vars/1": (3, 8) for part in ("query", "key", "value")},
-        "_self_attention_layer/output_dense/vars/0": (3, 8, 24),
-        "_self_attention_layer/output_dense/vars/1": (24,),
-        "_self_attention_layer_norm/vars/0": (24,),
-        "_self_attention_layer_norm/vars/1": (24,),
-        "_feedforward_intermediate_dense/vars/0": (24, 40),
-        "_feedforward_intermediate_dense/vars/1": (40,),
-        "_feedforward_output_dense/vars/0": (40, 24),
-        "_feedforward_output_dense/vars/1": (24,),
-        "_feedforward_layer_norm/vars/0": (24,),
-        "_feedforward_layer_norm/vars/1": (24,),
-    }
-    assert {name: array.shape for name, array in arrays.items() if "transformer" not in name} == {
-        "layers/reversible_embedding/vars/0": (101, 10),
-        "layers/embedding/vars/0": (2, 10),
-        "layers/position_embedding/vars/0": (17, 10),
-        "layers/layer_normalization/vars/0": (10,),
-        "layers/layer_normalization/vars/1": (10,),
-        "layers/dense/vars/0": (10, 24),
-        "layers/dense/vars/1": (24,),
-        "layers/dense_1/vars/0": (24, 24),
-        "layers/dense_1/vars/1": (24,),
-    }
+    in_block = {name.removeprefix(block): array.shape for name, array in arrays.items() if name.startswith(block)}
+    assert in_block == _datasets(
+        {
+            **{f"_self_attention_layer/{part}_dense": [(24, 3, 8), (3, 8)] for part in ("query", "key", "value")},
+            "_self_attention_layer/output_dense": [(3, 8, 24), (24,)],
+            "_self_attention_layer_norm": [(24,), (24,)],
+            "_feedforward_intermediate_dense": [(24, 40), (40,)],
+            "_feedforward_output_dense": [(40, 24), (24,)],
+            "_feedforward_layer_norm": [(24,), (24,)],
+        }
+    )
+    assert {name: array.shape for name, array in arrays.items() if "transformer" not in name} == _datasets(
+        {
+            "layers/reversible_embedding": [(101, 10)],
+            "layers/embedding": [(2, 10)],
+            "layers/position_embedding": [(17, 10)],
+            "layers/layer_normalization": [(10,), (10,)],
+            "layers/dense": [(10, 24), (24,)],
+            "layers/dense_1": [(24, 24), (24,)],
+        }
+    )
     # Groups, inner blocks and heads are where they should be: block 3 is group 1, inner 1; head 2 is the last third.
     kernel = next(weight for weight in model.trainable_variables if "block_1_1/attention/key_kernel" in weight.path)
     np.testing.assert_array_equal(
@@ -160,9 +153,9 @@ def test_what_keras_hub_cannot_express_is_refused(random_model, tmp_path, change
     assert not list(tmp_path.iterdir())
 
 
-def test_weights_of_gelu_are_not_read_into_another_activation(preset, random_model):
+def test_weights_of_gelu_are_not_read_into_another_activation(folder, random_model):
     with pytest.raises(InputError, match="cannot have hidden_act='relu'"):
-        load_keras_hub(str(preset), random_model(hidden_act="relu").config)
+        load_keras_hub(str(folder), random_model(hidden_act="relu").config)
 
 
 def test_a_projection_other_than_the_identity_has_no_place_where_e_is_h(random_model, tmp_path):
@@ -183,41 +176,41 @@ def test_the_same_model_makes_the_same_bytes(model, original, tmp_path):
         assert (tmp_path / "again" / name).read_bytes() == (original / name).read_bytes(), name
 
 
-def test_missing_unexpected_and_ill_fitting_datasets_are_all_named(preset):
-    arrays = _read(preset / WEIGHTS)
+def test_missing_unexpected_and_ill_fitting_datasets_are_all_named(folder):
+    arrays = _read(folder / WEIGHTS)
     del arrays["layers/embedding/vars/0"]
     arrays["layers/embedding_7/vars/0"] = np.zeros(3, "float32")
     arrays[QUERY] = arrays[QUERY].reshape(24, 4, 6)
-    _write(preset / WEIGHTS, arrays)
-    message = _refusal(preset)
+    _write(folder / WEIGHTS, arrays)
+    message = _refusal(folder)
     assert "missing albert/embeddings/token_type_embeddings;" in message
     assert "unexpected layers/embedding_7/vars/0;" in message
     assert f"{QUERY} is [24, 4, 6], the model needs [24, 3, 8]" in message
 
 
-def test_integers_are_no_weights(preset):
-    arrays = _read(preset / WEIGHTS)
-    _write(preset / WEIGHTS, arrays | {QUERY: arrays[QUERY].astype("int8")})
-    assert f"{QUERY} is int8, not floating-point numbers" in _refusal(preset)
+def test_integers_are_no_weights(folder):
+    arrays = _read(folder / WEIGHTS)
+    _write(folder / WEIGHTS, arrays | {QUERY: arrays[QUERY].astype("int8")})
+    assert f"{QUERY} is int8, not floating-point numbers" in _refusal(folder)
 
 
-def test_missing_heads_are_an_error_unless_allowed(model, preset, values_of, capsys):
-    (preset / TASK).unlink()
-    message = _refusal(preset, allow_missing_heads=False)
+def test_missing_heads_are_an_error_unless_allowed(model, folder, values_of, capsys):
+    (folder / TASK).unlink()
+    message = _refusal(folder, allow_missing_heads=False)
     assert "missing masked_lm/" in message and "--allow_missing_heads" in message
-    back = load_keras_hub(str(preset))
+    back = load_keras_hub(str(folder))
     heads = [name for name in values_of(model) if not name.startswith("albert/")]
     _assert_same(model, back, values_of, but=heads)
     assert sorted(back.load_report.missing) == sorted(heads)
     assert "missing, started afresh: masked_lm/" in capsys.readouterr().err
 
 
-def test_a_classifiers_head_and_optimizers_are_left_out(preset):
-    arrays = _read(preset / WEIGHTS)
-    _write(preset / WEIGHTS, arrays | {"optimizer/vars/1": np.float32(0.1)})
+def test_a_classifiers_head_and_optimizers_are_left_out(folder):
+    arrays = _read(folder / WEIGHTS)
+    _write(folder / WEIGHTS, arrays | {"optimizer/vars/1": np.float32(0.1)})
     head = {"layers/dense/vars/0": np.zeros((24, 3), "float32"), "layers/dense/vars/1": np.zeros(3, "float32")}
-    _write(preset / TASK, head)
-    report = load_keras_hub(str(preset)).load_report
+    _write(folder / TASK, head)
+    report = load_keras_hub(str(folder)).load_report
     assert report.skipped == {
         "optimizer state and step": ("optimizer/vars/1",),
         "a fine-tuning head": (f"{TASK}/layers/dense/vars/0", f"{TASK}/layers/dense/vars/1"),
@@ -225,27 +218,27 @@ def test_a_classifiers_head_and_optimizers_are_left_out(preset):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
-def test_other_floats_are_converted_with_a_word(preset, model, values_of, dtype):
+def test_other_floats_are_converted_with_a_word(folder, model, values_of, dtype):
     kind = tf.as_dtype(dtype).as_numpy_dtype
-    arrays = {name: array.astype(kind) for name, array in _read(preset / WEIGHTS).items()}
-    with h5py.File(preset / WEIGHTS, "w") as file:
+    arrays = {name: array.astype(kind) for name, array in _read(folder / WEIGHTS).items()}
+    with h5py.File(folder / WEIGHTS, "w") as file:
         for name, array in arrays.items():
             # As Keras stores it: two opaque bytes, and an attribute.
             bits = array.view("V2") if dtype == "bfloat16" else array
             file[name] = bits
             if dtype == "bfloat16":
                 file[name].attrs["dtype"] = dtype
-    back = load_keras_hub(str(preset))
+    back = load_keras_hub(str(folder))
     expected = values_of(model)["albert/pooler/kernel"].astype(kind).astype("float32")
     np.testing.assert_array_equal(values_of(back)["albert/pooler/kernel"], expected)
     assert f"converted to float32 from {dtype}: {len(arrays)} tensors" in str(back.load_report)
 
 
-def test_a_file_of_weights_needs_a_config(preset, model, values_of, tmp_path):
+def test_a_file_of_weights_needs_a_config(folder, model, values_of, tmp_path):
     heads = [name for name in values_of(model) if not name.startswith("albert/")]
-    _assert_same(model, load_keras_hub(str(preset / WEIGHTS)), values_of, but=heads)
+    _assert_same(model, load_keras_hub(str(folder / WEIGHTS)), values_of, but=heads)
     alone = tmp_path / "alone.weights.h5"
-    shutil.copy(preset / WEIGHTS, alone)
+    shutil.copy(folder / WEIGHTS, alone)
     _assert_same(model, load_keras_hub(str(alone), model.config), values_of, but=heads)
     assert "no albert_config.json lies beside it; name one with --albert_config_file" in _refusal(alone)
     model.config.to_json_file(str(tmp_path / "albert_config.json"))
@@ -253,22 +246,22 @@ def test_a_file_of_weights_needs_a_config(preset, model, values_of, tmp_path):
     assert pretrained.model.config == model.config
 
 
-def test_a_config_that_contradicts_the_weights_is_refused(preset):
-    _change_config(preset, num_heads=4)
-    assert f"{QUERY} is [24, 3, 8], the model needs [24, 4, 6]" in _refusal(preset)
-    _change_config(preset, num_heads=3, num_groups=3)
-    assert "missing albert/encoder/block_1_0/attention/" in _refusal(preset)
+def test_a_config_that_contradicts_the_weights_is_refused(folder):
+    _change_config(folder, num_heads=4)
+    assert f"{QUERY} is [24, 3, 8], the model needs [24, 4, 6]" in _refusal(folder)
+    _change_config(folder, num_heads=3, num_groups=3)
+    assert "missing albert/encoder/block_1_0/attention/" in _refusal(folder)
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, TASK, "config.json"])
-def test_a_damaged_file_is_named(preset, name):
-    (preset / name).write_bytes((preset / name).read_bytes()[:100])
-    assert _refusal(preset).startswith(f"/{name}: ")
+def test_a_damaged_file_is_named(folder, name):
+    (folder / name).write_bytes((folder / name).read_bytes()[:100])
+    assert _refusal(folder).startswith(f"/{name}: ")
 
 
-def test_a_preset_without_weights_is_named(preset):
-    (preset / WEIGHTS).unlink()
-    assert _refusal(preset) == f": {WEIGHTS} is missing"
+def test_a_preset_without_weights_is_named(folder):
+    (folder / WEIGHTS).unlink()
+    assert _refusal(folder) == f": {WEIGHTS} is missing"
 
 
 def test_converting_there_and_back_is_the_same_bits(random_model, values_of, vocabulary_file, tmp_path, caplog):
