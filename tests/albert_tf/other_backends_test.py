@@ -46,6 +46,19 @@ print(json.dumps({
 """
 
 
+def _run_on_jax(script, arrays, config):
+    """The JSON that a script prints, run with the JAX backend on a file of arrays and a config."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(arrays), json.dumps(config.to_dict())],
+        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @pytest.mark.parity
 def test_jax_gives_the_same_numbers_and_loads_no_tensorflow(small_config, tmp_path):
     pytest.importorskip("jax")
@@ -58,15 +71,7 @@ def test_jax_gives_the_same_numbers_and_loads_no_tensorflow(small_config, tmp_pa
     inputs = {"input_ids": np.arange(12).reshape(2, 6), "masked_lm_positions": np.array([[1, 2], [3, 4]])}
     weights = {f"w:{name}": value.numpy() for name, value in named_weights(model).items()}
     np.savez(tmp_path / "given.npz", ids=inputs["input_ids"], positions=inputs["masked_lm_positions"], **weights)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path / "given.npz"), json.dumps(small_config.to_dict())],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = _run_on_jax(SCRIPT, tmp_path / "given.npz", small_config)
     assert found["tensorflow"] == []
     np.testing.assert_allclose(found["logits"], model(inputs)["masked_lm_logits"], atol=1e-5)
     assert found["same_dropout"]
@@ -136,14 +141,6 @@ def test_jax_has_the_same_gradients_in_training_and_outside_of_it(small_config, 
     stored = {f"g:{name}": tf.convert_to_tensor(value).numpy() for name, value in zip(variables, found, strict=True)}
     stored |= {f"w:{name}": variable.numpy() for name, variable in variables.items()}
     np.savez(tmp_path / "given.npz", **stored, **{f"in:{name}": value for name, value in inputs.items()})
-    done = subprocess.run(
-        [sys.executable, "-c", GRADIENTS_SCRIPT, str(tmp_path / "given.npz"), json.dumps(config.to_dict())],
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    differences = json.loads(done.stdout.splitlines()[-1])
+    differences = _run_on_jax(GRADIENTS_SCRIPT, tmp_path / "given.npz", config)
     assert len(differences) == 10
     assert max(differences.values()) < 1e-5, differences
