@@ -1,6 +1,6 @@
 """Every command, all its flags with their defaults, and what importing it costs.
 
-A new flag, or another default, is a decision: it is made by changing the table, command_flags.json.
+A new flag or a changed default is a decision: it is made by changing the table, command_flags.json.
 """
 
 import ast

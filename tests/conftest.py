@@ -23,7 +23,7 @@ _LEVELS = tuple(logger.level for logger in _LOGGERS)
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """The tests of a file go to one process, and so do all that use the one SavedModel, which takes long to make."""
+    """Sends the tests of a file to one process, and so all that use the one SavedModel, which takes long to make."""
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
@@ -36,8 +36,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture(autouse=True)
 def _same_start() -> None:
-    """Every test starts with the same random numbers, and logs what a fresh process does: parsing a command's flags, be
-    it in a fixture that several tests share, changes that for the whole process.
+    """Starts every test with the same random numbers, and with the log levels of a fresh process. Parsing a command's
+    flags, even in a fixture that several tests share, changes those levels for the whole process.
     """
     for logger, level in zip(_LOGGERS, _LEVELS):
         logger.setLevel(level)
@@ -69,8 +69,8 @@ def small_disk(tmp_path):
 
 @pytest.fixture
 def kill_before_each_operation():
-    """A function that calls another one again and again, in processes killed before their first operation on files,
-    their second, and so on. It yields how many came before the kill, until one process has come to its end.
+    """A function that calls a given function again and again, in processes killed before their first operation on
+    files, their second, and so on. It yields the number of operations before each kill, until a process is not killed.
     """
 
     def kill(function: Callable[[], None]) -> Iterator[int]:

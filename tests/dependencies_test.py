@@ -1,4 +1,4 @@
-"""What albert_tf and data_prep import against what setup.py asks for: a fresh environment must have all of it."""
+"""Imports of albert_tf and data_prep against the requirements of setup.py: a fresh environment must have them all."""
 
 import ast
 import importlib.metadata
@@ -10,9 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# Distributions that a required one brings with it, and which.
+# {distribution: the required one that brings it along}.
 BROUGHT_ALONG = {"protobuf": "tensorflow"}
-# Required for what another one does: tf.summary writes through tensorboard.
+# Required by a different package, which imports it: tf.summary writes through tensorboard.
 NOT_IMPORTED = {"tensorboard"}
 # Imported where they are used, with a way out if they are missing: an extra, or another backend of Keras.
 OPTIONAL = {"distributed", "matplotlib", "scipy", "sklearn", "pyarrow", "zstandard"}

@@ -26,7 +26,7 @@ LEVELS = [
     ("analysis", "finetuning", "pretraining", "serving"),
 ]
 COMMAND_LEVEL = len(LEVELS)
-# Commands by official names, which are commands of ours under another name.
+# Commands by official names, which run our own commands.
 OFFICIAL_COMMANDS = (
     *("export_checkpoints", "export_to_tfhub", "run_classifier", "run_race", "run_squad_v1", "run_squad_v2"),
 )
@@ -41,7 +41,7 @@ PURE_KERAS = ("config", "heads", "kernels", "layers", "losses", "models", "optim
 # The one file that holds what differs by backend; it imports TensorFlow, and the modules for it, only for that backend.
 BACKEND_FILE = "albert_tf.kernels.backend"
 TENSORFLOW_MODULES = "albert_tf.kernels.tensorflow_"
-# These see of kernels no more than what the room itself offers, and the layers that hold weights.
+# These may import, of kernels, only the package itself and the layers that hold weights.
 BEFORE_THE_DOORS = ("heads", "layers", "losses")
 OPEN_OF_KERNELS = ("albert_tf.kernels", "albert_tf.kernels.projection")
 
@@ -139,7 +139,7 @@ def direction_broken(module, item):
     if there is None:
         return
     if here is None:
-        # What it says to type checkers is no import.
+        # An import for type checkers alone does not count.
         if item.at_import:
             yield "the package itself imports nothing"
     elif there > here:

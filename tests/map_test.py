@@ -105,7 +105,7 @@ def test_a_file_without_a_word_about_it_is_found():
 
 
 def test_the_readme_stays_short():
-    """It is for a newcomer; what else there is to say has documents of its own."""
+    """A README is for a newcomer; everything else has a document of its own."""
     assert len((ROOT / "README.md").read_text().splitlines()) < 150
 
 

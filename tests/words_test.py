@@ -49,7 +49,7 @@ def links(path):
 
 
 def anchors(path):
-    """What a link can name in a document: its headings, as GitHub writes them."""
+    """Names that a link can give in a document: those of its headings, as GitHub writes them."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -97,8 +97,10 @@ def _random_batch(rng, count: int, max_length: int = SEQUENCE_LENGTH, separated:
     """Examples without predictions: two segments or, one in five, one; words of a piece or more.
 
     Args:
-        rng, count, max_length: which, how many and how long.
-        separated: whether a word starts with each segment, as it does without reference_quirks.
+        rng: the source of the random numbers.
+        count: number of examples.
+        max_length: largest number of tokens in an example.
+        separated: True to start a word with each segment, as is done without reference_quirks.
     """
     lengths = rng.integers(5, max_length + 1, count)
     offsets = np.concatenate([[0], np.cumsum(lengths)])

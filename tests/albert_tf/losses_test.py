@@ -77,7 +77,7 @@ def test_an_example_is_right_if_every_one_of_its_labels_is():
         right = losses.multi_label_correct(logits[row : row + 1], labels[:1], np.ones(1, "float32"))
         assert float(right) == expected
     assert float(losses.multi_label_correct(logits, labels, np.ones(5, "float32"))) == 1
-    # What only fills the batch counts nowhere, and at a logit of 0 a label is not told.
+    # A row that only fills the batch counts nowhere, and a logit of 0 predicts no label.
     assert float(losses.multi_label_correct(logits, labels, np.array([0, 1, 1, 1, 1], "float32"))) == 0
     undecided = np.zeros((1, 3), "float32")
     assert float(losses.multi_label_correct(undecided, undecided, np.ones(1, "float32"))) == 1

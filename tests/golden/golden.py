@@ -1,4 +1,4 @@
-"""What the public commands make of one made-up text, as numbers that a later version is held to.
+"""Numbers that the public commands make of one made-up text, to which a later version is held.
 
     python tests/golden/golden.py --output_file=golden.json
 
@@ -90,7 +90,7 @@ def digest(data: bytes) -> str:
 
 
 def digest_records(pattern: str) -> dict[str, Any]:
-    """How many records the files of a pattern hold, and a hash of all of them in order."""
+    """The number of records in the files of a pattern, and a hash of all of them in order."""
     import tensorflow as tf
 
     files = sorted(tf.io.gfile.glob(pattern))
@@ -207,7 +207,7 @@ def finetune(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def export(folder: Path) -> dict[str, Any]:
-    """What a SavedModel says of two texts, as ids and as they are typed."""
+    """Answers of a SavedModel to two texts, as ids and as they are typed."""
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  (the operations of the graph that takes text)
 

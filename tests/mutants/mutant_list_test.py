@@ -24,7 +24,7 @@ MUTANTS = LISTS.read_lists()
 
 
 def _code(source):
-    """What Python runs of a source: the same for two that differ in comments or spaces."""
+    """The code that Python runs for a source: the same for two that differ in comments or spaces."""
     return ast.dump(ast.parse(source))
 
 

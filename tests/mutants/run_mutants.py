@@ -1,4 +1,4 @@
-"""Runs the tests on versions of the code with one deliberate fault each, and tells which faults no test notices.
+"""Runs the tests on versions of the code with one deliberate fault each, and lists the faults that no test notices.
 
 mutant_list.py says what the lists beside it look like. The checkout is never changed: each of two processes has a copy
 of the tree, in a temporary folder, and a mutant's tests run in a child that was forked after the slow imports. A test

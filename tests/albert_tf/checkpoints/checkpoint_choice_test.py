@@ -1,4 +1,4 @@
-"""Which of several checkpoints is kept, restored, the best, or stands for its run; and when one is complete."""
+"""The choice among checkpoints: which is kept, restored, the best, or stands for its run; and when one is complete."""
 
 import dataclasses
 import json

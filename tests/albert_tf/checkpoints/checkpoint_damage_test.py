@@ -1,7 +1,7 @@
 """Every bit of a checkpoint's files flipped, and its JSON filled with values of other types.
 
-What is read after that is what was written, or DamagedError; nothing is taken for a checkpoint of the version before,
-which had no digests.
+A read after that gives what was written, or raises DamagedError. No damaged file passes for one of the previous
+version, which had no digests.
 """
 
 import dataclasses
@@ -48,7 +48,7 @@ TENSOR_FILES = tuple(f"{part}.{kind}" for part in ("model", "optimizer") for kin
 
 @pytest.fixture(scope="module")
 def model_and_optimizer():
-    """With values that no initialiser makes."""
+    """A model and an optimizer with values that no initialiser makes."""
     model, optimizer = AlbertForPretraining(CONFIG), build_optimizer("lamb", 0.1)
     optimizer.build(list(named_weights(model).values()))
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def read(checkpoint, model_and_optimizer):
 
 
 def _flipped(checkpoint: str, name: str, bits):
-    """For each of the bits: yields its number while it is flipped in the file."""
+    """Yields the number of each bit while that bit is flipped in the file."""
     path = os.path.join(checkpoint, name)
     with open(path, "rb") as file:
         contents = file.read()
@@ -175,7 +175,7 @@ def _with(values, path, value):
 
 @pytest.mark.parametrize("name", JSON_FILES)
 def test_values_of_other_types_end_in_one_line_also_without_digests(checkpoint, name, read, caplog):
-    """As they might stand in a checkpoint of the version before."""
+    """Values that might stand in a checkpoint of the previous version, which had no digests."""
     caplog.set_level("CRITICAL", "absl")
     kept = {}
     for one in ("checkpoint.json", name):

@@ -1,6 +1,6 @@
 """Saving and clearing away checkpoints, killed before any operation on files: no step is lost, no folder is gutted.
 
-The tensors are stood in for by small files, since a process that is forked cannot use TensorFlow.
+Small files stand in for the tensors, since a forked process cannot use TensorFlow.
 """
 
 import dataclasses

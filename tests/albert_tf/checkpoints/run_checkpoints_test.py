@@ -75,7 +75,7 @@ def _cut(path):
 
 
 def _flip(path):
-    """Turns one bit round in the middle of the file."""
+    """Flips one bit in the middle of the file."""
     with open(path, "r+b") as file:
         file.seek(os.path.getsize(path) // 2)
         byte = file.read(1)

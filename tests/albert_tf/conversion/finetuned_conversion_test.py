@@ -36,7 +36,7 @@ def _make(config, head, **changes):
 @pytest.mark.parametrize("head", [*HEADS, "span"])
 def test_the_dropout_of_a_head_goes_along_both_ways(head, config, tmp_path):
     model = _make(config, head, classifier_dropout_prob=0.3)
-    # The task as a checkpoint of other code has it, and as the model itself tells.
+    # The task as a checkpoint of other code has it, and as the model itself has it.
     task = FinetunedTask(head, HEADS.get(head, 2)) if head != "classification" else None
     save_hugging_face(model, str(tmp_path / "theirs"), task=task)
     assert json.loads((tmp_path / "theirs/config.json").read_text())["classifier_dropout_prob"] == 0.3

@@ -38,7 +38,7 @@ def inputs(stored):
 
 
 def _loss(outputs, inputs):
-    """Their loss: the mean over masked pieces, not over their number plus a little, and that over pairs."""
+    """Their loss: the mean over masked pieces, with nothing added to the divisor, plus the mean over pairs."""
     loss, weight = losses.masked_lm_loss(
         outputs["masked_lm_logits"], inputs["masked_lm_ids"], inputs["masked_lm_weights"]
     )

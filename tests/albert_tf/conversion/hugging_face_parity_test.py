@@ -60,7 +60,7 @@ def _their_model(torch, transformers, kind="AlbertForPreTraining", **changes):
 
 
 def _masks(rng):
-    """A full row, padding behind and in front, every other position, holes at random, and a single position."""
+    """A full row, padding after and before the text, every other position, holes at random, and a single position."""
     places = np.arange(LENGTH)
     rows = [places >= 0, places < 9, places > 5, places % 2 == 1, rng.random(LENGTH) < 0.5, places == 0]
     return np.stack(rows).astype("int32")

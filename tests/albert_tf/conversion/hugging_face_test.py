@@ -31,7 +31,7 @@ def save():
 
 
 def _edit(folder, change):
-    """Writes the tensors anew as `change` leaves them; it is given them by name."""
+    """Rewrites the tensors after `change` has edited them, given as {name: array}."""
     arrays = safetensors.numpy.load_file(folder / WEIGHTS)
     change(arrays)
     write_safetensors(str(folder / WEIGHTS), arrays)

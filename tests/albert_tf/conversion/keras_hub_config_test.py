@@ -1,4 +1,4 @@
-"""config.json of KerasHub presets: from it and to it, and what cannot be."""
+"""config.json of KerasHub presets: read, written, and what neither side can express."""
 
 import pytest
 

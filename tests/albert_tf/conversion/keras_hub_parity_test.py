@@ -1,7 +1,7 @@
 """Presets against KerasHub itself: outputs, files and tokenizer, in both directions.
 
-Its masked-LM head adds another epsilon to the variance than the official code (1e-5, not 1e-12), so its logits are
-compared with its epsilon changed, and once as they are.
+Its masked-LM head adds 1e-5 to the variance, where the official code adds 1e-12. So its logits are compared with
+that epsilon changed, and once as they are.
 """
 
 import json
@@ -87,7 +87,7 @@ def _randomise(model):
 
 
 def _batch(config: AlbertConfig):
-    """Rows of 11 tokens: full, padded behind and in front, with holes, at random, and all padding but one."""
+    """Rows of 11 tokens: full, padded after and before the text, with holes, at random, and all padding but one."""
     rng, places = np.random.default_rng(3), np.arange(11)
     masks = [places >= 0, places < 7, places > 3, places % 3 == 1, rng.random(11) < 0.5, places == 0]
     return {

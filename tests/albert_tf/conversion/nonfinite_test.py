@@ -29,7 +29,7 @@ def _poison(values):
 
 
 def _write(format, model, folder, poison=_poison):
-    """A checkpoint of a format whose tensor for one weight is poisoned."""
+    """Writes a checkpoint of a format in which the tensor of one weight is poisoned; returns its path."""
     arrays = format.encode(model.config, {name: value.numpy() for name, value in named_weights(model).items()})
     (row,) = [row for row in format.rows(model.config, named_weights(model)) if getattr(row, "ours", "") == POISONED]
     arrays[row.theirs] = poison(arrays[row.theirs])

@@ -21,7 +21,7 @@ def official(request, shared):
 
 
 def _to_ours(model, arrays):
-    """Values by official names, by ours."""
+    """Renames {official name: value} to our names."""
     return {row.ours: row.to_ours(arrays[row.theirs]) for row in OFFICIAL.rows(model.config) if row.theirs in arrays}
 
 

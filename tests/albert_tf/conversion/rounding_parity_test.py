@@ -1,7 +1,7 @@
 """A model of 12 layers and 30,000 pieces, here and in transformers, both against float64: their difference is rounding.
 
-Both compute in float32 and differ by more than small models do. Whose error that is, their own model in float64 tells:
-ours is no farther from it than twice theirs, and neither is far.
+Both compute in float32 and differ by more than small models do. Their own model in float64 shows whose error that
+is: ours is no farther from it than twice theirs, and neither is far.
 """
 
 import numpy as np

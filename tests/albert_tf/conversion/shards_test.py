@@ -1,4 +1,4 @@
-"""Indexes that name what is no shard, in both formats that have them: one line, and nothing else is read."""
+"""Indexes that name a file which is no shard, in both formats that have indexes: one line, and nothing is read."""
 
 import json
 import os

@@ -15,7 +15,7 @@ WORDS = ["ba", "de", "fi", "go", "ku", "la", "me", "ni"]
 
 
 def sentence(number, length=5):
-    """Some words, which ones the number decides."""
+    """Some words, chosen by the number."""
     return " ".join(WORDS[(number * 3 + place * (number % 4 + 1)) % len(WORDS)] for place in range(length))
 
 

@@ -1,4 +1,4 @@
-"""The fine-tuning command killed, and told to stop: taken up again it ends with the same weights and scores."""
+"""The fine-tuning command, killed or asked to stop: resumed, it ends with the same weights and scores."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ STEPS = 60
 
 @pytest.fixture
 def command(finetuning_settings):
-    """A function that makes the command line of a run with another output_dir."""
+    """A function that makes the command line of a run with a different output_dir."""
     settings = dataclasses.replace(
         finetuning_settings, num_train_steps=STEPS, save_checkpoints_steps=10, log_steps=5, learning_rate=0.002
     )

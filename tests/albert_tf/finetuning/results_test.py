@@ -1,4 +1,4 @@
-"""By which threshold test splits of SQuAD v2.0 are predicted: that of dev, never one fitted to their own answers."""
+"""The threshold for test splits of SQuAD v2.0: that of dev, never one fitted to their own answers."""
 
 import json
 import types

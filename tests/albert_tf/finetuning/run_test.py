@@ -1,4 +1,4 @@
-"""Fine-tuning runs: what they learn and leave behind, that they go on exactly, and what several seeds add up to."""
+"""Fine-tuning runs: what they learn and write, that they resume exactly, and what several seeds add up to."""
 
 import dataclasses
 import json
@@ -67,7 +67,7 @@ def test_a_run_cut_off_ends_with_the_same_weights_and_scores(finetuning_settings
     whole = run(settings)
     for name, value in read_weights(settings.output_dir).items():
         np.testing.assert_array_equal(value, weights[name], err_msg=name)
-    # And taken up at step 8, without the last checkpoint.
+    # And resumed at step 8, without the last checkpoint.
     shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
     again = run(settings)
     for name, value in read_weights(settings.output_dir).items():
@@ -186,7 +186,7 @@ def test_a_head_is_only_taken_from_a_checkpoint_of_the_same_task(
     tuned = read_weights(settings.output_dir, 1)
     for name in ("albert/pooler/kernel", "albert/embeddings/word_embeddings"):
         np.testing.assert_allclose(tuned[name], weights[name], atol=1e-6)
-    # The same task again takes the head along; another seed does not matter then.
+    # The same task keeps the head; a different seed does not matter then.
     more = dataclasses.replace(
         settings, init_checkpoint=settings.output_dir, output_dir=settings.output_dir + "2", random_seed=5
     )

@@ -21,12 +21,12 @@ EXAMPLES = ["one", "three", "seven"]
 
 
 def by_length(index, example):
-    """As many pieces as the text has letters."""
+    """One feature, with as many pieces as the text has letters."""
     return [Feature(index, [2, *map(ord, example), 3], [0] * (len(example) + 2), len(example))]
 
 
 def slowly(index, example):
-    """The same, and tells that it has begun."""
+    """The feature of `by_length`, after a delay."""
     time.sleep(0.05)
     return by_length(index, example)
 

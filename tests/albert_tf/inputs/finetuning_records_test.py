@@ -21,7 +21,7 @@ FEATURES = {
 
 
 def same(first: Feature, second: Feature) -> bool:
-    """Whether two features hold the same numbers, in lists or arrays."""
+    """True if two features hold the same numbers, in lists or arrays."""
     plain = [
         (
             feature.example,

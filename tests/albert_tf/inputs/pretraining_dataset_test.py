@@ -170,7 +170,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def _texts(batch) -> list[bytes]:
-    """What the examples of a batch are under their masks, in whichever order their segments are."""
+    """The texts of a batch's examples under their masks, whatever the order of their segments."""
     texts = batch["input_ids"].copy()
     for row, places, originals, weights in zip(
         texts, batch["masked_lm_positions"], batch["masked_lm_ids"], batch["masked_lm_weights"] > 0

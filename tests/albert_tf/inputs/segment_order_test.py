@@ -24,7 +24,7 @@ def redraw(batch, first_example=0, seed=0, stream=TRAINING):
 
 
 def segments(batch, row):
-    """Of both segments of an example the pieces, and whether a word starts at each."""
+    """The pieces of both segments of an example, and whether a word starts at each."""
     first, length = int(batch.first_lengths[row]), int(batch.lengths[row])
     return [
         (batch.input_ids[row, stretch].tolist(), batch.boundary[row, stretch].tolist())
@@ -61,7 +61,7 @@ def test_an_example_stays_or_has_its_segments_swapped_and_the_other_label(parsed
 
 
 def test_a_segment_that_starts_no_word_in_the_record_starts_none_after_the_swap():
-    """Token by token, of an example that is small enough to be written down."""
+    """Checked token by token, on an example small enough to be written down."""
     batch = UnmaskedBatch(
         tf.constant([[2, 10, 11, 3, 20, 21, 22, 3, 0]] * 64, tf.int32),
         tf.fill([64], 8),

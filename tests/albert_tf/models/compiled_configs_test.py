@@ -1,4 +1,4 @@
-"""The shipped steps, as a run makes them, lowered by XLA: what a TPU asks for, seen without one.
+"""The shipped steps, as a run makes them, lowered by XLA: the demands of a TPU, checked without one.
 
 Training with all that a run can ask for (scaled loss, micro-batches, dropout seeds by step and replica), evaluation,
 fine-tuning and its predictions; for every shipped config, and on a small one in every way.
@@ -78,7 +78,7 @@ def _steps(kind, config, arguments, **more):
 
 
 def _compiled_step(steps):
-    """What a run calls for each step, compiled as a whole; the time waited for input is the host's."""
+    """The function that a run calls for each step, compiled as a whole; the host measures the wait for input."""
 
     @tf.function(jit_compile=True)
     def step(batch, totals, counted, scale):

@@ -1,4 +1,4 @@
-"""Where a model drops: every place has a mask of its own, and each of the two rates works without the other."""
+"""Places of dropout in a model: each has a mask of its own, and each of the two rates works without the other."""
 
 import dataclasses
 

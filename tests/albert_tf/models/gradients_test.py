@@ -1,7 +1,7 @@
 """Gradients with respect to every weight, in training and outside of it: against the official ones and differences.
 
-Outside training, the default of `call`, a model is run in another way (kernels/chains.py); a training loop of one's own
-differentiates that.
+Outside training, the default of `call`, a model is computed differently (kernels/tensorflow_inference.py); a user's own
+training loop differentiates that.
 """
 
 import dataclasses

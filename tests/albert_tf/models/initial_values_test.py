@@ -1,4 +1,4 @@
-"""What a new model's weights are before training: the official initial values, by the config's range."""
+"""The weights of a new model before training: the official initial values, by the config's range."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What models are called with: names, aliases, bare ids, positions and embeddings given; and what is refused."""
+"""Inputs of models: names, aliases, bare ids, given positions and embeddings; and what is refused."""
 
 import dataclasses
 

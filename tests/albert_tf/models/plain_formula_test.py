@@ -53,7 +53,7 @@ def _group(layer, config):
 
 
 def _name(layer, inner, part, config):
-    """The name of the attention or feed-forward weights of a layer: where several share them, of the first."""
+    """The name of the attention or feed-forward weights of a layer; where layers share them, that of the first."""
     shared = config.parameter_sharing in ("all", {"attention": "attention", "feed_forward": "ffn"}[part])
     if config.parameter_sharing == "all":
         row = _group(layer, config)
@@ -101,7 +101,7 @@ def batch():
 
 
 def _weighted(outputs):
-    """A number that every element of the outputs has a weight of its own in."""
+    """A weighted sum of the outputs, in which every element has a weight of its own."""
     return tf.add_n([tf.reduce_sum(x * np.sin(np.arange(x.shape.num_elements()).reshape(x.shape))) for x in outputs])
 
 

@@ -126,5 +126,5 @@ def place(shared, small_config, tmp_path_factory):
 
 @pytest.fixture
 def run(place):
-    """A function of (module, *words) that runs a command where the data lies, and fails if it does."""
+    """A function of (module, *words) that runs a command where the data lies, and fails if the command fails."""
     return lambda module, *words: run_module(place, module, *words)

@@ -1,4 +1,4 @@
-"""Official flags to commands of ours: defaults, the cases that are more than another name, and what is refused."""
+"""Official flags to commands of ours: defaults, the cases that are more than a change of name, and what is refused."""
 
 import subprocess
 import sys

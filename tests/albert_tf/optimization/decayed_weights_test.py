@@ -1,4 +1,4 @@
-"""Which weights of a whole model decay, and at which rate a weight learns that several patterns fit."""
+"""The weights of a whole model that decay, and the learning rate of a weight that several patterns fit."""
 
 import numpy as np
 import pytest

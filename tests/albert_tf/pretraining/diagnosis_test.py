@@ -33,7 +33,7 @@ HEALTHY = {"position_similarity": 0.3, "attention_entropy": 0.6}
 
 @pytest.fixture
 def batch():
-    """Of two examples, one of them with padding."""
+    """A batch of two examples, one of them with padding."""
     rng = np.random.default_rng(0)
     return {
         "input_ids": tf.constant(rng.integers(5, 60, (2, 16)), tf.int32),
@@ -181,7 +181,7 @@ def test_a_tpu_has_no_diagnosis():
 
 @pytest.fixture
 def said(monkeypatch, caplog):
-    """A function of (step, masked_lm_loss, what the encoder looks like): what a diagnosis warns of at a report."""
+    """A function of (step, masked_lm_loss, state of the encoder) that returns a diagnosis's warnings at a report."""
     looks = {}
     monkeypatch.setattr(diagnosis, "look_at_encoder", lambda model, batch: dict(looks))
     made = Diagnosis(None, Sample({}, unigram_loss=7.0), warmup_end=300)

@@ -1,4 +1,4 @@
-"""What run_evaluation says of the sentence task: the figures of the one that was trained, by its name, or none."""
+"""Figures of run_evaluation for the sentence task: those of the task that was trained, by its name, or none."""
 
 import dataclasses
 import logging

@@ -13,7 +13,7 @@ from albert_tf.runtime.errors import InputError
 
 def test_one_map_leads_from_every_position_to_the_next():
     waves, half = make_waves(64, 16, 0.02).astype(np.float64), 8
-    # Sine and cosine are turned by one step of their frequency, which the first step tells.
+    # Sine and cosine are turned by one step of their frequency, which the first step shows.
     turn = np.arctan2(waves[1, :half], waves[1, half:])
     step = np.block(
         [[np.diag(np.cos(turn)), -np.diag(np.sin(turn))], [np.diag(np.sin(turn)), np.diag(np.cos(turn))]],

@@ -1,4 +1,4 @@
-"""A run killed at any moment, told to stop, or short of disk: nothing is lost but the steps since a checkpoint."""
+"""A run killed at any moment, asked to stop, or short of disk: nothing is lost but the steps since a checkpoint."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ KILLS = 30
 
 @pytest.fixture
 def settings(settings, write_records, small_config):
-    """A run of some tenths of a second behind its start, with dropout."""
+    """Settings of a run that takes some tenths of a second after its start, with dropout."""
     dataclasses.replace(small_config, num_hidden_layers=1).to_json_file(settings.albert_config_file)
     return dataclasses.replace(
         settings,
@@ -85,7 +85,7 @@ def start():
 
 
 def _half_written(output_dir):
-    """Whether a checkpoint is being written at this moment."""
+    """True while a checkpoint is being written."""
     if not os.path.isdir(output_dir):
         return False
     folders = [entry.path for entry in os.scandir(output_dir) if entry.name.startswith("checkpoint-")]

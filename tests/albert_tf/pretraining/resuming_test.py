@@ -1,4 +1,4 @@
-"""Runs that go on: with an evaluation that was cut off, in float16, with other records."""
+"""Resumed runs: with an evaluation that was cut off, in float16, with other records."""
 
 import dataclasses
 import os
@@ -64,7 +64,7 @@ def test_a_run_of_fewer_steps_than_were_taken_says_that_none_is_left(finished, c
 
 
 def test_changed_flags_are_told_of_and_others_are_not(finished, caplog):
-    # As run_pretraining.flags of `finished` has another text, flags that decide nothing, nothing is told.
+    # The flags that differ from those in run_pretraining.flags of `finished` decide nothing, so nothing is reported.
     run(dataclasses.replace(finished, resolved_flags="--seed\n--log_steps=7\n"))
     assert "other flags" not in caplog.text
     run(dataclasses.replace(finished, resolved_flags="--seed\n--train_batch_size=8\n--init_checkpoint=a=b\n"))

@@ -1,4 +1,4 @@
-"""Whole runs on a model that trains in milliseconds: what they write, that they go on exactly, what they refuse."""
+"""Whole runs on a model that trains in milliseconds: what they write, that they resume exactly, what they refuse."""
 
 import dataclasses
 import logging
@@ -32,7 +32,7 @@ def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
     run(settings)
     whole = read_weights(settings.output_dir, STEPS)
     whole_log = [line["loss"] for line in read_log(settings.output_dir) if line["kind"] == "train"]
-    # The state of a process killed behind step 9: a checkpoint at 8, half of one at 12, a log line cut short.
+    # The state of a process killed after step 9: a checkpoint at 8, half of one at 12, a log line cut short.
     shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
     os.makedirs(os.path.join(settings.output_dir, "checkpoint-00000012"))
     with open(os.path.join(settings.output_dir, "train_log.jsonl"), "a") as file:

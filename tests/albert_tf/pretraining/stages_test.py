@@ -25,7 +25,7 @@ def test_short_examples_come_in_larger_batches():
     assert stages.ends() == (50, 75)
     assert stages.examples_between(0, 100) == 50 * 32 + 25 * 16 + 25 * 8
     assert stages.examples_between(49, 76) == 32 + 25 * 16 + 8
-    # A run may be at a step behind the end that it has now.
+    # A run may be at a step after the end that it has now.
     assert stages.examples_between(99, 110) == 11 * 8
     assert stages.at(110) is stages.at(99)
     assert [stages.at(step).batch_size for step in (0, 49, 50, 75)] == [32, 32, 16, 8]

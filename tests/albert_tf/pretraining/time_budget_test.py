@@ -33,7 +33,7 @@ def test_a_run_of_minutes_plans_its_steps_once(settings, short_trial, read_weigh
     state = read_state(folders[-1])
     assert state.step == state.planned_steps > 40
     assert f"so the run has {state.step} steps: {round(0.1 * state.step)} of warm-up, decay to the end" in caplog.text
-    # Cut off and resumed, with another number of minutes, it has as many steps, and the same weights.
+    # Cut off and resumed, with a different number of minutes, it has as many steps, and the same weights.
     whole = read_weights(settings.output_dir, state.step)
     shutil.rmtree(folders[-1])
     run(dataclasses.replace(settings, train_minutes=100.0))

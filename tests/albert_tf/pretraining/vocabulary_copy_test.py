@@ -1,4 +1,4 @@
-"""A run of pre-training keeps its vocabulary: found by its hash, named by a flag, never another one."""
+"""A run of pre-training keeps its vocabulary: found by its hash, named by a flag, never a different one."""
 
 import dataclasses
 import hashlib
@@ -17,7 +17,7 @@ from albert_tf.runtime.errors import InputError
 
 @pytest.fixture
 def sha256(small_vocabulary) -> str:
-    """Of the vocabulary."""
+    """The SHA-256 of the vocabulary."""
     return hashlib.sha256(Path(small_vocabulary).read_bytes()).hexdigest()
 
 
@@ -51,7 +51,7 @@ def test_whatever_opens_the_run_finds_it_there(short, small_vocabulary, tmp_path
     shutil.copy(small_vocabulary, os.path.join(os.path.dirname(short.input_file), "small.model"))
     run(short)
     kept = os.path.join(short.output_dir, "small.model")
-    # Another one beside it does not confuse.
+    # A second one beside it does no harm.
     Path(short.output_dir, "other.model").write_bytes(b"other")
     assert load_pretrained(short.output_dir).vocabulary_file == kept
     finetuning = dataclasses.replace(

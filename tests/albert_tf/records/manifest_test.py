@@ -103,7 +103,7 @@ def test_fields_are_plain_json_in_a_fixed_order():
     assert list(fields)[:4] == ["format", "format_version", "files", "num_examples"]
 
 
-# What a fuzzer puts in the place of a value: another type, a number that is none, a path out of the folder.
+# Values that a fuzzer puts in: of other types, infinite or huge numbers, paths out of the folder.
 HOSTILE = (None, True, -1, 0.5, 1e400, 10**30, "", "../x", "/etc/passwd", [], [1], {}, {"a": 1}, [[]], "x" * 70_000)
 
 
@@ -136,7 +136,7 @@ def test_a_value_of_any_other_type_is_one_line(tmp_path, masking):
             changed = _replaced(fields, path, new)
             forms = [(json.dumps(changed), changed == fields)]
             if path:
-                # Of a program that writes no digest, such a value may be right.
+                # From a program that writes no digest, such a value may be right.
                 forms.append((json.dumps({key: value for key, value in changed.items() if key != "digest"}), True))
             for text, may_be_taken in forms:
                 try:

@@ -20,7 +20,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def _number(program: str, mode: str) -> float:
-    """What a program prints in a process of its own."""
+    """The number that a program prints, run in a process of its own."""
     result = subprocess.run([sys.executable, "-c", program, mode], capture_output=True, text=True)
     if "not glibc" in result.stderr:
         pytest.skip("this C library is not glibc")

@@ -1,4 +1,4 @@
-"""How a command ends: one line on stderr and an exit code for every way to end."""
+"""The end of a command: one line on stderr and an exit code for every way to end."""
 
 import os
 import subprocess

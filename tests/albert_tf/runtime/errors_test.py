@@ -1,4 +1,4 @@
-"""What is left of TensorFlow's messages."""
+"""Messages of TensorFlow cut to one line, without names of functions and nodes."""
 
 import pytest
 

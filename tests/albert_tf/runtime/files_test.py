@@ -16,7 +16,7 @@ from albert_tf.runtime.errors import InputError
 
 @pytest.fixture(params=["local", "remote"])
 def path(request, tmp_path):
-    """Where a folder is to appear."""
+    """The path where a folder is to appear."""
     return str(tmp_path / "folder") if request.param == "local" else f"ram://{tmp_path.name}/folder"
 
 

@@ -1,4 +1,4 @@
-"""What is there already stays, of every command that writes files, and is told before any work."""
+"""Existing outputs stay, whichever command would write there, and are reported before any work."""
 
 import os
 import subprocess

@@ -23,7 +23,7 @@ LINES = ['{"text": "one", "id": "x1", "n": [1, 2]}', "", '{"text": 3}', "fo\tur"
 
 
 class Lengths:
-    """In place of a model: whether the length of a text is even. It notes how many it was asked at once."""
+    """A stand-in for a model: says whether a text's length is even, and notes how many texts came at once."""
 
     def __init__(self):
         self.example_fields, self.batches = ExampleFields(("text",), TASK), []

@@ -36,7 +36,7 @@ HEADS_ASKED = {
 
 
 class _NoMoments:
-    """What a checkpoint asks of an optimizer, for a model that was never trained."""
+    """A stand-in for the optimizer of a model that was never trained, with moments of 0."""
 
     name = "lamb"
 
@@ -154,7 +154,7 @@ def save_finetuned(export_vocabulary, small_config):
 
 @pytest.fixture(scope="session")
 def predictors(tmp_path_factory, save_finetuned):
-    """A model of each head, untrained, ready to be asked."""
+    """{head: Predictor of an untrained model}."""
     from albert_tf.serving.predictor import Predictor
 
     folder = tmp_path_factory.mktemp("hostile")
@@ -165,7 +165,7 @@ def predictors(tmp_path_factory, save_finetuned):
 
 @pytest.fixture(scope="session")
 def exports(tmp_path_factory, save_finetuned, exported):
-    """An export of a fine-tuned model, and one of a pre-trained."""
+    """An export of a fine-tuned model, and one of a pre-trained model."""
     from albert_tf.serving.saved_model import ExportSettings, export_saved_model
 
     folder = tmp_path_factory.mktemp("hostile_export")
@@ -176,7 +176,7 @@ def exports(tmp_path_factory, save_finetuned, exported):
 
 
 class _Cases:
-    """Counts cases, and lets none of them go on for ever or end in anything but a result or one line."""
+    """Counts cases. Each must end in time, in a result or in an error of one line."""
 
     def __init__(self, title):
         self.title, self.answered, self.refused = title, 0, 0
@@ -208,5 +208,5 @@ class _Cases:
 
 @pytest.fixture
 def count_cases():
-    """A function that takes a title and returns what counts the cases of a test; with `pytest -s` it shows them."""
+    """A function of a title that returns a counter of a test's cases; `pytest -s` shows the counts."""
     return _Cases

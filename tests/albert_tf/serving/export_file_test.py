@@ -1,4 +1,4 @@
-"""export.json: read, and when it is damaged or another's, one line."""
+"""export.json: read; refused in one line where it is damaged or was written by something else."""
 
 import pytest
 

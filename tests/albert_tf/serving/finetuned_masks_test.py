@@ -1,4 +1,4 @@
-"""From ids a fine-tuned export computes, whatever the mask, what the model does on padded batches."""
+"""Fine-tuned exports on ids: whatever the mask, they compute what the model does on padded batches."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_any_mask_has_the_models_outputs(head, tokenizer):
                 # In the padding nothing is computed.
                 wanted, value = wanted[mask > 0], value[mask > 0]
             elif key.startswith("end_top"):
-                # Of fewer places than the beam is wide, the rest of it starts where no answer can be.
+                # With fewer places than the beam is wide, the rest of the beam starts where no answer can be.
                 can_start = np.asarray(expected["start_top_log_probs"]) > -1e20
                 wanted, value = wanted[can_start], value[can_start]
             np.testing.assert_allclose(wanted, value, atol=1e-5, err_msg=f"{name}: {key}")

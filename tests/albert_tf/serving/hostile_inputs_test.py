@@ -100,7 +100,7 @@ CONTENTS = {
 
 
 def is_sound(values):
-    """Whether an answer has no number that is not finite."""
+    """True if all numbers of an answer are finite."""
     if isinstance(values, dict):
         return all(map(is_sound, values.values()))
     if isinstance(values, list):

@@ -160,7 +160,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(checkpoint, export_vocabular
     complaint = result.stderr.splitlines()[-1]
     assert complaint.startswith(f"export_saved_model: {tmp_path}/saved_model: cannot be written: ")
     assert complaint.endswith("No space left on device")
-    assert len(result.stderr.splitlines()) == 3  # the others tell what was loaded, and what is being saved
+    assert len(result.stderr.splitlines()) == 3  # the others say what was loaded, and what is being saved
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ _MASKS = {
     [pytest.param(name, marks=pytest.mark.slow) if name in ("left padding", "random") else name for name in _MASKS],
 )
 def test_signatures_from_ids_compute_what_the_model_does_for_any_mask(call, model, mask):
-    # As many rows of each, since every other shape is traced anew.
+    # The same number of rows for every mask, since every new shape is traced again.
     mask = np.resize(np.array(_MASKS[mask], "int32"), (8, 9))
     rng = np.random.default_rng(1)
     ids = {

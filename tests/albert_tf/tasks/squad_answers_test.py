@@ -1,4 +1,4 @@
-"""Which spans may be answers, at their borders: the longest allowed one, the last piece, the window that counts."""
+"""Spans that may be answers, at their borders: the longest allowed one, the last piece, the window that counts."""
 
 import numpy as np
 import pytest

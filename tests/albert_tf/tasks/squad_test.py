@@ -107,7 +107,7 @@ def test_the_null_odds_are_those_of_the_least_doubtful_window(make_squad, tokeni
 
 
 def beam_outputs(features, rows):
-    """What the beam head gives: rows of (start index, end index, log-probability), K = 2, and the answerability."""
+    """Outputs of the beam head: rows of (start index, end index, log-probability), K = 2, and the answerability."""
     outputs = {name: [] for name in ("start_top_log_probs", "start_top_index", "end_top_log_probs", "end_top_index")}
     for spans in rows:
         outputs["start_top_index"].append(np.array([span[0] for span in spans]))

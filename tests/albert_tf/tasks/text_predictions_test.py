@@ -1,4 +1,4 @@
-"""What is made of the logits of a text: classes, several labels, numbers; at their borders and for any logits."""
+"""Predictions from the logits of a text: classes, several labels, numbers; at their borders and for any logits."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from albert_tf.tasks.text_classification import TextExample, softmax
 
 @pytest.fixture
 def make(write, tmp_path):
-    """A function of TaskOptions' fields to the task of a small table of one's own."""
+    """A function of TaskOptions' fields that returns the task of a user's small table."""
 
     def make_own(**options):
         contents = "text\ttext_pair\tlabel\nthe film\tthe city\t1\nthe river\tthe film\t0\n"

@@ -24,7 +24,7 @@ CHARACTERS = (
 
 
 def recovered(aligned, wanted):
-    """What the pieces of each occurrence of a text stand for."""
+    """The texts that the pieces of each occurrence of `wanted` stand for."""
     places = [i for i in range(len(aligned.text)) if aligned.text.startswith(wanted, i)]
     assert places
     return {aligned.text_of(*aligned.pieces_of(place, place + len(wanted))) for place in places}

@@ -32,7 +32,7 @@ def test_a_pair_is_cut_at_both_ends_of_its_texts():
         [2, 11, 12, 3, 21, 22, 3],
         [0, 0, 0, 0, 1, 1, 1],
     )
-    # Of an odd room the first has more, and nothing is left of a text there is no room for.
+    # The first text takes the odd piece, and a text without any room is left out.
     assert pack_pair([11, 12], [21, 22], 6, cls_id=2, sep_id=3)[0] == [2, 11, 12, 3, 21, 3]
     assert pack_pair([11, 12], [21, 22], 4, cls_id=2, sep_id=3)[0] == [2, 11, 3, 3]
 

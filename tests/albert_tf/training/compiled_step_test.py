@@ -1,4 +1,4 @@
-"""What a TPU asks of a step, as far as it can be seen without one: XLA compiles it, static shapes, no float64."""
+"""Demands of a TPU on a step, as far as they show without one: XLA compiles it, static shapes, no float64."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The seed that a step hands to the model: another one for every run, step, replica and micro-batch."""
+"""The seed that a step hands to the model: a different one for every run, step, replica and micro-batch."""
 
 import types
 

@@ -53,7 +53,7 @@ def _steps(**settings):
 
 
 def _take(steps, faults=(FINE,), count=1, progress=None):
-    """What Steps.take gives, of batches with these faults, over and over."""
+    """The result of Steps.take on batches with these faults, repeated without end."""
     batches = [{"x": tf.constant(X), "fault": tf.fill([4], fault)} for fault in faults]
     stacked = {name: tf.stack([batch[name] for batch in batches]) for name in batches[0]}
     dataset = tf.data.Dataset.from_tensor_slices(stacked).repeat()
@@ -62,7 +62,7 @@ def _take(steps, faults=(FINE,), count=1, progress=None):
 
 
 def _moved(steps):
-    """What was taken off the kernel and the bias."""
+    """The amounts that were taken off the kernel and the bias."""
     return [-variable.numpy().ravel() for variable in steps.model.trainable_variables]
 
 
@@ -77,7 +77,7 @@ def test_micro_batches_add_up_to_the_whole_batch(parts):
     steps = _steps(gradient_accumulation_steps=parts)
     _, taken, last, goes_on = _take(steps)
     _assert_moved(steps, GRADIENT, OF_BIAS)
-    # Each has a share of the loss, which is 0 before the first step, and of what else is told.
+    # Each has a share of the loss, which is 0 before the first step, and of what else is reported.
     np.testing.assert_allclose(last, [0.0, 4.0, NORM], rtol=1e-6)
     assert (int(taken), bool(goes_on)) == (1, True)
     _, _, last, _ = _take(steps)
@@ -93,7 +93,7 @@ def test_rows_that_follow_one_another_are_one_micro_batch():
 def test_gradients_are_clipped_by_the_norm_of_all_of_them():
     steps = _steps(max_gradient_norm=2.0)
     last = _take(steps)[2]
-    # What is told is the norm before that.
+    # The norm that is reported is that before clipping.
     assert float(last[-1]) == pytest.approx(NORM)
     _assert_moved(steps, GRADIENT * 2.0 / NORM, OF_BIAS * 2.0 / NORM)
 

@@ -1,4 +1,4 @@
-"""A precision that the machine decides: by what it measures, once for a run."""
+"""The precision that a run chooses once, by what it measures on the machine."""
 
 import dataclasses
 import logging
@@ -14,7 +14,7 @@ from albert_tf.training.strategy import Agreement, make_strategy
 
 @pytest.fixture
 def peaks(monkeypatch):
-    """Operations a second that are found, by the precision."""
+    """The operations a second that a run measures, by precision."""
     found = {"float32": 100e9, "bfloat16": 170e9}
     monkeypatch.setattr(precision, "measure_matmul_peak", lambda _, dtype: found[dtype])
     return found

@@ -1,4 +1,4 @@
-"""What a report holds: rates, shares of the peak and of the wait; in the log, on TensorBoard, in a line."""
+"""Contents of a report: rates, shares of the peak and of the wait; in the log, on TensorBoard, in a line."""
 
 import json
 import logging

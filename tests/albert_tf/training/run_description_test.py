@@ -1,4 +1,4 @@
-"""What a run says of itself before its first step."""
+"""The description that a run gives of itself before its first step."""
 
 import re
 from types import SimpleNamespace

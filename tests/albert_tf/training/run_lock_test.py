@@ -1,4 +1,4 @@
-"""One run in a folder at a time: who holds it is told, the dead do not, here and where a file system cannot lock."""
+"""One run in a folder at a time: the error names the holder, a dead process holds nothing, with and without locks."""
 
 import errno
 import json
@@ -30,7 +30,7 @@ with run_lock.hold_run_lock(sys.argv[1]):
 
 @pytest.fixture(params=["with locks", "without locks"])
 def locks(request, monkeypatch):
-    """Whether the file system can lock files."""
+    """The two kinds of file system: those that can lock files, and those that cannot."""
 
     def refuse(*_):
         raise OSError(errno.ENOLCK, "No locks available")
@@ -80,7 +80,7 @@ def test_a_folder_in_use_is_refused_and_a_dead_holders_is_taken_over(tmp_path, s
 def test_another_process_of_the_same_number_is_not_the_holder(tmp_path, locks):
     with hold_run_lock(str(tmp_path)):
         note = (tmp_path / LOCK_NAME).read_text()
-    # As if the number had come again, the machine had been started again, or the note were no process's.
+    # As if the process's number had been given again, the machine restarted, or the note were no process's.
     for changes in ({"started": "1"}, {"boot": "another"}, {"pid": "../self"}):
         (tmp_path / LOCK_NAME).write_text(note)
         _change_note(tmp_path, **changes)
@@ -130,7 +130,7 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path):
 
 
 class _Agreement:
-    """What the workers say to each other, decided beforehand."""
+    """The exchange between workers, with a given answer of the others."""
 
     def __init__(self, told: float):
         self.told, self.said = told, []

@@ -77,7 +77,7 @@ def test_a_warm_up_that_outlasts_the_run_is_refused():
             make(num_train_steps=100, num_warmup_steps=101)
         with pytest.raises(InputError, match="=95 from --start_warmup_step=10 is longer .* give at most 90"):
             make(num_train_steps=100, num_warmup_steps=95, start_warmup_step=10)
-    # Of an evaluation the warm-up is no matter.
+    # For an evaluation the warm-up does not matter.
     _pretraining(do_train=False, do_eval=True, num_train_steps=100)
     with pytest.raises(InputError, match="--num_warmup_steps=3125 is longer than the run of 100 steps"):
         _pretraining(num_train_steps=100)

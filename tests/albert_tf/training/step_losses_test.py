@@ -1,4 +1,4 @@
-"""What the steps add up of a batch: the losses of pre-training and of every fine-tuning head, by hand."""
+"""Sums that the steps take over a batch: the losses of pre-training and of every fine-tuning head, by hand."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ SEED = tf.constant([1, 2])
 
 
 class _Says:
-    """A model that says what it is told to."""
+    """A model that returns given outputs."""
 
     weights = ()
     name = "says"
@@ -98,7 +98,7 @@ def test_a_span_is_right_at_both_ends_and_the_beam_head_tells_impossible_ones_be
 
 @pytest.fixture
 def pretraining(small_config):
-    """A function of whether the order is trained, to (steps, batch) of a model without dropout."""
+    """A function of whether the order is trained, which returns (steps, batch) of a model without dropout."""
     rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     model = AlbertForPretraining(dataclasses.replace(small_config, initializer_range=0.3, **rates))
     rng = np.random.default_rng(0)
@@ -132,7 +132,7 @@ def test_pre_training_adds_the_means_of_both_losses(pretraining):
     alone, alone_batch = pretraining(False)
     loss, metrics = alone._losses(alone_batch, alone._counts(alone_batch), SEED)
     assert float(loss) == pytest.approx(float(masked) / 5, rel=1e-5)
-    # It is told all the same.
+    # It is reported all the same.
     np.testing.assert_allclose(metrics[3], order / 4, rtol=1e-5)
 
 

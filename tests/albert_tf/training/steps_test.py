@@ -1,4 +1,4 @@
-"""The clock of the steps, whether waiting for input is told from computing; and what is left when they are done."""
+"""The clock of the steps, which separates waiting for input from computing; and what is left when they are done."""
 
 import gc
 import os
@@ -69,7 +69,7 @@ def test_a_model_that_was_trained_is_freed(small_config, write_records):
         return [weakref.ref(variable.value) for variable in runner.model.trainable_variables]
 
     weights = train()
-    # What frees a graph frees another that it held.
+    # One round frees a graph, the next one the graph that it held.
     for _ in range(3):
         gc.collect()
     assert [weight for weight in weights if weight() is not None] == []

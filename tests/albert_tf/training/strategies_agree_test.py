@@ -37,7 +37,7 @@ def _result(process):
 
 @pytest.fixture
 def arguments(write_records, small_config):
-    """What every process is told but for the names of its variants."""
+    """The arguments of every process, without the names of its variants."""
     changes = {"num_hidden_layers": 2, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     config = json.dumps({**small_config.to_dict(), **changes})
     return [write_records("records", 50), config, str(STEPS)]

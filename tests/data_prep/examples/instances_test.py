@@ -1,4 +1,4 @@
-"""What instances are made by: settings out of range, and those that leave much of a budget unused."""
+"""Settings of instances: those out of range, and those that leave much of a budget unused."""
 
 import pytest
 

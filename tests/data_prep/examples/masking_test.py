@@ -1,7 +1,7 @@
 """Masking against the official procedure: every outcome of a tiny example enumerated, and a literal walk through it.
 
 `_every_outcome` works out with fractions what masks the procedure of REFERENCE can make and how likely each is:
-all orders of the windows, all n, the budget. `_literal` is the same procedure written down as it is told.
+all orders of the windows, all n, the budget. `_literal` is the same procedure, step by step as REFERENCE states it.
 """
 
 import itertools

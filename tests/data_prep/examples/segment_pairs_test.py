@@ -76,7 +76,7 @@ def _truncate(first, second, room, times=1, seed=0):
 
 
 def _near(share, expected, trials):
-    """Within four standard errors of a binomial share."""
+    """Asserts that a binomial share is within four standard errors of its expectation."""
     assert abs(share - expected) < 4 * (expected * (1 - expected) / trials) ** 0.5
 
 
@@ -263,7 +263,7 @@ def test_truncation_takes_from_the_longer_and_from_the_second_if_equal():
 
 @pytest.mark.parametrize("quirks", [False, True])
 def test_the_halves_of_a_cut_pair_tell_nothing_of_its_order(quirks):
-    """Of an odd room the first segment has the larger half: cut before it is swapped, a pair would show its label."""
+    """An odd length gives the first segment the larger half: cut before it is swapped, a pair would show its label."""
     rng = random.Random(0)
     documents = [_document([rng.randint(3, 12) for _ in range(40)], source) for source in range(400)]
     rules = _rules(max_seq_length=22, quirks=quirks)

@@ -58,7 +58,7 @@ class Sample:
         random = (shown != MASK) & (shown != originals)
         opens = np.append(True, (np.diff(positions) != 1) | (np.diff(rows) != 0))
         run = np.cumsum(opens) - 1
-        # Words are hidden whole: a run starts where a word starts, and behind it another one does.
+        # Words are hidden whole: a run starts where a word starts, and the next word starts after it.
         if self.whole_words:
             assert boundary[opens].all()
             assert following[np.append(opens[1:], True)].all()
@@ -116,7 +116,7 @@ class Documents:
         self.unmasked = Masker(self.settings.masking_rules, pieces).leave_unmasked(store.ids, self.pairs)
 
     def static(self, times: int, seed: int = 0) -> Sample:
-        """Masked as for records with masks, so many times."""
+        """Masks the pairs `times` times, as for records with masks."""
         sample = Sample(_hides_whole_words(self.settings.masking_rules))
         masker = Masker(self.settings.masking_rules, self.pieces)
         for turn in range(times):
@@ -128,7 +128,7 @@ class Documents:
         return sample
 
     def dynamic(self, times: int, seed: int = 0, rules: MaskingRules | None = None) -> Sample:
-        """Masked in the graph, so many epochs; by other rules if some are given."""
+        """Masks the pairs in the graph for `times` epochs, by other rules if some are given."""
         rules = rules or self.settings.masking_rules
         sample, count = Sample(_hides_whole_words(rules)), len(self.unmasked)
         masker = DynamicMasker(rules, self.pieces.ids, S, seed)

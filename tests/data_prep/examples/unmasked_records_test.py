@@ -31,7 +31,7 @@ def _create(corpus, vocabulary, output, masking, **changes):
 
 
 def _texts(paths) -> Counter:
-    """What the examples are under their masks, and how often."""
+    """The texts of the examples under their masks, and how often each occurs."""
     texts = Counter()
     for path in paths:
         for _, message in read_records(path):

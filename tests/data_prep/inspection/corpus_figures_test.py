@@ -94,7 +94,7 @@ def test_windows_are_those_of_a_literal_walk_through_the_rules(documents, tokeni
 
 
 def _walk(instance, rng):
-    """How many words each window has that the rules as told in REFERENCE take, window by window."""
+    """The number of words in each window that the rules of REFERENCE take, window by window."""
     length, separator = len(instance.input_ids), instance.segment_ids.index(1) - 1
     words = []
     for position, opens in enumerate(instance.token_boundary):

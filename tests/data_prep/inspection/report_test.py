@@ -1,4 +1,4 @@
-"""Records as a person reads them: one line worked out by hand, official records, damage, another vocabulary."""
+"""Records as a person reads them: one line worked out by hand, official records, damage, a different vocabulary."""
 
 import json
 import re

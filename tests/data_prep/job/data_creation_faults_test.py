@@ -18,7 +18,7 @@ from albert_tf.benchmarks.measure import descendants, worker_processes
 pytestmark = pytest.mark.faults
 
 KILLS = 30
-# What there is in a run's folder when all but the last note is done: of the job, two parts, their examples, four files.
+# Files in a run's folder when only the last note is missing: of the job, two parts, their examples, four files.
 FINISHED_FILES = 13
 
 
@@ -56,7 +56,7 @@ def _wait_until(condition, seconds=120.0):
 
 
 def _processes(run: subprocess.Popen, victim: str) -> list[int]:
-    """Those of a run that a kill of `victim` may be of: none once it has ended, no worker before one has started."""
+    """The processes of a run that can be killed as `victim`: none after its end, no worker before one has started."""
     if run.poll() is not None:
         return []
     return [run.pid] if victim == "parent" else worker_processes(run.pid)
@@ -90,7 +90,7 @@ def test_an_interrupted_run_leaves_no_record_and_no_process(long_corpus, small_v
 
 
 def test_however_the_work_is_shared_there_is_one_list_of_checksums(long_corpus, small_vocabulary, tmp_path):
-    """That of the test of kills too, whose command is the first of these."""
+    """The same list as in the test of kills, whose command is the first of these."""
     distributed = pytest.importorskip("distributed")
     lists = []
 

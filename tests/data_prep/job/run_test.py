@@ -261,7 +261,7 @@ def test_what_is_finished_is_not_made_again(small_corpus, small_vocabulary, tmp_
     before = _checksums(tmp_path / "out")
     with monkeypatch.context() as patched:
         patched.setattr("data_prep.job.work_units.UnitMaker.tokenize", None)
-        # As a run leaves it that is killed while it clears up.
+        # The state that a run leaves when it is killed while clearing up.
         (tmp_path / "out" / ".train.partial.77.tmp").mkdir()
         assert create_records(job) == manifest
     assert _checksums(tmp_path / "out") == before

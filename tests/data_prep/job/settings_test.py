@@ -1,4 +1,4 @@
-"""What a job decides by itself: passes of a unit, buckets of a file; and flags that cannot be."""
+"""Decisions that a job makes by itself: passes of a unit, buckets of a file; and flags that cannot be."""
 
 import pytest
 

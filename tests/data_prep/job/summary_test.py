@@ -1,4 +1,4 @@
-"""What is said of text that was cut off: the share of what was drawn, and a question where lines are no sentences."""
+"""Messages about text that was cut off: the share of what was drawn, and a question where lines are no sentences."""
 
 import logging
 from pathlib import Path

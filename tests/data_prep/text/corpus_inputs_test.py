@@ -1,4 +1,4 @@
-"""What can be given as text: every form of the same corpus makes the same records, and anything else one line.
+"""Input text: every form of the same corpus makes the same records, and anything else is refused in one line.
 
 The fuzz test changes good files at random. Whatever comes of it, there is either a whole set of records or nothing
 but one line that names the file.
@@ -26,7 +26,7 @@ zstandard = pytest.importorskip("zstandard")
 
 SETTINGS = InstanceSettings(max_seq_length=32, max_predictions_per_seq=5, dupe_factor=1)
 RAW = TextReading(split_sentences=True)
-# Where in the file an error is, unless it is about all of it.
+# The place of the error in the file, unless it concerns the whole file.
 LOCATED = r"line \d+|row \d+|byte \d+|holds no sentence|(have|has) one sentence|no text"
 
 

@@ -1,4 +1,4 @@
-"""Counted embeddings: the counts against a literal double loop, what they tell, the file, and bad input."""
+"""Counted embeddings: the counts against a literal double loop, what they show, the file, and bad input."""
 
 import json
 import random

@@ -174,7 +174,7 @@ def test_the_rows_of_parquet_files_are_documents(split, tmp_path):
 @pytest.mark.parametrize("options", [{}, {"headings": "keep"}, {"blank_line": "paragraph"}])
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
 def test_split_text_is_what_the_records_are_made_of(split, tmp_path, name, options):
-    """create_pretraining_data, train_vocabulary and count_embeddings read raw text so."""
+    """Raw text, as create_pretraining_data, train_vocabulary and count_embeddings read it, is the split text."""
     text = "# Title\n\nOne is here. Two is\nhere.\n\n\nThree."
     contents = text if name == "a.txt" else f"{json.dumps({'text': text})}\n{json.dumps({'paragraphs': ['Four.']})}\n"
     reading = TextReading(split_sentences=True, **options)
