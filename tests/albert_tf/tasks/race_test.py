@@ -101,7 +101,7 @@ def test_a_test_split_needs_no_answers(race):
         race.scores(examples, predicted(race, examples, [0] * 8))
 
 
-def test_an_option_stands_in_the_blank_or_behind_the_question():
+def test_an_option_stands_in_the_blank_or_after_the_question():
     assert join_question("The film was _ .", "good") == "The film was good ."
     assert join_question("_ and _ ?", "x") == "x and x ?"
     assert join_question("Where?", "here") == "Where? here"

@@ -127,7 +127,7 @@ def test_a_signal_saves_where_it_finds_the_run_and_ends_it():
     assert [event[:2] for event in events.seen] == [("report", 3), ("save", 3)]
 
 
-def test_a_signal_behind_a_checkpoint_saves_nothing_twice():
+def test_a_signal_after_a_checkpoint_saves_nothing_twice():
     plan = loop.LoopPlan(8, log_steps=4, save_checkpoints_steps=4, iterations_per_loop=100)
     with pytest.raises(RunStopped, match="step 4 is saved"):
         _train(plan, stop_at=4)

@@ -65,7 +65,7 @@ def test_two_runs_do_not_share_it_but_tasks_of_one_job_do(tmp_path):
         pass
 
 
-def test_what_a_run_left_that_was_killed_behind_its_last_file_is_removed(tmp_path):
+def test_what_a_run_left_that_was_killed_after_its_last_file_is_removed(tmp_path):
     manifest = str(tmp_path / "train.manifest.json")
     with open_workspace(manifest, remove=False) as folder:
         enter_job(folder, JOB, overwrite=False)
