@@ -5,11 +5,12 @@ import difflib
 import json
 import os
 import reprlib
-from typing import Any
+from typing import Any, cast
 
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats, to_json
+from albert_tf.runtime.path_text import StrPath
 
 # Keys of published albert_config.json files that the official model code reads nowhere (modeling.py of
 # google-research/ALBERT, 2020-07). They are accepted, and have no effect.
@@ -85,22 +86,22 @@ class AlbertConfig:
     initializer_range: float = 0.02
     parameter_sharing: str = "all"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._check_types()
         self._check_ranges()
         self._check_combinations()
 
-    def _check_types(self):
+    def _check_types(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if field.type is float and type(value) is int and abs(value) < 2**53:
+            value, kind = getattr(self, field.name), cast(type, field.type)
+            if kind is float and type(value) is int and abs(value) < 2**53:
                 object.__setattr__(self, field.name, float(value))
-            elif type(value) is not field.type:
+            elif type(value) is not kind:
                 raise InputError(
-                    f"`{field.name}` must be of type {field.type.__name__}. Received {field.name}={_shortened(value)}."
+                    f"`{field.name}` must be of type {kind.__name__}. Received {field.name}={_shortened(value)}."
                 )
 
-    def _check_ranges(self):
+    def _check_ranges(self) -> None:
         for name, largest in LARGEST.items():
             value = getattr(self, name)
             if not 1 <= value <= largest:
@@ -120,7 +121,7 @@ class AlbertConfig:
                     f"`{name}` must be one of {', '.join(allowed)}. Received {name}={_shortened(getattr(self, name))}."
                 )
 
-    def _check_combinations(self):
+    def _check_combinations(self) -> None:
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 "`hidden_size` must be a multiple of `num_attention_heads`. "
@@ -168,7 +169,7 @@ class AlbertConfig:
             raise InputError(f"{where}: {error}") from None
 
     @classmethod
-    def from_json_file(cls, path: str) -> "AlbertConfig":
+    def from_json_file(cls, path: StrPath) -> "AlbertConfig":
         """Reads an albert_config.json, official or ours.
 
         Args:
@@ -218,7 +219,7 @@ class AlbertConfig:
             del values["parameter_sharing"]
         return values
 
-    def to_json_file(self, path: str) -> None:
+    def to_json_file(self, path: StrPath) -> None:
         """Writes the config as JSON; the file appears whole or not at all."""
         with files.replace_file(os.fspath(path)) as file:
             file.write((to_json(self.to_dict(), indent=2, sort_keys=True) + "\n").encode())

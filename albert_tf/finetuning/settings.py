@@ -4,6 +4,7 @@ import dataclasses
 import typing
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
@@ -32,9 +33,9 @@ class FinetuningSettings(TrainingSettings):
     )
 
     task_name: str
-    data_dir: str | None = None
-    albert_config_file: str | None = None
-    spm_model_file: str | None = None
+    data_dir: StrPath | None = None
+    albert_config_file: StrPath | None = None
+    spm_model_file: StrPath | None = None
     task_options: TaskOptions = dataclasses.field(default_factory=TaskOptions)
     task_settings: TaskSettings = dataclasses.field(default_factory=TaskSettings)
     cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
@@ -58,9 +59,9 @@ class FinetuningSettings(TrainingSettings):
     pad_to_max_length: bool = False
     num_seeds: int = 1
     num_workers: int = 0
-    cache_dir: str | None = None
+    cache_dir: StrPath | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.do_train or self.do_eval or self.do_predict):
             raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")

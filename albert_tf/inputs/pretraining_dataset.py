@@ -7,7 +7,8 @@ stopped, it goes on with the very examples that run would have seen.
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from albert_tf.inputs.batch_parsing import AS_MADE, EVALUATION, TRAINING, Reading, batch_parser, resolve_masking
 from albert_tf.records.manifest import MANIFEST_SUFFIX
@@ -21,6 +22,10 @@ from albert_tf.records.pretraining_records import (
 )
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.path_text import StrPath
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 # Files read side by side, and records held back to be shuffled. Record sets of ours are shuffled as a whole when
 # they are made; the buffer is for sets that are not.
@@ -96,17 +101,17 @@ def find_record_files(patterns: str, flag: str = "input_file") -> list[str]:
 
 
 def make_dataset(
-    paths: str | Sequence[str],
+    paths: StrPath | Sequence[StrPath],
     batch_size: int,
     max_seq_length: int,
     max_predictions_per_seq: int,
     num_examples: int | None = None,
     seed: int = 0,
     start_example: int = 0,
-    context=None,
+    context: "tf.distribute.InputContext | None" = None,
     masking: str | None = None,
     reading: Reading = AS_MADE,
-):
+) -> "tf.data.Dataset":
     """The endless training stream: every epoch each record once, files and records in a new order.
 
     Several hosts read the same stream, and each parses its own rows of every batch: no record is used by two hosts,
@@ -132,26 +137,35 @@ def make_dataset(
     Raises:
         InputError: no record file, or records of another kind than `masking`.
     """
-    paths = find_record_files(paths, "paths") if isinstance(paths, str) else [os.fspath(path) for path in paths]
-    if not paths:
-        raise InputError("`paths` names no record file.")
-    manifest = read_manifest(paths)
+    names = _names_of(paths)
+    manifest = read_manifest(names)
     resolve_masking(masking, manifest)
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
-    count = count_examples(paths) if num_examples is None else num_examples
+    count = count_examples(names) if num_examples is None else num_examples
 
-    def read_file(path, kind, _):
+    def read_file(path: Any, kind: Any, _: Any) -> Any:
         import tensorflow as tf
 
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
     # With each record its number in the stream, by which its masks are drawn.
-    records = read_in_order(paths, count, seed, start_example, read_file).enumerate(start_example)
+    records = read_in_order(names, count, seed, start_example, read_file).enumerate(start_example)
     batches = share_of_host(records.batch(batch_size, drop_remainder=True), batch_size, context)
     return ready_ahead(batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True))
 
 
-def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: int, read_file):
+def _names_of(paths: StrPath | Sequence[StrPath]) -> list[str]:
+    """The record files of make_dataset's `paths` as text; raises InputError if there are none."""
+    if isinstance(paths, str | os.PathLike):
+        return find_record_files(os.fspath(paths), "paths")
+    if names := [os.fspath(path) for path in paths]:
+        return names
+    raise InputError("`paths` names no record file.")
+
+
+def read_in_order(
+    paths: Sequence[str], count: int, seed: int, start_example: int, read_file: Callable[[Any, Any, Any], Any]
+) -> "tf.data.Dataset":
     """Something of every record, in the order of the training stream.
 
     Args:
@@ -169,7 +183,7 @@ def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: in
 
     compression = [detect_compression(path) for path in paths]
 
-    def read_epoch(epoch):
+    def read_epoch(epoch: Any) -> Any:
         # Of this function's graph alone. tf.data mixes it into the seeds below, and fails where it is 0; without it
         # the program's global seed would be taken.
         tf.random.set_seed(_GRAPH_SEED)
@@ -185,7 +199,7 @@ def read_in_order(paths: Sequence[str], count: int, seed: int, start_example: in
     return epochs.flat_map(read_epoch).skip(position)
 
 
-def share_of_host(batches, batch_size: int, context):
+def share_of_host(batches: "tf.data.Dataset", batch_size: int, context: Any) -> "tf.data.Dataset":
     """Takes the rows of one host from whole batches, and cuts them into those of its replicas, one after another.
 
     Args:
@@ -201,16 +215,21 @@ def share_of_host(batches, batch_size: int, context):
     rows_of_replica = batch_size // context.num_replicas_in_sync
     start = rows * context.input_pipeline_id
 
-    def cut(value):
+    def cut(value: Any) -> Any:
         return tf.reshape(value[start : start + rows], [-1, rows_of_replica, *value.shape[1:]])
 
-    def cut_all(*batch):
+    def cut_all(*batch: Any) -> Any:
         return tf.nest.map_structure(cut, batch if len(batch) > 1 else batch[0])
 
     return batches.map(cut_all).unbatch()
 
 
-def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int | None = None, context=None):
+def make_evaluation_dataset(
+    records: RecordSet,
+    batch_size: int,
+    max_steps: int | None = None,
+    context: "tf.distribute.InputContext | None" = None,
+) -> "tf.data.Dataset":
     """One pass in the files' order, the last batch filled up with examples of weight 0.
 
     Args:
@@ -232,7 +251,7 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
     lengths = records.max_seq_length, records.max_predictions_per_seq
     parse = batch_parser(records.manifest, *lengths, _EVALUATION_SEED, EVALUATION)
 
-    def parse_and_fill(numbers, batch):
+    def parse_and_fill(numbers: Any, batch: Any) -> dict[str, Any]:
         present = tf.shape(batch)[0]
         missing = batch_size - present
         features = parse(numbers, batch)
@@ -247,7 +266,7 @@ def make_evaluation_dataset(records: RecordSet, batch_size: int, max_steps: int 
     return ready_ahead(share_of_host(batches, batch_size, context))
 
 
-def ready_ahead(batches):
+def ready_ahead(batches: "tf.data.Dataset") -> "tf.data.Dataset":
     """Keeps some batches ready, by fixed numbers: the thread that tunes them holds up a run's end by up to a minute."""
     import tensorflow as tf
 

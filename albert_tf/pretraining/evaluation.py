@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath, paths_as_text
 
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
@@ -32,7 +34,7 @@ _SENTENCE_HEAD = ("sentence_order/", "albert/pooler/")
 
 
 def evaluate(
-    steps,
+    steps: PretrainingSteps,
     records: RecordSet,
     batch_size: int,
     max_steps: int | None = None,
@@ -72,15 +74,16 @@ def evaluate(
 class EvaluationSettings:
     """The flags of run_evaluation; see there for what each means."""
 
-    input_file: str
-    output_dir: str | None = None
-    init_checkpoint: str | None = None
-    albert_config_file: str | None = None
+    input_file: StrPath
+    output_dir: StrPath | None = None
+    init_checkpoint: StrPath | None = None
+    albert_config_file: StrPath | None = None
     eval_batch_size: int = 64
     max_eval_steps: int = 0
-    output_file: str | None = None
+    output_file: StrPath | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        paths_as_text(self)
         if (self.output_dir is None) == (self.init_checkpoint is None):
             raise InputError("give one of --output_dir (of a run) and --init_checkpoint")
         if self.eval_batch_size < 1:
@@ -102,19 +105,21 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
     Raises:
         InputError: no such checkpoint or records, or they do not fit each other.
     """
-    path = settings.output_dir if settings.init_checkpoint is None else settings.init_checkpoint
-    paths = find_record_files(settings.input_file)
-    pretrained = load_pretrained(path, settings.albert_config_file, allow_missing_heads=True)
+    path = os.fspath(settings.output_dir or settings.init_checkpoint or "")
+    input_file = os.fspath(settings.input_file)
+    paths = find_record_files(input_file)
+    config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
+    pretrained = load_pretrained(path, config_file, allow_missing_heads=True)
     _check_heads(pretrained)
     model = pretrained.model
     lengths = record_lengths(paths[0])
-    records = open_records(settings.input_file, *lengths, model.config.vocab_size)
+    records = open_records(input_file, *lengths, model.config.vocab_size)
     if lengths[0] > model.config.max_position_embeddings:
         raise InputError(
             f"--input_file: records hold {lengths[0]} tokens, the model takes at most "
             f"{model.config.max_position_embeddings}"
         )
-    check_vocabulary(pretrained.vocabulary, records.manifest and records.manifest.vocabulary, path)
+    check_vocabulary(pretrained.vocabulary, None if records.manifest is None else records.manifest.vocabulary, path)
     task = _sentence_task(pretrained, records)
     steps = PretrainingSteps(tf.distribute.get_strategy(), model, train_sentence_order=task != "none")
     max_steps = settings.max_eval_steps or None
@@ -133,7 +138,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         result["label_frequency_loss"] = constant.label_loss
         result[f"{_FIGURES_OF_TASK[task]}_standard_error"] = 0.5 / math.sqrt(metrics["num_examples"])
     if settings.output_file is not None:
-        files.write_json(settings.output_file, result)
+        files.write_json(os.fspath(settings.output_file), result)
     return result
 
 

@@ -2,10 +2,12 @@
 
 import dataclasses
 import typing
+from typing import Any
 
 from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath
 from albert_tf.training.settings import TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
@@ -24,11 +26,11 @@ class PretrainingSettings(TrainingSettings):
         *("max_eval_steps", "max_seq_length", "max_predictions_per_seq"),
     )
 
-    albert_config_file: str
-    input_file: str
-    eval_input_file: str | None = None
-    spm_model_file: str | None = None
-    init_embeddings: str | None = None
+    albert_config_file: StrPath
+    input_file: StrPath
+    eval_input_file: StrPath | None = None
+    spm_model_file: StrPath | None = None
+    init_embeddings: StrPath | None = None
     init_from_group0: bool = False
     init_output_bias: bool = False
     init_position_waves: bool = False
@@ -58,11 +60,11 @@ class PretrainingSettings(TrainingSettings):
     max_gradient_norm: float = 1.0
 
     @property
-    def first_weights(self):
+    def first_weights(self) -> StrPath | None:
         """--init_checkpoint or --init_embeddings, if either is given."""
         return self.init_embeddings if self.init_checkpoint is None else self.init_checkpoint
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.train_minutes is not None:
             if not 0 < self.train_minutes < 1e6:
                 raise InputError(f"--train_minutes must be a positive number. Received {self.train_minutes}.")
@@ -88,7 +90,7 @@ class PretrainingSettings(TrainingSettings):
     def stages(self) -> Stages:
         """The stages of the run."""
         schedules = ("length_schedule", int), ("batch_schedule", int), ("masked_lm_prob", float), ("ngram", int)
-        parsed = [parse_schedule(name, getattr(self, name), kind) for name, kind in schedules]
+        parsed: list[Any] = [parse_schedule(name, getattr(self, name), kind) for name, kind in schedules]
         return make_stages(self.num_train_steps, self.train_batch_size, self.max_seq_length, *parsed)
 
     def _check_stages(self) -> None:

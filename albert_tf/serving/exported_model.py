@@ -28,7 +28,7 @@ class ExportedModel:
         signatures: the SavedModel's own, by name (docs/serving.md).
     """
 
-    def __init__(self, path: str):
+    def __init__(self, path: str) -> None:
         """Loads it.
 
         Args:

@@ -5,16 +5,19 @@ import os
 import re
 import reprlib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from albert_tf.conversion.formats import FORMATS
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.path_text import StrPath
 from albert_tf.serving import signatures
 from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.loading import load_export, to_tensor
 from albert_tf.serving.saved_model import open_pretrained
+from albert_tf.serving.text_module import TOKENIZATION_INFO
 from albert_tf.tokenization.tokenizer import SPACE
 from albert_tf.tokenization.vocabulary_file import MASK
 
@@ -60,12 +63,14 @@ class FillMask:
         InputError: none of these is there, it is damaged, or its model was fine-tuned.
     """
 
-    def __init__(self, saved_model: str):
+    def __init__(self, saved_model: StrPath) -> None:
         self.saved_model = os.fspath(saved_model).rstrip("/")
         self._load()
-        self._lower_case = bool(self._signatures[signatures.TOKENIZATION_INFO]()["do_lower_case"])
+        self._lower_case = bool(self._signatures[TOKENIZATION_INFO]()["do_lower_case"])
 
     def _load(self) -> None:
+        self._loaded: Any
+        self._signatures: Mapping[str, Callable[..., Any]]
         # Kept, since the signatures live as long as what they were loaded with.
         if _is_checkpoint(self.saved_model):
             self._loaded, self._signatures = open_pretrained(self.saved_model)
@@ -88,7 +93,7 @@ class FillMask:
             InputError: a text without "[MASK]" or with one beyond the longest sequence, or top_k below 1.
         """
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise InputError(f"--top_k must be at least 1. Received {reprlib.repr(top_k)}")
+            raise InputError(f"`top_k` must be at least 1. Received {reprlib.repr(top_k)}")
         if not isinstance(texts, str | Iterable):
             raise InputError(f"texts were expected; received {reprlib.repr(texts)}")
         texts = [texts] if isinstance(texts, str) else list(texts)
@@ -139,11 +144,12 @@ class FillMask:
 
     def _run(self, signature: str, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         try:
-            return self._signatures[signature](**inputs)
+            outputs: dict[str, tf.Tensor] = self._signatures[signature](**inputs)
         except tf.errors.NotFoundError:
             # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
             self._load()
-            return self._signatures[signature](**inputs)
+            outputs = self._signatures[signature](**inputs)
+        return outputs
 
     def _split(self, text: str) -> list[str]:
         """The parts of a text around its masks."""

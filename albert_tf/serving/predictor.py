@@ -1,5 +1,6 @@
 """Predictions of a fine-tuned model for a user's examples: of a SavedModel, or of a checkpoint without exporting it."""
 
+import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.path_text import StrPath
 from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.finetuned_module import (
     LIST_FIELDS,
@@ -33,7 +35,7 @@ class Predictor:
         task: what the model was fine-tuned for.
     """
 
-    def __init__(self, path: str):
+    def __init__(self, path: StrPath) -> None:
         """Loads it.
 
         Args:
@@ -42,7 +44,7 @@ class Predictor:
         Raises:
             InputError: none of these is there, it is damaged, or its model is not fine-tuned.
         """
-        self.path = path
+        self.path = os.fspath(path)
         self._load()
 
     def _load(self) -> None:
@@ -116,11 +118,12 @@ class Predictor:
 
     def _call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         try:
-            return self._predict(**inputs)
+            outputs: dict[str, tf.Tensor] = self._predict(**inputs)
         except tf.errors.NotFoundError:
             # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
             self._load()
-            return self._predict(**inputs)
+            outputs = self._predict(**inputs)
+        return outputs
 
 
 def _of_one_shape(examples: list[dict[str, Any]]) -> list[list[int]]:
@@ -139,12 +142,14 @@ def _column(examples: list[dict[str, Any]], field: str) -> tf.Tensor:
     return tf.ragged.constant(rows, tf.string, ragged_rank=1).to_tensor("")
 
 
-def _as_json(outputs: dict[str, np.ndarray]) -> dict[str, Any]:
+def _as_json(outputs: dict[str, Any]) -> dict[str, Any]:
     """One example's row of every output, in words and numbers that JSON has."""
     if "tags" in outputs:
         return {"tags": [tag.decode() for tag in outputs["tags"]]}
     if "answer" in outputs:
-        numbers = {name: outputs[name].item() for name in ("start", "end", "score", "null_odds") if name in outputs}
+        numbers: dict[str, Any] = {
+            name: outputs[name].item() for name in ("start", "end", "score", "null_odds") if name in outputs
+        }
         return {"answer": outputs["answer"].decode(), **numbers}
     if "choice" in outputs:
         return {"choice": int(outputs["choice"]), "probabilities": outputs["probabilities"].tolist()}

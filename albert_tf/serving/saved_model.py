@@ -23,6 +23,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.runtime import command, files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.path_text import StrPath, paths_as_text
 from albert_tf.serving.export_file import EXTRA_FOLDER, is_export, write_export
 from albert_tf.serving.finetuned_module import FinetunedModule
 from albert_tf.serving.module_of_head import make_module
@@ -53,14 +54,17 @@ class ExportSettings:
         overwrite: replace an earlier export.
     """
 
-    init_checkpoint: str
-    output_dir: str
-    spm_model_file: str | None = None
-    albert_config_file: str | None = None
+    init_checkpoint: StrPath
+    output_dir: StrPath
+    spm_model_file: StrPath | None = None
+    albert_config_file: StrPath | None = None
     cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
     max_seq_length: int | None = None
     precision: str = "float32"
     overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        paths_as_text(self)
 
 
 def export_saved_model(settings: ExportSettings) -> float:
@@ -73,13 +77,15 @@ def export_saved_model(settings: ExportSettings) -> float:
         InputError: checkpoint, config, vocabulary and max_seq_length do not fit, or output_dir holds something.
         OSError: no room, or no right to write.
     """
-    output_dir = settings.output_dir.rstrip("/")
+    output_dir = os.fspath(settings.output_dir).rstrip("/")
     _check_output_dir(output_dir, settings.overwrite)
-    pretrained = load_pretrained(settings.init_checkpoint, settings.albert_config_file)
+    config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
+    pretrained = load_pretrained(os.fspath(settings.init_checkpoint), config_file)
     tokenizer = _make_tokenizer(settings, pretrained)
     if pretrained.task is not None:
-        module = _finetuned_module(settings, pretrained, tokenizer)
-        signatures, more = module.signatures(), {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
+        module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
+        signatures = module.signatures()
+        more: dict[str, Any] = {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
         compare = largest_finetuned_error
     else:
         module, signatures = _pretrained_module(settings, pretrained, tokenizer)
@@ -117,7 +123,7 @@ def export_saved_model(settings: ExportSettings) -> float:
     return difference
 
 
-def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable]]:
+def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
     """Loads a pre-trained checkpoint: its module, as it would be exported, and its functions by their names.
 
     Args:
@@ -135,7 +141,7 @@ def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable]
 
 def _pretrained_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer
-) -> tuple[ServingModule, dict[str, Callable]]:
+) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
     sentence_task = _checked_task(pretrained.sentence_task)
     max_seq_length = _checked_length(settings.max_seq_length, pretrained.model.config)
     module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
@@ -156,7 +162,8 @@ def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
     if pretrained.task is None:
         raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    return _finetuned_module(settings, pretrained, _make_tokenizer(settings, pretrained)), pretrained.task
+    tokenizer = _make_tokenizer(settings, pretrained)
+    return _finetuned_module(settings, pretrained, tokenizer, pretrained.task), pretrained.task
 
 
 def _make_tokenizer(settings: ExportSettings, pretrained: Pretrained) -> AlbertTokenizer:
@@ -169,9 +176,10 @@ def _make_tokenizer(settings: ExportSettings, pretrained: Pretrained) -> AlbertT
     return AlbertTokenizer(path, **dataclasses.asdict(cleaning))
 
 
-def _finetuned_module(settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer) -> FinetunedModule:
+def _finetuned_module(
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, task: FinetunedTask
+) -> FinetunedModule:
     """Texts are cut where they were cut in training, unless the settings say otherwise."""
-    task = pretrained.task
     length = _checked_length(settings.max_seq_length or task.settings.get("max_seq_length"), pretrained.model.config)
     if task.name == "squad_v2" and task.options.get(_THRESHOLD) is None:
         threshold = _dev_threshold(pretrained.source)
@@ -242,7 +250,7 @@ def _vocabulary_file(settings: ExportSettings, pretrained: Pretrained) -> str:
             f"{settings.init_checkpoint}: no vocabulary (.model) lies with it; name the one that the model was trained "
             "with by --spm_model_file"
         )
-    return path
+    return os.fspath(path)
 
 
 def _checked_task(task: str) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath, paths_as_text
 from albert_tf.tasks import token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
@@ -31,9 +32,9 @@ class TaskOptions:
         race_level: race: "middle", "high" or "all".
     """
 
-    train_file: str | None = None
-    dev_file: str | None = None
-    test_file: str | None = None
+    train_file: StrPath | None = None
+    dev_file: StrPath | None = None
+    test_file: StrPath | None = None
     text_column: str | None = None
     text_pair_column: str | None = None
     label_column: str | None = None
@@ -43,6 +44,9 @@ class TaskOptions:
     beam: bool | None = None
     null_score_diff_threshold: float | None = None
     race_level: str = "all"
+
+    def __post_init__(self) -> None:
+        paths_as_text(self)
 
 
 _FILES = ("train_file", "dev_file", "test_file")

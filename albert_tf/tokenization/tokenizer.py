@@ -3,11 +3,13 @@
 import functools
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath
 from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import (
@@ -48,7 +50,7 @@ class AlbertTokenizer:
 
     def __init__(
         self,
-        model_file: str,
+        model_file: StrPath,
         do_lower_case: bool = True,
         *,
         keep_accents: bool = False,
@@ -77,17 +79,17 @@ class AlbertTokenizer:
             self._replacements = digit_comma_replacements(self._processor)
         except (RuntimeError, UnicodeDecodeError) as error:
             raise InputError(f"the vocabulary {self.model_file} is damaged: {error}; copy it again") from None
-        self._mask_processor = None
+        self._mask_processor: sentencepiece.SentencePieceProcessor | None = None
         self.sha256 = hashlib.sha256(self.model_bytes).hexdigest()
         self.vocab_size = self._processor.get_piece_size()
         self.unk_id = self._processor.unk_id()
         self.pad_id, self.cls_id, self.sep_id, self.mask_id = map(self.piece_to_id, REQUIRED_PIECES)
         self._replaced_ids = frozenset(self._replacements)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("model_file", "model_bytes", "cleaning")}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._load()
 
@@ -131,7 +133,8 @@ class AlbertTokenizer:
 
     def encode_pieces(self, text: str) -> list[str]:
         """The pieces of a text; a character that the vocabulary lacks stands for itself."""
-        processor, pieces = self._processor, []
+        processor = self._processor
+        pieces: list[str] = []
         for piece in processor.encode(clean_text(text, self.cleaning), out_type=str):
             replacement = self._replacements.get(processor.piece_to_id(piece))
             pieces += [piece] if replacement is None else map(processor.id_to_piece, replacement)
@@ -145,13 +148,15 @@ class AlbertTokenizer:
         """
         from sentencepiece import sentencepiece_pb2
 
-        message = sentencepiece_pb2.SentencePieceText.FromString(
+        message = sentencepiece_pb2.SentencePieceText.FromString(  # type: ignore[attr-defined]
             self._processor.encode(cleaned, out_type="serialized_proto")
         )
         # sentencepiece counts bytes of UTF-8.
         sizes = np.fromiter((len(character.encode()) for character in cleaned), np.int64, len(cleaned))
         ends_in_bytes = np.cumsum(sizes)
-        ids, starts, ends = [], [], []
+        ids: list[int] = []
+        starts: list[int] = []
+        ends: list[int] = []
         for piece in message.pieces:
             start, end = np.searchsorted(ends_in_bytes, (piece.begin, piece.end), side="right").tolist()
             replacement = self._replacements.get(piece.id, (piece.id,))

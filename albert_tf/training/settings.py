@@ -6,6 +6,7 @@ import typing
 import numpy as np
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath, paths_as_text
 from albert_tf.training.strategy import TpuAddress
 
 # What the flags with a few words to choose from take.
@@ -32,8 +33,8 @@ class TrainingSettings:
         *("num_warmup_steps", "start_warmup_step", "keep_checkpoint_max", "max_nonfinite_steps"),
     )
 
-    output_dir: str
-    init_checkpoint: str | None = None
+    output_dir: StrPath
+    init_checkpoint: StrPath | None = None
     allow_missing_heads: bool = False
     do_train: bool = True
     do_eval: bool = False
@@ -42,10 +43,10 @@ class TrainingSettings:
     optimizer: str
     learning_rate: float
     poly_power: float = 1.0
-    num_train_steps: int
-    num_warmup_steps: int
+    num_train_steps: int | None
+    num_warmup_steps: int | None
     start_warmup_step: int = 0
-    save_checkpoints_steps: int
+    save_checkpoints_steps: int | None
     keep_checkpoint_max: int = 5
     iterations_per_loop: int = 1000
     log_steps: int = 100
@@ -63,11 +64,12 @@ class TrainingSettings:
     resolved_flags: str = ""
 
     @property
-    def first_weights(self) -> str | None:
+    def first_weights(self) -> StrPath | None:
         """The file or folder that a new run's weights come from; None where they are random."""
         return self.init_checkpoint
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
+        paths_as_text(self)
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise InputError(f"--{name} must be one of {', '.join(allowed)}. Received {getattr(self, name)!r}.")

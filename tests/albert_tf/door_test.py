@@ -1,5 +1,6 @@
 """The names at the top of the package: lazy, and what docs/python.md says of them."""
 
+import json
 import os
 import random
 import re
@@ -109,6 +110,30 @@ def test_a_slash_at_the_end_changes_nothing(in_work, tmp_path):
     assert albert_tf.FillMask("work/model/")("[MASK]")[0].masks
     saved = str(tmp_path / "saved")
     albert_tf.export(albert_tf.ExportSettings(init_checkpoint="work/model/", output_dir=saved))
+
+
+def test_path_objects_are_taken_wherever_a_path_is(in_work, tmp_path):
+    work = Path("work")
+    albert_tf.save(albert_tf.load(work / "model"), tmp_path / "there", vocabulary_file=work / "model/small.model")
+    assert albert_tf.AlbertTokenizer(work / "model/small.model").vocab_size == 60
+    assert albert_tf.FillMask(work / "model")("[MASK]")[0].masks
+    assert albert_tf.Predictor(work / "sst-2").predict("babe")[0]["label"] in ("0", "1")
+    lengths = {"batch_size": 2, "max_seq_length": 128, "max_predictions_per_seq": 20}
+    ids = [
+        next(iter(albert_tf.make_dataset(paths, **lengths)))["input_ids"].numpy()
+        for paths in (work / "train.tfrecord-*", sorted(work.glob("train.tfrecord-*-of-*")), "work/train.tfrecord-*")
+    ]
+    np.testing.assert_array_equal(ids[0], ids[2])
+    np.testing.assert_array_equal(ids[1], ids[2])
+    written = tmp_path / "figures.json"
+    figures = albert_tf.evaluate(
+        albert_tf.EvaluationSettings(
+            input_file=work / "train.tfrecord-*", init_checkpoint=work / "model", max_eval_steps=1, output_file=written
+        )
+    )
+    assert json.loads(written.read_text()) == figures
+    settings = albert_tf.ExportSettings(init_checkpoint=work / "model", output_dir=tmp_path / "saved")
+    assert albert_tf.export(settings) < 1e-4
 
 
 def test_a_task_that_is_given_is_kept(in_work, tmp_path):
