@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity bench dist lint format clean
+.PHONY: help demo test test-slow faults golden mutants parity bench dist lint types format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
 	@echo "make dist       wheel and sdist in dist/, checked"
 	@echo "make lint       ruff; format: let ruff mend what it can"
+	@echo "make types      mypy, strict, on the public names and on a program that uses them"
 	@echo "make clean      remove .venv, caches, demo_output and bench.md"
 
 $(VENV)/.dev: setup.py
@@ -87,9 +88,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) *.egg-info build dist .pytest_cache .ruff_cache demo_output bench.md
+	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache demo_output bench.md

@@ -81,6 +81,7 @@ setup(
             "pytest>=8,<10",
             "pytest-xdist>=3.6,<4",
             "ruff>=0.17,<0.18",
+            "mypy>=2.4,<2.5",
             "matplotlib>=3.8,<4",
             "pyarrow>=18,<26",
             "zstandard>=0.23,<1",

@@ -44,6 +44,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
 
+# The same for type checkers.
 if TYPE_CHECKING:
     from albert_tf.checkpoints.finetuned_task import FinetunedTask as FinetunedTask
     from albert_tf.config import AlbertConfig as AlbertConfig
@@ -73,12 +74,12 @@ if TYPE_CHECKING:
     from albert_tf.serving.saved_model import ExportSettings as ExportSettings
     from albert_tf.tokenization.text_cleaning import TextCleaning as TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer as AlbertTokenizer
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'albert_tf' has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(importlib.import_module(f"albert_tf.{_HOME_OF[name]}"), name)
+else:
+    # Not for type checkers, to which every misspelt name would be one that there is.
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME_OF:
+            raise AttributeError(f"module 'albert_tf' has no attribute {name!r}; it has {', '.join(__all__)}")
+        return getattr(importlib.import_module(f"albert_tf.{_HOME_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:

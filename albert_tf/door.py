@@ -4,17 +4,34 @@ The commands call the same functions; docs/python.md walks through these.
 """
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from absl import logging
 
 from albert_tf.conversion.format_names import FORMAT_NAMES
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath
 from albert_tf.serving.export_file import holds_saved_model
 
+if TYPE_CHECKING:
+    from albert_tf.checkpoints.finetuned_task import FinetunedTask
+    from albert_tf.finetuning.settings import FinetuningSettings
+    from albert_tf.models.finetuning import FinetuningModel
+    from albert_tf.models.pretraining import AlbertForPretraining
+    from albert_tf.pretraining.evaluation import EvaluationSettings
+    from albert_tf.pretraining.settings import PretrainingSettings
+    from albert_tf.serving.exported_model import ExportedModel
+    from albert_tf.serving.saved_model import ExportSettings
+    from albert_tf.tasks.task import Task
+    from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
-def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | None = None) -> Any:
+# What `load` may find, and what `save` writes; isinstance tells which it is.
+TrainableModel: TypeAlias = "AlbertForPretraining | FinetuningModel"
+LoadedModel: TypeAlias = "AlbertForPretraining | FinetuningModel | ExportedModel"
+
+
+def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = None) -> LoadedModel:
     """Loads a model with its weights; what lies at the path is recognised.
 
     Args:
@@ -48,18 +65,19 @@ def load(path: str | os.PathLike, config_file: str | None = None, dtype: str | N
 
     config_file = None if config_file is None else shipped_files.find(os.fspath(config_file), shipped_files.MODELS)
     pretrained = load_pretrained(path, config_file, allow_missing_heads=True, dtype=dtype)
-    model = pretrained.model
+    model: TrainableModel = pretrained.model
     if model.load_report.missing:
         logging.warning("%s has no %s: random numbers stand there", path, ", ".join(model.load_report.missing))
     # For `save`: what goes along with the weights.
     vocabulary = pretrained.vocabulary_file
-    is_local = vocabulary is not None and not files.is_remote(vocabulary)
-    model.vocabulary_file = os.path.abspath(vocabulary) if is_local else vocabulary
+    if vocabulary is not None and not files.is_remote(vocabulary):
+        vocabulary = os.path.abspath(vocabulary)
+    model.vocabulary_file = vocabulary
     model.finetuned_task = pretrained.task
     return model
 
 
-def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
+def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     """Loads the tokenizer of a model.
 
     Args:
@@ -77,6 +95,7 @@ def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
 
     path = _path_of(path)
     known: dict[str, Any] = {}
+    vocabulary: str | None
     if holds_saved_model(path):
         from albert_tf.serving.export_file import read_export
 
@@ -96,11 +115,11 @@ def load_tokenizer(path: str | os.PathLike, **cleaning: Any):
 
 
 def save(
-    model: Any,
-    folder: str | os.PathLike,
+    model: TrainableModel,
+    folder: StrPath,
     format: str = "albert_tf",
-    vocabulary_file: str | os.PathLike | None = None,
-    task: Any = None,
+    vocabulary_file: StrPath | None = None,
+    task: "FinetunedTask | None" = None,
 ) -> None:
     """Writes a model's weights, config and vocabulary as a new folder, whole or not at all.
 
@@ -140,14 +159,14 @@ def save(
         logging.warning("%s has no place for %s", FORMATS[format].title, ", ".join(left_out))
 
 
-def _path_of(path) -> str:
+def _path_of(path: Any) -> str:
     """A path as text, without a slash at its end; raises InputError for what is none."""
     if not isinstance(path, str | os.PathLike) or not str(path):
         raise InputError(f"a path was expected. Received {path!r}.")
     return os.fspath(path).rstrip("/") or "/"
 
 
-def pretrain(settings) -> None:
+def pretrain(settings: "PretrainingSettings") -> None:
     """Does what run_pretraining does: trains, evaluates, resumes.
 
     Args:
@@ -158,7 +177,7 @@ def pretrain(settings) -> None:
     run(settings)
 
 
-def finetune(settings, task=None) -> dict[str, Any]:
+def finetune(settings: "FinetuningSettings", task: "Task | None" = None) -> dict[str, Any]:
     """Does what run_finetuning does: trains, evaluates, predicts.
 
     Args:
@@ -173,7 +192,7 @@ def finetune(settings, task=None) -> dict[str, Any]:
     return run(settings, task)
 
 
-def evaluate(settings) -> dict[str, Any]:
+def evaluate(settings: "EvaluationSettings") -> dict[str, Any]:
     """Does what run_evaluation does: measures a pre-trained model on records.
 
     Args:
@@ -187,7 +206,7 @@ def evaluate(settings) -> dict[str, Any]:
     return evaluate_checkpoint(settings)
 
 
-def export(settings) -> float:
+def export(settings: "ExportSettings") -> float:
     """Does what export_saved_model does: writes a SavedModel that takes text and ids.
 
     Args:

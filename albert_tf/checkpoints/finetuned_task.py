@@ -114,7 +114,6 @@ def _is_rate(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1)
 
 
-_OPTION = bool | int | float | str | list | tuple
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "head": lambda value: isinstance(value, str) and value in HEADS,
     "num_labels": lambda value: _is_number(value) and value > 0,

@@ -3,6 +3,8 @@
 Shapes: B batch, S sequence, P positions, E embedding, H hidden, L layers.
 """
 
+from typing import Any, TypeVar
+
 import keras
 from keras import ops
 
@@ -25,6 +27,7 @@ from albert_tf.models.inputs import (
     to_arrays,
 )
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.path_text import StrPath
 
 DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
@@ -32,24 +35,36 @@ _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 # Which outputs are read, among the tensors that are encoded.
 _POSITIONS, _WANTED = "positions", "wanted"
 
+_Made = TypeVar("_Made", bound="ConfiguredModel")
+
 
 class ConfiguredModel(Unquantized, keras.Model):
     """A model that is made of `config`, an AlbertConfig, and of how its `encoder`, a SharedEncoder, is applied."""
 
+    config: AlbertConfig
+    encoder: Any
     # Of the ids it is called with: [B, S].
     num_axes = 2
     returns_hidden_states = True
 
-    def __call__(self, inputs=None, *args, **kwargs):
+    def __call__(self, inputs: Any = None, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The results of `call`, for arrays, tensors or lists; see AlbertModel.call."""
         check_arguments(args, kwargs)
         # Checked before Keras sees them too, which would surround the error with an account of the call.
-        return super().__call__(self._read(to_arrays(inputs)), **kwargs)
+        outputs: dict[str, Any] = super().__call__(self._read(to_arrays(inputs)), **kwargs)
+        return outputs
 
-    def _read(self, inputs):
+    def _read(self, inputs: Any) -> dict[str, Any]:
         return read_inputs(inputs, self.config, self.num_axes)
 
-    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+    def export(
+        self,
+        filepath: StrPath,
+        format: str = "tf_saved_model",
+        verbose: bool | None = None,
+        input_signature: Any = None,
+        **kwargs: Any,
+    ) -> None:
         """keras.Model.export, for batches of any size and length unless a signature says otherwise.
 
         Where there is a checkpoint, export_saved_model is the better way: what it writes reads text.
@@ -66,7 +81,7 @@ class ConfiguredModel(Unquantized, keras.Model):
         signature = [dict.fromkeys((INPUT_IDS, INPUT_MASK, SEGMENT_IDS), any_size)]
         super().export(filepath, format, verbose, input_signature or signature, **kwargs)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         return {
             **super().get_config(),
@@ -76,7 +91,7 @@ class ConfiguredModel(Unquantized, keras.Model):
         }
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls: type[_Made], config: dict[str, Any]) -> _Made:
         """The inverse of get_config."""
         return cls(**config)
 
@@ -106,7 +121,15 @@ class AlbertModel(ConfiguredModel):
         TensorShape([1, 16])
     """
 
-    def __init__(self, config, remat=False, constant_graph=False, pooler=True, name="albert", **kwargs):
+    def __init__(
+        self,
+        config: AlbertConfig | dict[str, Any],
+        remat: bool = False,
+        constant_graph: bool = False,
+        pooler: bool = True,
+        name: str = "albert",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, autocast=False, **kwargs)
         self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
         if not isinstance(self.config, AlbertConfig):
@@ -124,7 +147,7 @@ class AlbertModel(ConfiguredModel):
         self.encoder = SharedEncoder(
             self.config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy, name="encoder"
         )
-        self.pooler = None
+        self.pooler: Any = None
         if pooler:
             self.pooler = Projection(
                 self.config.hidden_size,
@@ -136,14 +159,22 @@ class AlbertModel(ConfiguredModel):
         self.seed_generator = keras.random.SeedGenerator(seed=0)
         self.build()
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         """Makes the weights; their shapes follow from the config alone."""
         self.embeddings.build()
         self.encoder.build()
         if self.pooler is not None:
             self.pooler.build((None, self.config.hidden_size))
 
-    def call(self, inputs, training=False, dropout_seed=None, positions=None, skip_padding=False, wanted=None):
+    def call(
+        self,
+        inputs: Any,
+        training: bool = False,
+        dropout_seed: Any = None,
+        positions: Any = None,
+        skip_padding: bool = False,
+        wanted: Any = None,
+    ) -> dict[str, Any]:
         """Encodes a batch.
 
         Args:
@@ -193,11 +224,11 @@ class AlbertModel(ConfiguredModel):
         }
         return outputs if self.pooler is None else {**outputs, "pooled_output": self._pool(first)}
 
-    def _encode(self, tensors, skip_padding, seeds, training):
+    def _encode(self, tensors: dict[str, Any], skip_padding: bool, seeds: tuple[Any, Any], training: bool) -> list[Any]:
         """[embedding_output, *hidden_states] of the inputs and, if not all are read, positions."""
         embeddings_seed, encoder_seed = seeds
 
-        def encode(*parts):
+        def encode(*parts: Any) -> list[Any]:
             given = dict(zip(tensors, parts, strict=True))
             embedding_output = self.embeddings(
                 given.get(INPUT_IDS),
@@ -221,11 +252,11 @@ class AlbertModel(ConfiguredModel):
         parts = list(tensors.values())
         return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(*parts)
 
-    def _pool(self, first):
+    def _pool(self, first: Any) -> Any:
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
         return ops.tanh(ops.cast(pooled, "float32") + ops.cast(self.pooler.bias, "float32"))
 
-    def _dropout_seeds(self, training, dropout_seed):
+    def _dropout_seeds(self, training: bool, dropout_seed: Any) -> tuple[Any, Any]:
         rates = (self.config.hidden_dropout_prob, self.config.attention_probs_dropout_prob)
         if not training or not any(rates):
             return None, None
@@ -236,6 +267,6 @@ class AlbertModel(ConfiguredModel):
             backend.fold_in(dropout_seed, _ENCODER_STREAM),
         )
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         return {**super().get_config(), "pooler": self.pooler is not None}

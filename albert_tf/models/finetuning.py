@@ -3,94 +3,21 @@
 Shapes: B batch, N options, S sequence, C classes, K width of the beam.
 """
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.finetuning import ClassificationHead, MultipleChoiceHead, SpanHead
+from albert_tf.heads.finetuning import MultipleChoiceHead, SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
-from albert_tf.kernels import backend
-from albert_tf.models.albert import AlbertModel, ConfiguredModel
-from albert_tf.models.inputs import INPUT_MASK, SEGMENT_IDS, encoder_inputs
+from albert_tf.models.inputs import INPUT_MASK, encoder_inputs
+from albert_tf.models.with_head import AlbertWithClassifier, AlbertWithHead
 from albert_tf.runtime.errors import InputError
-
-# Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
-_HEAD_STREAM = 2
-
-
-class _AlbertWithHead(ConfiguredModel):
-    """An encoder and a head; what every model here has.
-
-    Args:
-        config: AlbertConfig, or the dict of one.
-        pooler: whether the head reads the pooled [CLS]; without it there is no such weight.
-        remat, constant_graph: see AlbertModel.
-    """
-
-    returns_hidden_states = False
-
-    def __init__(self, config, pooler, remat=False, constant_graph=False, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        ways = {"remat": remat, "constant_graph": constant_graph}
-        self.albert = AlbertModel(config, pooler=pooler, dtype=self.dtype_policy, **ways)
-        self.config: AlbertConfig = self.albert.config
-
-    def _pooled(self, inputs, training, dropout_seed, skip_padding):
-        """The pooled [CLS], the only position of which the last layer is computed."""
-        nothing_else = ops.zeros_like(inputs[SEGMENT_IDS][:, :0])
-        outputs = self.albert(
-            inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else, skip_padding=skip_padding
-        )
-        return outputs["pooled_output"]
-
-    def _sequence(self, inputs, training, dropout_seed, skip_padding, wanted=None):
-        outputs = self.albert(
-            inputs, training=training, dropout_seed=dropout_seed, skip_padding=skip_padding, wanted=wanted
-        )
-        return outputs["sequence_output"]
-
-    def _seeds(self, training, dropout_seed):
-        """(of the encoder, of the head); a seed of the model's own generator where none is given."""
-        if not training:
-            return None, None
-        if dropout_seed is None:
-            dropout_seed = self.albert.seed_generator.next()
-        return dropout_seed, backend.fold_in(dropout_seed, _HEAD_STREAM)
-
-    @property
-    def encoder(self):
-        """The SharedEncoder of `albert`."""
-        return self.albert.encoder
-
-
-class _AlbertWithClassifier(_AlbertWithHead):
-    """The same with one ClassificationHead, "classifier".
-
-    Args:
-        config, pooler, remat, constant_graph: see _AlbertWithHead.
-        num_labels: C.
-        classifier_dropout_prob: rate of dropout in front of the head.
-    """
-
-    def __init__(self, config, pooler, num_labels, classifier_dropout_prob, **kwargs):
-        super().__init__(config, pooler, **kwargs)
-        self.num_labels = num_labels
-        self.classifier_dropout_prob = classifier_dropout_prob
-        self.classifier = ClassificationHead(self.config, num_labels, classifier_dropout_prob, name="classifier")
-        self.build()
-
-    def build(self, input_shape=None):
-        """Makes the head's weights; the encoder has its own already."""
-        self.classifier.build()
-
-    def get_config(self):
-        """Constructor arguments, for keras.saving."""
-        more = {"num_labels": self.num_labels, "classifier_dropout_prob": self.classifier_dropout_prob}
-        return {**super().get_config(), **more}
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertForSequenceClassification(_AlbertWithClassifier):
+class AlbertForSequenceClassification(AlbertWithClassifier):
     """A text or a pair to one of C classes, to any of C labels, or, with C = 1, to a number (paper section 4.1, GLUE).
 
     Args:
@@ -108,11 +35,18 @@ class AlbertForSequenceClassification(_AlbertWithClassifier):
     """
 
     def __init__(
-        self, config, num_labels=2, classifier_dropout_prob=0.1, name="albert_for_sequence_classification", **kwargs
-    ):
+        self,
+        config: AlbertConfig | dict[str, Any],
+        num_labels: int = 2,
+        classifier_dropout_prob: float = 0.1,
+        name: str = "albert_for_sequence_classification",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(config, True, num_labels, classifier_dropout_prob, name=name, **kwargs)
 
-    def call(self, inputs, training=False, dropout_seed=None, skip_padding=False):
+    def call(
+        self, inputs: Any, training: bool = False, dropout_seed: Any = None, skip_padding: bool = False
+    ) -> dict[str, Any]:
         """Scores the classes.
 
         Args:
@@ -131,7 +65,7 @@ class AlbertForSequenceClassification(_AlbertWithClassifier):
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertForTokenClassification(_AlbertWithClassifier):
+class AlbertForTokenClassification(AlbertWithClassifier):
     """Assigns every piece of a text to one of C classes.
 
     Args:
@@ -142,11 +76,18 @@ class AlbertForTokenClassification(_AlbertWithClassifier):
     """
 
     def __init__(
-        self, config, num_labels=2, classifier_dropout_prob=0.1, name="albert_for_token_classification", **kwargs
-    ):
+        self,
+        config: AlbertConfig | dict[str, Any],
+        num_labels: int = 2,
+        classifier_dropout_prob: float = 0.1,
+        name: str = "albert_for_token_classification",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(config, False, num_labels, classifier_dropout_prob, name=name, **kwargs)
 
-    def call(self, inputs, training=False, dropout_seed=None, skip_padding=False):
+    def call(
+        self, inputs: Any, training: bool = False, dropout_seed: Any = None, skip_padding: bool = False
+    ) -> dict[str, Any]:
         """Scores the classes of every piece; arguments as in AlbertForSequenceClassification.call.
 
         Returns:
@@ -159,7 +100,7 @@ class AlbertForTokenClassification(_AlbertWithClassifier):
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertForMultipleChoice(_AlbertWithHead):
+class AlbertForMultipleChoice(AlbertWithHead):
     """Chooses the option that fits (RACE, paper section 4.1): every option is encoded with the question, and scored.
 
     Args:
@@ -170,17 +111,25 @@ class AlbertForMultipleChoice(_AlbertWithHead):
 
     num_axes = 3
 
-    def __init__(self, config, classifier_dropout_prob=0.1, name="albert_for_multiple_choice", **kwargs):
+    def __init__(
+        self,
+        config: AlbertConfig | dict[str, Any],
+        classifier_dropout_prob: float = 0.1,
+        name: str = "albert_for_multiple_choice",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(config, True, name=name, **kwargs)
         self.classifier_dropout_prob = classifier_dropout_prob
         self.classifier = MultipleChoiceHead(self.config, classifier_dropout_prob, name="classifier")
         self.build()
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         """Makes the head's weights; the encoder has its own already."""
         self.classifier.build()
 
-    def call(self, inputs, training=False, dropout_seed=None, skip_padding=False):
+    def call(
+        self, inputs: Any, training: bool = False, dropout_seed: Any = None, skip_padding: bool = False
+    ) -> dict[str, Any]:
         """Scores the options.
 
         Args:
@@ -197,13 +146,13 @@ class AlbertForMultipleChoice(_AlbertWithHead):
         pooled = self._pooled(flat, training, seed, skip_padding)
         return {"logits": self.classifier(pooled, num_options=num_options, seed=head_seed, training=training)}
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         return {**super().get_config(), "classifier_dropout_prob": self.classifier_dropout_prob}
 
 
 @keras.saving.register_keras_serializable("albert_tf")
-class AlbertForSpan(_AlbertWithHead):
+class AlbertForSpan(AlbertWithHead):
     """Finds where in a text the answer to a question stands (SQuAD, paper section 4.1).
 
     Args:
@@ -215,8 +164,17 @@ class AlbertForSpan(_AlbertWithHead):
         remat, constant_graph, dtype: see AlbertModel.
     """
 
-    def __init__(self, config, beam=False, beam_size=5, classifier_dropout_prob=0.1, name="albert_for_span", **kwargs):
+    def __init__(
+        self,
+        config: AlbertConfig | dict[str, Any],
+        beam: bool = False,
+        beam_size: int = 5,
+        classifier_dropout_prob: float = 0.1,
+        name: str = "albert_for_span",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(config, False, name=name, **kwargs)
+        self.span: Any
         self.beam = beam
         self.beam_size = beam_size
         self.classifier_dropout_prob = classifier_dropout_prob
@@ -226,11 +184,13 @@ class AlbertForSpan(_AlbertWithHead):
             self.span = SpanHead(self.config, name="span")
         self.build()
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         """Makes the head's weights; the encoder has its own already."""
         self.span.build()
 
-    def call(self, inputs, training=False, dropout_seed=None, skip_padding=False):
+    def call(
+        self, inputs: Any, training: bool = False, dropout_seed: Any = None, skip_padding: bool = False
+    ) -> dict[str, Any]:
         """Scores starts and ends.
 
         Args:
@@ -244,22 +204,35 @@ class AlbertForSpan(_AlbertWithHead):
         inputs = self._read(inputs)
         seed, head_seed = self._seeds(training, dropout_seed)
         if not self.beam:
-            return self.span(self._sequence(inputs, training, seed, skip_padding))
+            scores: dict[str, Any] = self.span(self._sequence(inputs, training, seed, skip_padding))
+            return scores
         p_mask = 1 - ops.cast(inputs[INPUT_MASK], "int32") if inputs.get("p_mask") is None else inputs["p_mask"]
         wanted = p_mask == 0 if skip_padding else None
         sequence = self._sequence(inputs, training, seed, skip_padding, wanted)
         starts = inputs.get("start_positions") if training else None
         if training and starts is None:
             raise InputError("With `beam` training needs `start_positions`, int32 [B]. Received none.")
-        return self.span(sequence, p_mask, starts, seed=head_seed, training=training)
+        scores = self.span(sequence, p_mask, starts, seed=head_seed, training=training)
+        return scores
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         more = {"beam": self.beam, "beam_size": self.beam_size}
         return {**super().get_config(), **more, "classifier_dropout_prob": self.classifier_dropout_prob}
 
 
-def make_finetuning_model(config, head, num_labels=0, classifier_dropout_prob=0.1, **kwargs):
+FinetuningModel = (
+    AlbertForSequenceClassification | AlbertForTokenClassification | AlbertForMultipleChoice | AlbertForSpan
+)
+
+
+def make_finetuning_model(
+    config: AlbertConfig | dict[str, Any],
+    head: str,
+    num_labels: int = 0,
+    classifier_dropout_prob: float = 0.1,
+    **kwargs: Any,
+) -> FinetuningModel:
     """The model for a kind of head.
 
     Args:

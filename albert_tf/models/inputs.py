@@ -5,11 +5,13 @@ Shapes: B batch, N options, S sequence, E embedding.
 
 import difflib
 from collections.abc import Mapping
+from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
+from albert_tf.config import AlbertConfig
 from albert_tf.kernels import backend
 from albert_tf.runtime.errors import InputError
 
@@ -35,7 +37,7 @@ _MASKS = {
 _INDEX_DTYPES = ("int32", "int64")
 
 
-def check_arguments(args, kwargs):
+def check_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     """Raises InputError for inputs side by side, as Hugging Face's models take them, in place of one dict."""
     names = [name for name in kwargs if name in (*_NAMES, *ALIASES, *_OF_BATCHES, "labels")]
     if names or args:
@@ -46,14 +48,14 @@ def check_arguments(args, kwargs):
         )
 
 
-def to_arrays(inputs):
+def to_arrays(inputs: Any) -> Any:
     """Lists of numbers as arrays: the inputs themselves, or in a dict of them; everything else as it is."""
     if isinstance(inputs, Mapping):
         return {name: _to_array(name, value) for name, value in inputs.items()}
     return _to_array(INPUT_IDS, inputs)
 
 
-def _to_array(name, value):
+def _to_array(name: str, value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
     if any(len(getattr(part, "shape", ())) > 1 for part in value):
@@ -67,7 +69,7 @@ def _to_array(name, value):
     return array
 
 
-def read_inputs(inputs, config, num_axes=2):
+def read_inputs(inputs: Any, config: AlbertConfig, num_axes: int = 2) -> dict[str, Any]:
     """The inputs by their official names, those left out (or None) filled in, once they are known to fit.
 
     Args:
@@ -102,12 +104,12 @@ def read_inputs(inputs, config, num_axes=2):
     return read
 
 
-def encoder_inputs(read):
+def encoder_inputs(read: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs that the encoder reads, of those that `read_inputs` returns; one of int [B, S] first."""
     return {name: read[name] for name in _NAMES if name in read}
 
 
-def _by_official_name(inputs):
+def _by_official_name(inputs: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in inputs if name not in (*_NAMES, *ALIASES, *_OF_BATCHES)]
     if unknown:
         close = [hit for name in unknown for hit in difflib.get_close_matches(str(name), (*_NAMES, *ALIASES), n=1)]
@@ -133,13 +135,13 @@ def _by_official_name(inputs):
     return {ALIASES.get(name, name): value for name, value in given.items()}
 
 
-def _check_forms(given, config, num_axes):
+def _check_forms(given: dict[str, Any], config: AlbertConfig, num_axes: int) -> None:
     """Raises InputError for a dtype or a shape that an input cannot have."""
     lead = given[INPUT_IDS] if INPUT_IDS in given else given[INPUTS_EMBEDS]
     sizes = tuple(lead.shape)[:num_axes]
     for name in (name for name in (*_NAMES, "p_mask", *_OF_HEADS) if name in given):
         shape, dtype = tuple(given[name].shape), _dtype_of(name, given[name])
-        axes = ("B", "N", "S") if num_axes == 3 else ("B", "S")
+        axes: tuple[str, ...] = ("B", "N", "S") if num_axes == 3 else ("B", "S")
         wanted = sizes
         if name == INPUTS_EMBEDS:
             axes, wanted = (*axes, "E"), (*sizes, config.embedding_size)
@@ -165,18 +167,18 @@ def _check_forms(given, config, num_axes):
         raise InputError(f"A sequence must have at least one position. Received the shape {_written(lead.shape)}.")
 
 
-def _dtype_of(name, value):
+def _dtype_of(name: str, value: Any) -> Any:
     try:
         return keras.backend.standardize_dtype(value.dtype)
     except ValueError:
         raise InputError(f"`{name}` must be numbers. Received the dtype {value.dtype}.") from None
 
 
-def _written(shape):
+def _written(shape: Any) -> str:
     return f"[{', '.join('?' if size is None else str(size) for size in shape)}]"
 
 
-def _check_values(given, config):
+def _check_values(given: dict[str, Any], config: AlbertConfig) -> None:
     """Raises InputError for a value out of range, where values are known."""
     length = given[INPUT_IDS].shape[-1] if INPUT_IDS in given else given[INPUTS_EMBEDS].shape[-2]
     ends = {
@@ -199,5 +201,5 @@ def _check_values(given, config):
             raise InputError(f"`{name}` must lie in [0, {rule}{end}). Received {worst}.")
 
 
-def _odd(values):
+def _odd(values: Any) -> Any:
     return values[(values != 0) & (values != 1)].flat[0]

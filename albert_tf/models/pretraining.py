@@ -3,8 +3,11 @@
 Shapes: B batch, S sequence, P predictions, V vocabulary.
 """
 
+from typing import Any
+
 import keras
 
+from albert_tf.config import AlbertConfig
 from albert_tf.heads.pretraining import MaskedLMHead, SentenceOrderHead
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
 from albert_tf.models.pretraining_fit import PretrainingFit
@@ -23,7 +26,14 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         dtype: see AlbertModel.
     """
 
-    def __init__(self, config, remat=False, constant_graph=False, name="albert_for_pretraining", **kwargs):
+    def __init__(
+        self,
+        config: AlbertConfig | dict[str, Any],
+        remat: bool = False,
+        constant_graph: bool = False,
+        name: str = "albert_for_pretraining",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, autocast=False, **kwargs)
         self.albert = AlbertModel(config, remat=remat, constant_graph=constant_graph, dtype=self.dtype_policy)
         self.config = self.albert.config
@@ -31,12 +41,19 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         self.sentence_order = SentenceOrderHead(self.config, dtype=self.dtype_policy, name="sentence_order")
         self.build()
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         """Makes the heads' weights; the encoder has its own already."""
         self.masked_lm.build()
         self.sentence_order.build()
 
-    def call(self, inputs, training=False, dropout_seed=None, read_only_predictions=False, add_output_bias=True):
+    def call(
+        self,
+        inputs: Any,
+        training: bool = False,
+        dropout_seed: Any = None,
+        read_only_predictions: bool = False,
+        add_output_bias: bool = True,
+    ) -> dict[str, Any]:
         """Encodes a batch and scores both tasks.
 
         Args:
@@ -72,6 +89,6 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         }
 
     @property
-    def encoder(self):
+    def encoder(self) -> Any:
         """The SharedEncoder of `albert`."""
         return self.albert.encoder

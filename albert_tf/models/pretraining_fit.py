@@ -3,13 +3,20 @@
 Shapes: B batch, P predictions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import keras
 from keras import ops
 
 from albert_tf import losses
 from albert_tf.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    # The methods that PretrainingFit goes on with are those of the class that it is mixed into.
+    from keras import Model as _Model
+else:
+    _Model = object
 
 MASKED_LM, SENTENCE_ORDER = LOSSES = ("masked_lm", "sentence_order")
 # The columns of a batch that hold the answers.
@@ -19,14 +26,14 @@ _LABELS = {
 }
 
 
-class PretrainingFit:
+class PretrainingFit(_Model):
     """The part of AlbertForPretraining that Keras's trainer calls.
 
     The answers are columns of a batch, as `make_dataset` has them: `model.compile("adam"); model.fit(batches)`. The
     losses are those of run_pretraining: a mean over the masked tokens of the batch, and one over its pairs.
     """
 
-    def compile(self, optimizer="adam", loss=LOSSES, **kwargs):
+    def compile(self, optimizer: Any = "adam", loss: str | Sequence[str] = LOSSES, **kwargs: Any) -> None:
         """Says how `fit` trains.
 
         Args:
@@ -49,36 +56,41 @@ class PretrainingFit:
             )
         super().compile(optimizer=optimizer, **kwargs)
         # Past Keras's __setattr__, which lets a model that is built have no new state.
-        vars(self)["_fit_losses"] = names
-        vars(self)["_fit_metrics"] = {name: keras.metrics.Mean(name=f"{name}_accuracy") for name in names}
+        own: dict[str, Any] = self.__dict__
+        own["_fit_losses"] = names
+        own["_fit_metrics"] = {name: keras.metrics.Mean(name=f"{name}_accuracy") for name in names}
 
-    def get_compile_config(self):
+    def get_compile_config(self) -> dict[str, Any] | None:
         """The arguments of `compile`, for a model that Keras saves; None before it was called."""
         if not self.compiled:
             return None
         return {"optimizer": keras.saving.serialize_keras_object(self.optimizer), "loss": list(self._fit_losses)}
 
-    def compile_from_config(self, config):
+    def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles a model that Keras loads as it was when it was saved."""
         self.compile(keras.saving.deserialize_keras_object(config["optimizer"]), loss=config["loss"])
         self.optimizer.build(self.trainable_variables)
 
-    def fit(self, x=None, y=None, batch_size=None, **kwargs):
+    def fit(
+        self, x: Any = None, y: None = None, batch_size: int | None = None, **kwargs: Any
+    ) -> keras.callbacks.History:
         """Trains as keras.Model.fit does, on batches that hold their answers."""
         _refuse_beside_the_batch(y, kwargs)
         return super().fit(x, batch_size=batch_size, **kwargs)
 
-    def evaluate(self, x=None, y=None, batch_size=None, **kwargs):
+    def evaluate(self, x: Any = None, y: None = None, batch_size: int | None = None, **kwargs: Any) -> Any:
         """Measures as keras.Model.evaluate does, on batches that hold their answers."""
         _refuse_beside_the_batch(y, kwargs)
         return super().evaluate(x, batch_size=batch_size, **kwargs)
 
     @property
-    def metrics(self):
+    def metrics(self) -> list[keras.metrics.Metric]:
         """Keras's own, the loss, and the accuracy of each task that is trained."""
         return [*super().metrics, *getattr(self, "_fit_metrics", {}).values()]
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+    def compute_loss(
+        self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None, training: bool = True
+    ) -> Any:
         """Adds up the losses that `compile` named; x is a batch with its answers, float32 scalar."""
         _refuse_beside_the_batch(y, {"sample_weight": sample_weight})
         if not isinstance(x, Mapping):
@@ -102,7 +114,7 @@ class PretrainingFit:
         return total + sum(0.0 * ops.mean(ops.cast(logits, "float32")) for logits in idle)
 
 
-def _refuse_beside_the_batch(y, kwargs):
+def _refuse_beside_the_batch(y: Any, kwargs: Mapping[str, Any]) -> None:
     """Raises InputError for answers or weights beside the batch, some of which Keras would pass over."""
     given = [name for name in ("sample_weight", "class_weight") if kwargs.get(name) is not None]
     if y is not None or given:
@@ -112,7 +124,7 @@ def _refuse_beside_the_batch(y, kwargs):
         )
 
 
-def _masked_lm_sums(logits, batch):
+def _masked_lm_sums(logits: Any, batch: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """losses.masked_lm_sums, in which an id below 0, as Hugging Face marks what is no answer, has no weight.
 
     An id beyond the vocabulary, which no answer can be, makes the loss NaN: in a compiled step nothing can be raised.

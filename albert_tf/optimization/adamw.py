@@ -1,6 +1,8 @@
 """AdamW with the arithmetic of the official AdamWeightDecayOptimizer (BERT's optimization.py)."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 from keras import ops
@@ -37,16 +39,16 @@ class AdamW(keras.optimizers.Optimizer):
 
     def __init__(
         self,
-        learning_rate=5e-5,
-        weight_decay_rate=0.01,
-        beta_1=0.9,
-        beta_2=0.999,
-        epsilon=1e-6,
-        exclude_from_weight_decay=EXCLUDED_FROM_WEIGHT_DECAY,
-        learning_rate_factors=(),
-        name=None,
-        **kwargs,
-    ):
+        learning_rate: float | keras.optimizers.schedules.LearningRateSchedule = 5e-5,
+        weight_decay_rate: float = 0.01,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-6,
+        exclude_from_weight_decay: Sequence[str] | None = EXCLUDED_FROM_WEIGHT_DECAY,
+        learning_rate_factors: Sequence[tuple[str, float]] = (),
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         if kwargs.pop("weight_decay", None) is not None:
             raise ValueError("`weight_decay` is Keras's own rule, which scales otherwise; use `weight_decay_rate`.")
         if isinstance(exclude_from_weight_decay, str):
@@ -62,7 +64,7 @@ class AdamW(keras.optimizers.Optimizer):
         self.exclude_from_weight_decay = tuple(exclude_from_weight_decay or ())
         self.learning_rate_factors = tuple((pattern, factor) for pattern, factor in learning_rate_factors)
 
-    def build(self, variables):
+    def build(self, variables: Sequence[Any]) -> None:
         """Makes the two moments of every variable and decides which are decayed."""
         if self.built:
             return
@@ -77,15 +79,16 @@ class AdamW(keras.optimizers.Optimizer):
             for variable in variables
         ]
 
-    def _make_state(self, variables):
+    def _make_state(self, variables: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Two variables for each of those that are updated: lists of them."""
-        return self.add_optimizer_variables(variables, ["adam_m", "adam_v"])
+        means, squares = self.add_optimizer_variables(variables, ["adam_m", "adam_v"])
+        return means, squares
 
-    def moments(self):
+    def moments(self) -> tuple[list[Any], list[Any]]:
         """The state, two variables for each variable it was built with: lists of adam_m and of adam_v."""
         return list(self._means), list(self._squares)
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Applies one gradient to one variable."""
         index = self._get_variable_index(variable)
         gradient = ops.cast(ops.convert_to_tensor(gradient), variable.dtype)
@@ -95,16 +98,16 @@ class AdamW(keras.optimizers.Optimizer):
         settings = rate, self.beta_1, self.beta_2, self.epsilon, decay
         backend.assign_update(_updated, variables, gradient, *settings)
 
-    def _scaled_rate(self, index, variable, learning_rate):
+    def _scaled_rate(self, index: int, variable: Any, learning_rate: Any) -> Any:
         """The learning rate of the variable of this place, a scalar."""
         rate = ops.cast(learning_rate, variable.dtype)
         return rate if self._factors[index] == 1.0 else rate * self._factors[index]
 
-    def decays(self, index):
+    def decays(self, index: int) -> bool:
         """Tells whether the variable at this place is decayed."""
         return self._is_decayed[index]
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         config = super().get_config()
         del config["weight_decay"]
@@ -119,7 +122,17 @@ class AdamW(keras.optimizers.Optimizer):
         }
 
 
-def _updated(variable, mean, square, gradient, rate, beta_1, beta_2, epsilon, decay):
+def _updated(
+    variable: Any,
+    mean: Any,
+    square: Any,
+    gradient: Any,
+    rate: Any,
+    beta_1: float,
+    beta_2: float,
+    epsilon: float,
+    decay: float,
+) -> tuple[Any, Any, Any]:
     """The new values of a variable and its moments.
 
     The moments move towards the gradient by 1 - beta, which Python computes: in float32 it is off by 1e-5 of itself for

@@ -1,5 +1,7 @@
 """LAMB with the arithmetic of the official LAMBOptimizer (You et al., 2019, arXiv 1904.00962)."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -26,7 +28,7 @@ class LAMB(AdamW):
         **kwargs: of keras.optimizers.Optimizer.
     """
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Applies one gradient to one variable."""
         index = self._get_variable_index(variable)
         mean, square = self._means[index], self._squares[index]
@@ -39,7 +41,7 @@ class LAMB(AdamW):
         scale = self._scaled_rate(index, variable, learning_rate) * self.layer_scale(index, variable, update)
         self.assign_sub(variable, scale * update)
 
-    def direction(self, index, variable, mean, square):
+    def direction(self, index: int, variable: Any, mean: Any, square: Any) -> Any:
         """The step that is taken off a variable, but for the learning rate and the trust ratio.
 
         Args:
@@ -51,7 +53,7 @@ class LAMB(AdamW):
         update = mean / (ops.sqrt(square) + self.epsilon)
         return update + self.weight_decay_rate * variable if self._is_decayed[index] else update
 
-    def layer_scale(self, index, variable, update):
+    def layer_scale(self, index: int, variable: Any, update: Any) -> Any:
         """The trust ratio, a scalar: what multiplies the learning rate for this variable."""
         if not self._is_decayed[index]:
             return 1.0

@@ -1,6 +1,8 @@
 """Muon: momentum whose matrices are made orthogonal (Jordan et al., 2024, https://kellerjordan.github.io/posts/muon)."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import keras
 from keras import ops
@@ -39,21 +41,21 @@ class Muon(AdamW):
 
     def __init__(
         self,
-        learning_rate=1e-3,
-        matrix_rate=20.0,
-        momentum=0.95,
-        iterations_of_newton_schulz=5,
-        matrices=ENCODER_MATRICES,
-        name=None,
-        **kwargs,
-    ):
+        learning_rate: float | keras.optimizers.schedules.LearningRateSchedule = 1e-3,
+        matrix_rate: float = 20.0,
+        momentum: float = 0.95,
+        iterations_of_newton_schulz: int = 5,
+        matrices: Sequence[str] = ENCODER_MATRICES,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         self.matrix_rate = matrix_rate
         self.momentum = momentum
         self.iterations_of_newton_schulz = iterations_of_newton_schulz
         self.matrices = tuple(matrices)
 
-    def _make_state(self, variables):
+    def _make_state(self, variables: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         self._is_matrix = [
             len(variable.shape) == 2 and any(re.search(pattern, variable.path) for pattern in self.matrices)
             for variable in variables
@@ -68,7 +70,7 @@ class Muon(AdamW):
             )
         return means, squares
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Applies one gradient to one variable."""
         index = self._get_variable_index(variable)
         if not self._is_matrix[index]:
@@ -88,7 +90,7 @@ class Muon(AdamW):
             update = update + self.weight_decay_rate * variable
         self.assign_sub(variable, rate * self.matrix_rate * update)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         return {
             **super().get_config(),
@@ -99,7 +101,7 @@ class Muon(AdamW):
         }
 
 
-def orthogonalise(matrix, iterations: int = 5):
+def orthogonalise(matrix: Any, iterations: int = 5) -> Any:
     """The matrix with its singular values moved near to 1: float [R, C] -> [R, C]; zeros stay zeros.
 
     Args:

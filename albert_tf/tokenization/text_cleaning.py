@@ -34,7 +34,7 @@ class TextCleaning:
 
     CHOICES: typing.ClassVar = {"normalization": NORMALIZATIONS}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.normalization not in NORMALIZATIONS:
             raise InputError(f"normalization must be NFKD or NFKC. Received {self.normalization!r}")
 
@@ -72,4 +72,4 @@ def _normalize(text: str, cleaning: TextCleaning) -> str:
         text = unicodedata.normalize("NFKD", text)
         for character in filter(unicodedata.combining, set(text)):
             text = text.replace(character, "")
-    return unicodedata.normalize(cleaning.normalization, text)
+    return unicodedata.normalize(cleaning.normalization, text)  # type: ignore[arg-type]  # one of NORMALIZATIONS

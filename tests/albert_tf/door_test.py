@@ -72,6 +72,12 @@ def test_what_type_checkers_see_are_the_same_names():
     assert seen == set(albert_tf.__all__) - {"__version__"}
 
 
+def test_the_modules_of_all_names_are_type_checked():
+    listed = re.search(r"^files = \[(.*?)^\]", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)[1]
+    homes = {f"albert_tf/{home.replace('.', '/')}.py" for home in albert_tf._HOMES}
+    assert {*homes, "albert_tf/__init__.py", "tests/types"} <= set(re.findall(r'"(.*)"', listed))
+
+
 def test_a_name_that_is_not_there_is_told_of():
     with pytest.raises(AttributeError, match="no attribute 'lod'; it has .*load"):
         albert_tf.lod

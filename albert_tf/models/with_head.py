@@ -1,0 +1,103 @@
+"""The base classes of the models of fine-tuning: an encoder and a head.
+
+Shapes: B batch, S sequence, C classes.
+"""
+
+from typing import Any
+
+from keras import ops
+
+from albert_tf.config import AlbertConfig
+from albert_tf.heads.finetuning import ClassificationHead
+from albert_tf.kernels import backend
+from albert_tf.models.albert import AlbertModel, ConfiguredModel
+from albert_tf.models.inputs import SEGMENT_IDS
+
+# Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
+_HEAD_STREAM = 2
+
+
+class AlbertWithHead(ConfiguredModel):
+    """An encoder and a head; what every model here has.
+
+    Args:
+        config: AlbertConfig, or the dict of one.
+        pooler: whether the head reads the pooled [CLS]; without it there is no such weight.
+        remat, constant_graph: see AlbertModel.
+    """
+
+    returns_hidden_states = False
+
+    def __init__(
+        self,
+        config: AlbertConfig | dict[str, Any],
+        pooler: bool,
+        remat: bool = False,
+        constant_graph: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(autocast=False, **kwargs)
+        self.albert = AlbertModel(
+            config, remat=remat, constant_graph=constant_graph, pooler=pooler, dtype=self.dtype_policy
+        )
+        self.config = self.albert.config
+
+    def _pooled(self, inputs: Any, training: bool, dropout_seed: Any, skip_padding: bool) -> Any:
+        """The pooled [CLS], the only position of which the last layer is computed."""
+        nothing_else = ops.zeros_like(inputs[SEGMENT_IDS][:, :0])
+        outputs = self.albert(
+            inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else, skip_padding=skip_padding
+        )
+        return outputs["pooled_output"]
+
+    def _sequence(self, inputs: Any, training: bool, dropout_seed: Any, skip_padding: bool, wanted: Any = None) -> Any:
+        outputs = self.albert(
+            inputs, training=training, dropout_seed=dropout_seed, skip_padding=skip_padding, wanted=wanted
+        )
+        return outputs["sequence_output"]
+
+    def _seeds(self, training: bool, dropout_seed: Any) -> tuple[Any, Any]:
+        """(of the encoder, of the head); a seed of the model's own generator where none is given."""
+        if not training:
+            return None, None
+        if dropout_seed is None:
+            dropout_seed = self.albert.seed_generator.next()
+        return dropout_seed, backend.fold_in(dropout_seed, _HEAD_STREAM)
+
+    @property
+    def encoder(self) -> Any:
+        """The SharedEncoder of `albert`."""
+        return self.albert.encoder
+
+
+class AlbertWithClassifier(AlbertWithHead):
+    """The same with one ClassificationHead, "classifier".
+
+    Args:
+        config, pooler, remat, constant_graph: see AlbertWithHead.
+        num_labels: C.
+        classifier_dropout_prob: rate of dropout in front of the head.
+    """
+
+    def __init__(
+        self,
+        config: AlbertConfig | dict[str, Any],
+        pooler: bool,
+        num_labels: int,
+        classifier_dropout_prob: float,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(config, pooler, **kwargs)
+        self.num_labels = num_labels
+        self.classifier_dropout_prob = classifier_dropout_prob
+        self.classifier = ClassificationHead(self.config, num_labels, classifier_dropout_prob, name="classifier")
+        self.build()
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the head's weights; the encoder has its own already."""
+        self.classifier.build()
+
+    def get_config(self) -> dict[str, Any]:
+        """Constructor arguments, for keras.saving."""
+        more = {"num_labels": self.num_labels, "classifier_dropout_prob": self.classifier_dropout_prob}
+        return {**super().get_config(), **more}
