@@ -22,7 +22,7 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
 
     Args:
         config: AlbertConfig, or the dict of one.
-        num_labels: C.
+        num_labels: C, the number of classes.
         classifier_dropout_prob: rate of dropout on the pooled output.
         remat, constant_graph, dtype: see AlbertModel.
 
@@ -70,7 +70,7 @@ class AlbertForTokenClassification(AlbertWithClassifier):
 
     Args:
         config: AlbertConfig, or the dict of one.
-        num_labels: C.
+        num_labels: C, the number of classes.
         classifier_dropout_prob: rate of dropout on the encoder's output.
         remat, constant_graph, dtype: see AlbertModel.
     """

@@ -75,7 +75,7 @@ class AlbertWithClassifier(AlbertWithHead):
 
     Args:
         config, pooler, remat, constant_graph: see AlbertWithHead.
-        num_labels: C.
+        num_labels: C, the number of classes.
         classifier_dropout_prob: rate of dropout in front of the head.
     """
 
