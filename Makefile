@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity bench dist lint types format clean
+.PHONY: help demo test test-slow faults golden mutants parity bench docs dist lint types format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
@@ -15,10 +15,11 @@ help:
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
+	@echo "make docs       the documents and a reference of the Python names as a site in docs/_build, every link checked"
 	@echo "make dist       wheel and sdist in dist/, checked"
 	@echo "make lint       ruff; format: let ruff mend what it can"
 	@echo "make types      mypy, strict, on the public names and on a program that uses them"
-	@echo "make clean      remove .venv, caches, demo_output and bench.md"
+	@echo "make clean      remove .venv, caches, demo_output, docs/_build and bench.md"
 
 $(VENV)/.dev: setup.py
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed: make PYTHON=...")'
@@ -29,6 +30,10 @@ $(VENV)/.dev: setup.py
 
 $(VENV)/.parity: $(VENV)/.dev
 	$(PIP) --editable '.[dev,parity]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --editable '.[dev,docs]'
 	touch $@
 
 # DEMO=short for the short form; DEMO_STEPS=N to train for N steps.
@@ -78,6 +83,13 @@ bench: $(VENV)/.parity
 	  $$peers --task=classify --batch_size=32 --shortest=8; \
 	done
 
+# DOCS_SOURCE_URL=https://github.com/OWNER/albert_tf/blob/main for links to files that are no pages.
+# From nothing each time: Sphinx does not repeat the warnings of pages that stayed as they were.
+docs: $(VENV)/.docs
+	rm -rf docs/_build
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs . docs/_build
+	@echo "docs/_build/index.html"
+
 dist: $(VENV)/.dev
 	rm -rf dist build
 	$(BIN)/python -m build --no-isolation --outdir dist .
@@ -96,4 +108,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache demo_output bench.md
+	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache demo_output docs/_build bench.md

@@ -15,6 +15,7 @@ AS_A_WHOLE = (
     "configs/pretraining/",
     "tests/",
     "docs/experiments/",
+    "docs/api/",
     "docs/decisions/",
 )
 _LINE = re.compile(r"^(?P<indent> *)(?P<name>[\w./*-]+)(?P<text> {2,}\S.*)?$")
