@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from albert_tf.records.sentence_tasks import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
@@ -30,7 +31,7 @@ class Curves:
     name: str
     train: dict[str, tuple[list[int], list[float]]]
     evaluation: dict[str, tuple[list[int], list[float]]]
-    sentence_task: str = "sop"
+    sentence_task: str = SOP
 
 
 def read_log(path: str, name: str = "") -> Curves:
@@ -50,9 +51,9 @@ def read_log(path: str, name: str = "") -> Curves:
     if not path.endswith(".jsonl"):
         path = os.path.join(path, LOG_NAME)
     tables: dict[str, dict[str, dict[int, float]]] = {"train": {}, "eval": {}}
-    sentence_task = "sop"
+    sentence_task = SOP
     for entry in _read_entries(path):
-        if entry["kind"] == "start" and entry.get("sentence_task") in ("sop", "nsp", "none"):
+        if entry["kind"] == "start" and entry.get("sentence_task") in SENTENCE_TASKS:
             sentence_task = entry["sentence_task"]
         table = tables.get(entry["kind"], {})
         for key, value in entry.items():

@@ -18,6 +18,7 @@ from typing import Any
 from albert_tf.checkpoints.checkpoint_files import describe_files
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.sealed_json import read_sealed_json, write_sealed_json
+from albert_tf.records.sentence_tasks import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, InputError
 
@@ -53,7 +54,7 @@ class TrainingState:
     input_files: list[dict[str, Any]]
     optimizer: str
     vocabulary: dict[str, Any] | None = None
-    sentence_task: str = "sop"
+    sentence_task: str = SOP
     nonfinite_steps: int = 0
     loss_scale: dict[str, Any] | None = None
     task: dict[str, Any] | None = None
@@ -184,7 +185,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "input_files": lambda value: isinstance(value, list) and all(map(_IS_FILE, value)),
     "optimizer": _is_word,
     "vocabulary": _or_none(_has(file=_is_word, sha256=_is_word, size=_is_count)),
-    "sentence_task": lambda value: value in ("sop", "nsp", "none"),
+    "sentence_task": lambda value: value in SENTENCE_TASKS,
     "nonfinite_steps": _is_count,
     "loss_scale": _or_none(_has(scale=_is_number, good_steps=_is_count, overflows=_is_count)),
     "task": _or_none(_is_task),

@@ -12,6 +12,7 @@ from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
+from albert_tf.records.sentence_tasks import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
@@ -63,7 +64,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     )
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
-    if pretrained.task is None and pretrained.sentence_task != "sop":
+    if pretrained.task is None and pretrained.sentence_task != SOP:
         logging.warning(
             "the model was trained with --sentence_task=%s; no other format says so", pretrained.sentence_task
         )

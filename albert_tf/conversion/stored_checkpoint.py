@@ -11,6 +11,7 @@ import numpy as np
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
+from albert_tf.records.sentence_tasks import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
@@ -36,7 +37,7 @@ class StoredCheckpoint:
     skipped: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     vocabulary_file: str | None = None
     vocabulary: dict[str, Any] | None = None
-    sentence_task: str = "sop"
+    sentence_task: str = SOP
     task: FinetunedTask | None = None
 
     @classmethod

@@ -1,57 +1,21 @@
 """Parsing of serialized records into batches, which look the same wherever masks and order come from."""
 
-import dataclasses
 from collections.abc import Callable
 
+from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.records.manifest import Manifest
 from albert_tf.records.masking_rules import (
     DYNAMIC,
     STATIC,
-    MaskingRules,
     masking_from_json,
 )
 from albert_tf.records.pretraining_records import parse_batch
+from albert_tf.records.sentence_tasks import SOP
 from albert_tf.records.unmasked_records import parse_unmasked_batch
 from albert_tf.runtime.errors import InputError
 
 # What masks are drawn for: other ones in each stream, though seed and place are the same.
 TRAINING, EVALUATION = "training", "evaluation"
-
-
-@dataclasses.dataclass(frozen=True)
-class Reading:
-    """Settings for reading records without masks in place of those of their manifest; None keeps the manifest's.
-
-    Attributes:
-        seq_length: tokens of an example; longer ones are cut.
-        masked_lm_prob: share of an example's tokens to predict.
-        ngram: the longest window of masked words.
-    """
-
-    seq_length: int | None = None
-    masked_lm_prob: float | None = None
-    ngram: int | None = None
-
-    def rules(self, given: MaskingRules, max_seq_length: int) -> MaskingRules:
-        """The rules of masking, from those of the manifest; with room for as many predictions as can come.
-
-        Args:
-            given: of the manifest.
-            max_seq_length: S of the records.
-        """
-        if self == AS_MADE:
-            return given
-        share = given.masked_lm_prob if self.masked_lm_prob is None else self.masked_lm_prob
-        most = max(1, round((self.seq_length or max_seq_length) * share))
-        return dataclasses.replace(
-            given,
-            masked_lm_prob=share,
-            max_predictions_per_seq=most if self.masked_lm_prob else min(most, given.max_predictions_per_seq),
-            ngram=self.ngram or given.ngram,
-        )
-
-
-AS_MADE = Reading()
 
 
 def resolve_masking(flag: str | None, manifest: Manifest | None) -> str:
@@ -116,7 +80,7 @@ def batch_parser(
     rules = reading.rules(rules, max_seq_length)
     steps = []
     # What the official quirks label 1 may be text of two documents.
-    if stream == TRAINING and manifest.sentence_task == "sop" and not rules.reference_quirks:
+    if stream == TRAINING and manifest.sentence_task == SOP and not rules.reference_quirks:
         steps.append(OrderDrawer(seed, stream).redraw)
     if reading.seq_length is not None:
         steps.append(Cutter(reading.seq_length, seed, stream).cut)

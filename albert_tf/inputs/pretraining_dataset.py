@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from albert_tf.inputs.batch_parsing import AS_MADE, EVALUATION, TRAINING, Reading, batch_parser, resolve_masking
+from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
+from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.records.manifest import MANIFEST_SUFFIX
 from albert_tf.records.pretraining_records import (
     Manifest,

@@ -10,8 +10,8 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from albert_tf.inputs.batch_parsing import AS_MADE, Reading
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
+from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.kernels import View, formulas
 from albert_tf.pretraining.masked_pieces import count_masked_pieces
 

@@ -3,11 +3,13 @@
 from absl import logging
 
 from albert_tf.config import AlbertConfig
-from albert_tf.inputs.batch_parsing import AS_MADE, resolve_masking
+from albert_tf.inputs.batch_parsing import resolve_masking
 from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
+from albert_tf.inputs.reading import AS_MADE
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.masking_rules import DYNAMIC
+from albert_tf.records.sentence_tasks import SOP
 from albert_tf.runtime.errors import InputError
 
 # Share of padding that is worth a word.
@@ -71,7 +73,7 @@ def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:
     """
     if records.manifest is None:
         logging.warning("the records have no manifest: vocabulary and sentence task cannot be checked")
-        return flag or "sop"
+        return flag or SOP
     made_for = records.manifest.sentence_task
     if flag not in (None, "none", made_for):
         raise InputError(f"--sentence_task={flag}, but the records were made with --sentence_task={made_for}")

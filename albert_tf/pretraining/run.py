@@ -10,8 +10,8 @@ from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import initialise
-from albert_tf.inputs.batch_parsing import AS_MADE
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
+from albert_tf.inputs.reading import AS_MADE
 from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer

@@ -6,6 +6,8 @@ from typing import Any
 
 from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
+from albert_tf.records.masking_rules import MASKINGS
+from albert_tf.records.sentence_tasks import SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath
 from albert_tf.training.settings import TrainingSettings
@@ -21,6 +23,12 @@ _LONGEST_NGRAM = 20
 class PretrainingSettings(TrainingSettings):
     """The flags of run_pretraining; see there for what each means."""
 
+    CHOICES: typing.ClassVar[dict[str, tuple[str, ...]]] = {
+        **TrainingSettings.CHOICES,
+        "learning_rate_schedule": SCHEDULES,
+        "masking": MASKINGS,
+        "sentence_task": SENTENCE_TASKS,
+    }
     COUNTS: typing.ClassVar[tuple[str, ...]] = (
         *TrainingSettings.COUNTS,
         *("max_eval_steps", "max_seq_length", "max_predictions_per_seq"),
@@ -120,11 +128,6 @@ class PretrainingSettings(TrainingSettings):
         return max(1, round(self.num_train_steps * self.decay_proportion))
 
     def _check_schedule(self) -> None:
-        if self.learning_rate_schedule not in SCHEDULES:
-            raise InputError(
-                f"--learning_rate_schedule must be one of {', '.join(SCHEDULES)}. "
-                f"Received {self.learning_rate_schedule!r}."
-            )
         if not 0 < self.muon_rate < 1e6:
             raise InputError(f"--muon_rate must be a positive number below 1e6. Received {self.muon_rate}.")
         if not 0 < self.decay_proportion <= 1:

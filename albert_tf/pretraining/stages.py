@@ -5,7 +5,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from albert_tf.inputs.batch_parsing import AS_MADE, Reading
+from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.runtime.errors import InputError
 
 _WANTED = "VALUE or VALUE:SHARE,VALUE:SHARE,... with shares of the run's steps that add up to 1"

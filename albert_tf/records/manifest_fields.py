@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from albert_tf.records.masking_rules import DYNAMIC
+from albert_tf.records.sentence_tasks import SENTENCE_TASKS
 from albert_tf.runtime.json_text import to_json_bytes
 
 DIGEST = "digest"
@@ -89,7 +90,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "num_examples": (_is_count, "a number of examples"),
     "max_seq_length": (_is_length, "a number of tokens"),
     "max_predictions_per_seq": (_is_length, "a number of predictions"),
-    "sentence_task": (_one_of("sop", "nsp", "none"), "sop, nsp or none"),
+    "sentence_task": (_one_of(*SENTENCE_TASKS), "sop, nsp or none"),
     "compression": (_one_of("none", "gzip"), "none or gzip"),
     "vocabulary": (_has(file=_is_text, sha256=_is_text, size=_is_size), "an object with file, sha256 and size"),
     "flags": (_is_object, "an object"),

@@ -1,8 +1,10 @@
 """Tasks by their names, with the options that a command has for them."""
 
 import dataclasses
+import typing
 
 from albert_tf.runtime import files
+from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath, paths_as_text
 from albert_tf.tasks import token_classification, user_classification
@@ -45,8 +47,11 @@ class TaskOptions:
     null_score_diff_threshold: float | None = None
     race_level: str = "all"
 
+    CHOICES: typing.ClassVar[dict[str, tuple[str, ...]]] = {"race_level": ("all", *LEVELS)}
+
     def __post_init__(self) -> None:
         paths_as_text(self)
+        check_choices(self)
 
 
 _FILES = ("train_file", "dev_file", "test_file")

@@ -5,17 +5,13 @@ import typing
 
 import numpy as np
 
+from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath, paths_as_text
-from albert_tf.training.strategy import TpuAddress
+from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
-# What the flags with a few words to choose from take.
 AUTO = "auto"
-CHOICES = {
-    "nonfinite": ("stop", "skip"),
-    "precision": ("float32", "bfloat16", "float16", AUTO),
-    "jit_compile": ("auto", "true", "false"),
-}
 _SMALLEST, _LARGEST = float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max)
 
 
@@ -23,6 +19,13 @@ _SMALLEST, _LARGEST = float(np.finfo(np.float32).smallest_normal), float(np.finf
 class TrainingSettings:
     """The flags that run_pretraining and run_finetuning share; see there for what each means."""
 
+    CHOICES: typing.ClassVar[dict[str, tuple[str, ...]]] = {
+        "nonfinite": ("stop", "skip"),
+        "precision": ("float32", "bfloat16", "float16", AUTO),
+        "jit_compile": (AUTO, "true", "false"),
+        "distribution_strategy": STRATEGIES,
+        "optimizer": OPTIMIZER_NAMES,
+    }
     # Those that must be at least 1.
     COUNTS: typing.ClassVar[tuple[str, ...]] = (
         *("train_batch_size", "eval_batch_size", "save_checkpoints_steps"),
@@ -70,9 +73,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         paths_as_text(self)
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(f"--{name} must be one of {', '.join(allowed)}. Received {getattr(self, name)!r}.")
+        check_choices(self)
         for names, least in ((self.COUNTS, 1), (self.COUNTS_OR_NONE, 0)):
             for name in names:
                 self._check_count(name, least)

@@ -14,16 +14,12 @@ from albert_tf.records.masking_rules import (
     STATIC,
     MaskingRules,
 )
+from albert_tf.records.sentence_tasks import NONE, SENTENCE_TASKS
 from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.draws import Draws
 from data_prep.examples.masking import Masker, Pieces
-from data_prep.examples.segment_pairs import (
-    NONE,
-    SENTENCE_TASKS,
-    PairRules,
-    build_pairs,
-)
+from data_prep.examples.segment_pairs import PairRules, build_pairs
 from data_prep.examples.token_store import TokenStore
 
 

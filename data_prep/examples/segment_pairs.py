@@ -12,11 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from albert_tf.records.sentence_tasks import NONE, NSP, SOP
 from data_prep.examples.draws import Draws
 from data_prep.examples.token_store import TokenStore
-
-SOP, NSP, NONE = "sop", "nsp", "none"
-SENTENCE_TASKS = (SOP, NSP, NONE)
 
 # The official code's bound on how often it looks for a document other than the one at hand.
 _TRIES_FOR_ANOTHER_DOCUMENT = 10

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.inputs.batch_parsing import Reading
 from albert_tf.inputs.pretraining_dataset import open_records
+from albert_tf.inputs.reading import Reading
 from albert_tf.kernels import View
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from albert_tf.inputs.batch_parsing import AS_MADE, Reading
+from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.pretraining.stages import make_stages, parse_schedule
 from albert_tf.runtime.errors import InputError
 

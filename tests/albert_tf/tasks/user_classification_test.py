@@ -221,7 +221,7 @@ def test_tasks_are_made_by_name(tmp_path):
             make_task(name, str(tmp_path))
     with pytest.raises(InputError, match="--data_dir must say where the files of --task_name=rte are"):
         make_task("rte")
-    with pytest.raises(InputError, match="--race_level must be all, middle or high; received 'low'"):
+    with pytest.raises(InputError, match="--race_level must be one of all, middle, high. Received .low."):
         make_task("race", str(tmp_path), TaskOptions(race_level="low"))
     assert make_task("race", str(tmp_path), TaskOptions(race_level="high")).levels == ("high",)
     assert make_task("squad_v2", str(tmp_path)).head == "span_beam"
