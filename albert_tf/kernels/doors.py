@@ -8,21 +8,6 @@ Shapes: B batch, S sequence, P positions, T tokens without padding, H hidden, I 
 from keras import ops
 
 from albert_tf.kernels import backend
-from albert_tf.kernels.backend import fold_in, keep_mask
-from albert_tf.kernels.formulas import drop, gather_positions, layer_norm
-
-__all__ = [
-    "add_projection",
-    "attend",
-    "drop",
-    "feed_forward",
-    "fold_in",
-    "gather_positions",
-    "keep_mask",
-    "layer_norm",
-    "project",
-    "vocabulary_sums",
-]
 
 
 def project(x, kernel, bias=None):
