@@ -9,6 +9,11 @@ from albert_tf.runtime.errors import InputError
 from data_prep.text.text_files import COMPRESSED
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
+# Files that hold more than text, or none: read as text, their marks and commas would be words.
+_NOT_TEXT = (
+    *(".csv", ".tsv", ".html", ".htm", ".xml", ".rtf", ".pdf", ".doc", ".docx", ".odt", ".epub"),
+    *(".tar", ".tgz", ".zip", ".7z", ".bz2", ".arrow", ".feather", ".tfrecord", ".model"),
+)
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 
 
@@ -48,7 +53,7 @@ class TextReading:
         """text, jsonl or parquet.
 
         Raises:
-            InputError: raw text is not to be split.
+            InputError: raw text is not to be split, or the name says that this is no text.
         """
         name = path.lower()
         for ending in COMPRESSED:
@@ -56,6 +61,11 @@ class TextReading:
         kind = self.input_format
         if kind == "auto":
             kind = next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), "text")
+            if kind == "text" and name.endswith(_NOT_TEXT):
+                raise InputError(
+                    f"--input_file: {path} does not look like plain text; make .txt, .jsonl or .parquet of it, or read "
+                    "it as it stands with --input_format=text"
+                )
         if kind != "text" and not self.split_sentences:
             raise InputError(
                 f"--input_file: {path} holds raw text; add --split_sentences, or give what split_sentences made of it"

@@ -158,7 +158,7 @@ def test_no_text_at_all_is_an_error(split):
 
 def test_a_file_of_unknown_ending_is_text(split):
     assert split({"a.text": "One. Two."}) == ["One.", "Two.", ""]
-    assert "line 1 is not UTF-8" in error_of(split, {"a.pdf": b"%PDF\xff"})
+    assert "line 1 is not UTF-8" in error_of(split, {"a.dump": b"%PDF\xff"})
 
 
 def test_the_rows_of_parquet_files_are_documents(split, tmp_path):
@@ -191,6 +191,15 @@ def test_options_are_checked():
         name, value = next(iter(options.items()))
         with pytest.raises(InputError, match=f"--{name} must be .*[Rr]eceived {value!r}"):
             TextReading(**options)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "b.HTML", "c.tar", "d.tar.gz", "e.tfrecord"])
+def test_a_name_that_is_not_that_of_a_text_is_refused_unless_told_so(name):
+    reading = TextReading(split_sentences=True)
+    with pytest.raises(InputError, match=f"{name} does not look like plain text"):
+        reading.format_of(name)
+    assert TextReading(input_format="text").format_of(name) == "text"
+    assert reading.format_of("a.md") == reading.format_of("LICENSE") == reading.format_of("x.txt.gz") == "text"
 
 
 def test_documents_of_one_sentence_bring_a_warning(split, caplog):
