@@ -1,0 +1,45 @@
+"""Settings of a fine-tuning: those that are refused, and the steps that epochs become."""
+
+import dataclasses
+
+import pytest
+
+from albert_tf.runtime.errors import InputError
+
+
+@pytest.mark.parametrize(
+    "changes, match",
+    [
+        ({"num_seeds": 0}, "--num_seeds must be at least 1"),
+        ({"do_train": False, "do_eval": False}, "at least one of --do_train, --do_eval and --do_predict"),
+        ({"early_stopping_patience": 1, "do_eval": False}, "--early_stopping_patience goes by"),
+        ({"layerwise_learning_rate_decay": 0.0}, r"must lie in \(0, 1\]"),
+        ({"hidden_dropout_prob": 1.0}, "--hidden_dropout_prob must lie in"),
+        ({"num_train_steps": 0}, "--num_train_steps must be at least 1"),
+        ({"num_train_epochs": 0.0}, "--num_train_epochs must be a number above 0"),
+        ({"train_batch_size": 0}, "--train_batch_size must be at least 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(finetuning_settings, changes, match):
+    with pytest.raises(InputError, match=match):
+        dataclasses.replace(finetuning_settings, **changes)
+
+
+def test_epochs_and_warm_up_become_steps(finetuning_settings):
+    settings = dataclasses.replace(
+        finetuning_settings, num_train_steps=None, num_warmup_steps=None, num_train_epochs=2.5
+    )
+    assert settings.steps_for(60) == 20
+    assert settings.warmup_for(20) == 2
+    assert dataclasses.replace(settings, warmup_proportion=0.3).warmup_for(33) == 9
+    with pytest.raises(InputError, match="--warmup_proportion must lie in"):
+        dataclasses.replace(settings, warmup_proportion=1.0)
+    assert finetuning_settings.steps_for(60) == 12
+
+
+def test_a_checkpoint_comes_each_epoch_unless_epochs_are_long_or_many(finetuning_settings):
+    settings = dataclasses.replace(finetuning_settings, num_train_steps=None, save_checkpoints_steps=None)
+    assert settings.saving_for(60) == 8
+    assert settings.saving_for(100_000) == 1000
+    assert dataclasses.replace(settings, num_train_epochs=500).saving_for(60) == 10 * 8
+    assert finetuning_settings.saving_for(60) == 4
