@@ -1,4 +1,4 @@
-"""Figures of run_evaluation for the sentence task: those of the task that was trained, by its name, or none."""
+"""Figures of run_evaluation: of the sentence task that was trained, by its name, or none; of masks drawn once."""
 
 import dataclasses
 import logging
@@ -66,3 +66,15 @@ def test_a_foreign_checkpoint_without_a_sentence_head_is_measured_without_it(fin
     )
     with pytest.raises(InputError, match="has no masked-LM head .* nothing to measure"):
         evaluate_checkpoint(EvaluationSettings(**given))
+
+
+@pytest.mark.slow
+def test_unmasked_records_are_evaluated_with_the_same_masks_each_time(settings, write_unmasked_records):
+    (unmasked,) = write_unmasked_records("unmasked", 30)
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
+    given = {"input_file": unmasked, "output_dir": settings.output_dir}
+    first, second = (evaluate_checkpoint(EvaluationSettings(**given, eval_batch_size=size)) for size in (8, 30))
+    assert first["num_predictions"] > 30
+    for name in ("num_predictions", "masked_lm_accuracy", "most_frequent_piece_accuracy"):
+        assert first[name] == second[name]
+    assert first["masked_lm_loss"] == pytest.approx(second["masked_lm_loss"], rel=1e-5)

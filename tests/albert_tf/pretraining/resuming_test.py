@@ -1,4 +1,4 @@
-"""Resumed runs: with an evaluation that was cut off, in float16, with other records."""
+"""Resumed runs: cut off anywhere, in stages, with an evaluation that was cut off, in float16, with other records."""
 
 import dataclasses
 import os
@@ -13,6 +13,63 @@ from albert_tf.pretraining.pretrain import run
 from albert_tf.training.run_description import describe_changed_flags
 
 STEPS = 12
+
+
+@pytest.mark.parametrize("masking", ["static", pytest.param("dynamic", marks=pytest.mark.faults)])
+def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
+    settings, write_records, write_unmasked_records, masking, read_weights, read_log
+):
+    if masking == "dynamic":
+        settings = dataclasses.replace(settings, input_file=write_unmasked_records("unmasked", 50)[0], masking=masking)
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
+    run(settings)
+    whole = read_weights(settings.output_dir, STEPS)
+    whole_log = [line["loss"] for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    # The state of a process killed after step 9: a checkpoint at 8, half of one at 12, a log line cut short.
+    shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    os.makedirs(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    with open(os.path.join(settings.output_dir, "train_log.jsonl"), "a") as file:
+        file.write('{"kind": "tr')
+    run(settings)
+    for name, value in read_weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    log = read_log(settings.output_dir)
+    assert [line["loss"] for line in log if line["kind"] == "train"] == whole_log
+    # Reports every 3 steps and at every checkpoint.
+    assert [line["step"] for line in log if line["kind"] == "train"] == [3, 4, 6, 8, 9, 12]
+    assert [line["step"] for line in log if line["kind"] == "eval"] == [4, 8, 12]
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("cut_off_at", [4, 8])
+def test_a_run_of_stages_is_the_same_run_wherever_it_is_cut_off(
+    settings, write_unmasked_records, cut_off_at, read_weights, read_log
+):
+    settings = dataclasses.replace(
+        settings,
+        input_file=write_unmasked_records("unmasked", 50)[0],
+        length_schedule="8:0.5,16:0.5",
+        masked_lm_prob="0.4:0.75,0.2:0.25",
+        ngram="1",
+    )
+    run(settings)
+    whole, log = read_weights(settings.output_dir, STEPS), read_log(settings.output_dir)
+    # Six steps of 16 examples of 8 tokens, then six of 8 of 16.
+    last = run_checkpoints.read_state(os.path.join(settings.output_dir, f"checkpoint-{STEPS:08d}"))
+    assert last.examples_seen == 6 * 16 + 6 * 8
+    lines = [line for line in log if line["kind"] == "train"]
+    assert [(line["step"], line["examples_seen"]) for line in lines] == [
+        *((3, 48), (4, 64), (6, 96), (8, 112), (9, 120), (12, 144)),
+    ]
+    for step in range(cut_off_at + 4, STEPS + 1, 4):
+        shutil.rmtree(os.path.join(settings.output_dir, f"checkpoint-{step:08d}"))
+    run(settings)
+    for name, value in read_weights(settings.output_dir, STEPS).items():
+        np.testing.assert_array_equal(value, whole[name], err_msg=name)
+    again = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    assert [(line["loss"], line["examples_seen"]) for line in again] == [
+        (line["loss"], line["examples_seen"]) for line in lines
+    ]
 
 
 @pytest.mark.faults

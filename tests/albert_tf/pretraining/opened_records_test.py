@@ -1,0 +1,90 @@
+"""Records of a pre-training against its settings: vocabulary, sentence task, masks, padding."""
+
+import dataclasses
+import logging
+import os
+
+import pytest
+
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint
+from albert_tf.pretraining.opened_records import open_all_records
+from albert_tf.pretraining.pretrain import run
+from albert_tf.runtime.errors import InputError
+
+
+def test_records_with_masks_are_neither_cut_nor_masked_anew(settings):
+    with pytest.raises(InputError, match="^--length_schedule, --masked_lm_prob and --ngram want records that have no"):
+        run(dataclasses.replace(settings, masked_lm_prob="0.3"))
+
+
+@pytest.mark.slow
+def test_records_of_another_vocabulary_are_refused(settings, write_records, tmp_path, write_manifest):
+    write_manifest(settings.input_file, "a" * 64)
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
+    assert load_pretrained(settings.output_dir).vocabulary["sha256"] == "a" * 64
+    other = write_records("other/train", 50)
+    write_manifest(other, "b" * 64)
+    second = dataclasses.replace(settings, output_dir=str(tmp_path / "second"))
+    for changes in (
+        {"do_eval": True, "eval_input_file": other},
+        {"input_file": other, "init_checkpoint": settings.output_dir},
+        {"input_file": other, "output_dir": settings.output_dir},
+    ):
+        with pytest.raises(InputError, match="made with another vocabulary") as error:
+            run(dataclasses.replace(second, **changes))
+        assert "\n" not in str(error.value)
+    with pytest.raises(InputError, match="made with another vocabulary"):
+        evaluate_checkpoint(EvaluationSettings(input_file=other, output_dir=settings.output_dir))
+    write_manifest(other, "b" * 64, size=61)
+    with pytest.raises(InputError, match="a vocabulary of 61 pieces .* the config says vocab_size=60"):
+        run(dataclasses.replace(second, input_file=other))
+    assert not os.path.exists(second.output_dir)
+
+
+@pytest.mark.slow
+def test_records_of_another_sentence_task_are_refused(settings, write_manifest):
+    write_manifest(settings.input_file, "a" * 64, sentence_task="nsp")
+    with pytest.raises(InputError, match="--sentence_task=sop, but the records were made with --sentence_task=nsp"):
+        run(dataclasses.replace(settings, sentence_task="sop"))
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
+    assert run_checkpoints.read_state(os.path.join(settings.output_dir, "checkpoint-00000001")).sentence_task == "nsp"
+
+
+@pytest.mark.slow
+def test_records_to_evaluate_on_are_of_the_same_sentence_task(settings, write_records, write_manifest):
+    write_manifest(settings.input_file, "a" * 64)
+    other = write_records("other/train", 50)
+    write_manifest(other, "a" * 64, sentence_task="nsp")
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=other, num_train_steps=1)
+    with pytest.raises(InputError, match="--eval_input_file: the records were made with --sentence_task=nsp, those of"):
+        run(settings)
+    run(dataclasses.replace(settings, sentence_task="none"))
+
+
+def test_masks_of_the_other_kind_are_refused(settings, write_unmasked_records):
+    with pytest.raises(InputError, match="--masking=dynamic, but the records have their masks in them"):
+        run(dataclasses.replace(settings, masking="dynamic"))
+    (unmasked,) = write_unmasked_records("unmasked", 20)
+    with pytest.raises(InputError, match="--masking=static, but the records hold no masks"):
+        run(dataclasses.replace(settings, masking="static", input_file=unmasked))
+    assert not os.path.exists(settings.output_dir)
+
+
+def test_much_padding_is_told_of(settings, write_unmasked_records, small_config, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    for share in (0.04, 0.062):
+        (path,) = write_unmasked_records(f"records{share}", 50, statistics={"padding_share": share})
+        open_all_records(dataclasses.replace(settings, input_file=path), small_config)
+        assert ("6.2 % of the records' tokens are padding" in caplog.text) == (share > 0.05)
+    assert "--short_seq_prob=0 makes records with less of it" in caplog.text
+
+
+def test_what_was_done_against_padding_is_not_advised_again(settings, write_unmasked_records, small_config, caplog):
+    caplog.set_level(logging.INFO, logger="absl")
+    made = {"statistics": {"padding_share": 0.07}, "flags": {"short_seq_prob": 0.0}}
+    (path,) = write_unmasked_records("records", 50, **made)
+    open_all_records(dataclasses.replace(settings, input_file=path), small_config)
+    assert "7.0 % of the records' tokens are padding, computed for nothing; the ends of short documents" in caplog.text
+    assert "short_seq_prob" not in caplog.text
