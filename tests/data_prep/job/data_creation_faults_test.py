@@ -37,10 +37,6 @@ def long_corpus(tmp_path, small_corpus) -> str:
     return str(path)
 
 
-def _checksums(folder: Path) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
-
-
 def _list(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)
@@ -89,7 +85,7 @@ def test_an_interrupted_run_leaves_no_record_and_no_process(long_corpus, small_v
     _wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
 
 
-def test_however_the_work_is_shared_there_is_one_list_of_checksums(long_corpus, small_vocabulary, tmp_path):
+def test_however_the_work_is_shared_there_is_one_list_of_checksums(long_corpus, small_vocabulary, tmp_path, checksums):
     """The same list as in the test of kills, whose command is the first of these."""
     distributed = pytest.importorskip("distributed")
     lists = []
@@ -101,7 +97,7 @@ def test_however_the_work_is_shared_there_is_one_list_of_checksums(long_corpus, 
         for one in runs:
             _, errors = one.communicate(timeout=120)
             assert one.returncode == 0, errors
-        lists.append(_checksums(output.parent))
+        lists.append(checksums(output.parent))
 
     for workers in (2, 1, 5):
         run(f"workers-{workers}", [f"--num_workers={workers}"])
@@ -117,7 +113,7 @@ def test_however_the_work_is_shared_there_is_one_list_of_checksums(long_corpus, 
 
 
 def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
-    long_corpus, small_vocabulary, tmp_path, monkeypatch
+    long_corpus, small_vocabulary, tmp_path, monkeypatch, checksums
 ):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -125,7 +121,7 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
     output = tmp_path / "out" / "train@4"
     command = _command(long_corpus, small_vocabulary, output)
     subprocess.run(command, capture_output=True, check=True)
-    expected = _checksums(output.parent)
+    expected = checksums(output.parent)
     assert len(expected) == 5
     shutil.rmtree(output.parent)
     rng, completed, stages = random.Random(1), 0, set()
@@ -149,7 +145,7 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
         # A worker that is just starting when its parent is killed says so; nobody is left to keep it from that.
         assert run.returncode == -signal.SIGKILL or "Traceback" not in errors
         if run.returncode == 0:
-            assert _checksums(output.parent) == expected
+            assert checksums(output.parent) == expected
             shutil.rmtree(output.parent)
             completed += 1
         else:
@@ -162,13 +158,13 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
 
 
 def test_a_disk_full_in_any_stage_is_one_line_and_with_room_the_run_completes(
-    small_corpus, small_vocabulary, small_disk, tmp_path
+    small_corpus, small_vocabulary, small_disk, tmp_path, checksums
 ):
     corpus = tmp_path / "corpus.txt"
     corpus.write_text(Path(small_corpus).read_text() * 25)
     flags = ("--dupe_factor=2", "--max_predictions_per_seq=10", "--num_workers=1")
     subprocess.run(_command(corpus, small_vocabulary, tmp_path / "out" / "train@2", *flags), check=True)
-    expected, stages = _checksums(tmp_path / "out"), set()
+    expected, stages = checksums(tmp_path / "out"), set()
     size = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
     command = _command(corpus, small_vocabulary, small_disk / "new" / "train@2", *flags)
     room = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
@@ -188,6 +184,6 @@ def test_a_disk_full_in_any_stage_is_one_line_and_with_room_the_run_completes(
         filler.unlink()
         again = subprocess.run(command, capture_output=True, text=True, check=True)
         assert "going on with what an earlier run finished" in again.stderr or share < 0.05
-        assert _checksums(small_disk / "new") == expected
+        assert checksums(small_disk / "new") == expected
         shutil.rmtree(small_disk / "new")
     assert {"tokens", "examples", "shard"} <= stages
