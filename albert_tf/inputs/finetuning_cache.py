@@ -20,6 +20,7 @@ from albert_tf.inputs.finetuning_records import Feature, to_example
 from albert_tf.records.record_files import frame
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.lock_files import remove_lock_file
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores, end_on_terminate
 
 FORMAT = "albert_tf fine-tuning features"
@@ -150,10 +151,7 @@ def _one_at_a_time(folder: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # While it is still locked, so that nobody else's goes.
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        os.close(lock)
+        remove_lock_file(path, lock)
         if is_new:
             with contextlib.suppress(OSError):
                 os.rmdir(parent)

@@ -22,6 +22,7 @@ from absl import logging
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.lock_files import remove_lock_file
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.strategy import Agreement
 
@@ -47,10 +48,7 @@ def hold_run_lock(output_dir: str) -> Iterator[None]:
         try:
             yield
         finally:
-            # While it is still locked, so that nobody else's goes.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            os.close(descriptor)
+            remove_lock_file(path, descriptor)
     finally:
         with contextlib.suppress(OSError):
             for folder in missing:
