@@ -27,7 +27,7 @@ mkdir -p "$out"
 plan_minutes() {
   local now total=600
   now=$(date +%s)
-  [ -e "$out/train_minutes" ] || awk -v left=$((total - (now - ${DEMO_STARTED:-$now}) - 2 * SECONDS - 20)) \
+  [ -e "$out/train_minutes" ] || awk -v left=$((total - (now - ${DEMO_STARTED:-$now}) - 2 * SECONDS - 40)) \
     'BEGIN { minutes = left / 60; printf "%.1f\n", minutes < 3 ? 3 : minutes }' > "$out/train_minutes"
   length=(--train_minutes="$(cat "$out/train_minutes")")
 }
@@ -55,7 +55,7 @@ run() {
   "$@"
 }
 
-if stage "A corpus: the docstrings and documentation of the installed packages" "$out/documents.jsonl"; then
+if stage "A corpus: docstrings, comments and documentation of the installed packages" "$out/documents.jsonl"; then
   run collect_docstrings --output_file="$out/documents.jsonl" --heldout_output_file="$out/heldout.jsonl" \
     --heldout_every=10 --overwrite \
     ${corpus_flags[@]+"${corpus_flags[@]}"}
