@@ -6,9 +6,28 @@ from keras import ops
 from albert_tf import kernels
 from albert_tf.config import AlbertConfig
 from albert_tf.kernels.projection import Projection, Unquantized
+from albert_tf.runtime.errors import InputError
 
 # tf.contrib.layers.layer_norm, which the official code calls, uses this in float32.
 LAYER_NORM_EPSILON = 1e-12
+
+
+def read_config(config):
+    """The AlbertConfig that a layer or a model is made of.
+
+    Args:
+        config: AlbertConfig, or the dict of one, as get_config gives it.
+
+    Raises:
+        InputError: anything else, such as a name or a path.
+    """
+    config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
+    if not isinstance(config, AlbertConfig):
+        raise InputError(
+            f"`config` must be an AlbertConfig or the dict of one. Received {config!r}; "
+            "AlbertConfig.from_json_file reads a file."
+        )
+    return config
 
 
 def make_initializer(initializer_range):
@@ -30,7 +49,7 @@ class ConfiguredLayer(Unquantized, keras.layers.Layer):
 
     def __init__(self, config, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
+        self.config = read_config(config)
 
     def make_projection(self, size, name, use_bias=True):
         """A Projection to `size` columns with the config's initial values."""

@@ -53,6 +53,6 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
 
     @classmethod
     def from_config(cls, config):
-        for name in ("attention", "feed_forward"):
-            config[name] = keras.saving.deserialize_keras_object(config[name])
-        return cls(**config)
+        # Of a copy, as the caller may make a second block of the same dict.
+        parts = {name: keras.saving.deserialize_keras_object(config[name]) for name in ("attention", "feed_forward")}
+        return cls(**{**config, **parts})

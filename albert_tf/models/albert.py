@@ -12,7 +12,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.kernels import backend
 from albert_tf.kernels.batch_halves import in_halves
 from albert_tf.kernels.projection import Projection, Unquantized
-from albert_tf.layers.base import make_initializer
+from albert_tf.layers.base import make_initializer, read_config
 from albert_tf.layers.embeddings import AlbertEmbeddings
 from albert_tf.layers.encoder import SharedEncoder
 from albert_tf.models.inputs import (
@@ -131,12 +131,7 @@ class AlbertModel(ConfiguredModel):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, autocast=False, **kwargs)
-        self.config = AlbertConfig.from_dict(config) if isinstance(config, dict) else config
-        if not isinstance(self.config, AlbertConfig):
-            raise InputError(
-                f"`config` must be an AlbertConfig or the dict of one. Received {config!r}; "
-                "AlbertConfig.from_json_file reads a file."
-            )
+        self.config = read_config(config)
         # Those of quantized weights are refused by the layers, with what to do in their place.
         if self.dtype_policy.quantization_mode is None and self.dtype_policy.name not in DTYPES:
             raise InputError(
