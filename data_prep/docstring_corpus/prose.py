@@ -46,7 +46,7 @@ _MARKUP = (
     (re.compile(r":[\w:+-]+:`~[\w.]*?(\w+)`"), r"\1"),  # :class:`~package.Name`
     (re.compile(r":[\w:+-]+:`([^`<]+?)(?:\s*<[^`]*>)?`"), r"\1"),  # :role:`text <target>`
     (re.compile(r"`([^`<]+?)\s*<[^`]*>`__?"), r"\1"),  # `text <url>`_
-    (re.compile(r"!?\[([^\]]+)\]\([^)\s]*\)"), r"\1"),  # [text](url)
+    (re.compile(r"!?\[([^\[\]]+)\]\([^)\s]*\)"), r"\1"),  # [text](url)
     (re.compile(r"\s*\[[\w#*]+\]_"), ""),  # [1]_
     (re.compile(r"`+([^`]*)`+_?"), r"\1"),
     (re.compile(r"\*{1,3}(\S(?:[^*]*?\S)?)\*{1,3}"), r"\1"),
@@ -91,7 +91,8 @@ def is_prose(paragraph: str) -> bool:
 
 
 def _remove_markup(lines: list[str]) -> str:
-    text = " ".join(lines)
+    # Words apart by one space: a pattern that begins with spaces would try a long run of them from every place.
+    text = " ".join(" ".join(lines).split())
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     text = text.strip()

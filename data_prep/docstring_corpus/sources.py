@@ -5,6 +5,7 @@ Source files are parsed, never imported.
 
 import ast
 import hashlib
+import importlib.util
 import os
 import re
 import sysconfig
@@ -19,7 +20,8 @@ _ENDINGS = (".h", ".md", ".py", ".rst", ".txt")
 _SKIPPED_FOLDERS = frozenset(("test", "tests", "testing", "licenses", "site-packages", "dist-packages"))
 _SKIPPED_NAMES = ("authors", "copying", "license", "licence", "notice", "requirements", "third_party")
 _LEGAL_WORDS = ("copyright", "licensed", "warrant")
-_BLOCK_COMMENT = re.compile(r"/\*(.*?)\*/", re.DOTALL)
+# A comment by // and a string come first: neither opens a comment by /*.
+_BLOCK_COMMENT = re.compile(r"""//[^\n]*|"(?:\\.|[^"\\\n])*"|'"'|/\*(.*?)\*/""", re.DOTALL)
 
 
 def installed_folders() -> tuple[str, ...]:
@@ -91,13 +93,14 @@ def texts_of_python(source: bytes) -> list[tuple[int, str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
+            # By the encoding that the file declares, in lines as Python counts them: a form feed ends none.
+            lines = importlib.util.decode_source(source).split("\n")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     texts = [(node.lineno, node.value) for node in nodes if "\n" in node.value]
     # A line of a string may look like a comment.
     inside = {line for node in nodes for line in range(node.lineno, node.end_lineno + 1)}
-    lines = source.decode("utf-8", errors="replace").splitlines()
     comments = [line.strip() if number not in inside else "" for number, line in enumerate(lines, start=1)]
     return sorted(texts + _runs_of_comments(comments, "#", "#:! "))
 
@@ -109,11 +112,13 @@ def comments_of_header(source: str) -> list[tuple[int, str]]:
         (line, text) of each, those of one kind first.
     """
     runs = _runs_of_comments([line.strip() for line in source.splitlines()], "//", "/!<")
-    blocks = []
+    blocks, number, end = [], 1, 0
     for match in _BLOCK_COMMENT.finditer(source):
-        text = "\n".join(line.strip().lstrip("*! ") for line in match[1].splitlines())
+        number += source.count("\n", end, match.start())
+        end = match.start()
+        text = "\n".join(line.strip().lstrip("*! ") for line in (match[1] or "").splitlines())
         if "\n" in text and not _is_legal(text):
-            blocks.append((source.count("\n", 0, match.start()) + 1, text))
+            blocks.append((number, text))
     return runs + blocks
 
 

@@ -1,6 +1,7 @@
 """Prose extraction: what is kept and what is dropped, on small texts in the styles that docstrings are written in."""
 
 import textwrap
+import time
 
 import pytest
 
@@ -102,3 +103,17 @@ def test_an_unclosed_fence_drops_the_rest():
 def test_text_without_prose_gives_nothing():
     assert prose_paragraphs("") == []
     assert prose_paragraphs("x\n=\n") == []
+
+
+def test_links_whose_text_ends_and_brackets_that_do_not():
+    assert paragraphs("An array[0 of it and [the text](there.html) of a link are here.") == [
+        "An array[0 of it and the text of a link are here."
+    ]
+
+
+@pytest.mark.parametrize("many", ["[" * 200_000, " " * 200_000])
+def test_a_long_line_takes_no_longer_than_its_length(many):
+    # Tried from every place anew, either took minutes.
+    started = time.process_time()
+    prose_paragraphs(f"This is a sentence {many} of the corpus.")
+    assert time.process_time() - started < 5

@@ -45,3 +45,22 @@ def test_a_source_that_is_no_python_has_no_texts():
 
 def test_a_file_that_cannot_be_read_has_no_documents(tmp_path):
     assert read_documents(("gone.py", str(tmp_path / "gone.py"))) == []
+
+
+def test_neither_a_line_of_a_comment_nor_a_string_opens_a_comment_between_stars():
+    source = '// See src/*.h for\n// more.\nchar* x = "\\"/*"; char y = \'"\';\n/* One.\n   Two. */\n'
+    assert comments_of_header(source) == [(1, " See src/*.h for\n more."), (4, "One.\nTwo.")]
+
+
+def test_a_comment_between_stars_that_does_not_end_is_none():
+    assert comments_of_header("/* One.\n Two.\n") == []
+
+
+def test_a_form_feed_ends_no_line_of_python():
+    source = b'x = 1\n\x0c\n\x0c\ny = """\n# not a comment,\n# but a string\n"""\n# One.\n# Two.\n'
+    assert texts_of_python(source) == [(4, "\n# not a comment,\n# but a string\n"), (8, "One.\nTwo.")]
+
+
+def test_comments_are_read_in_the_encoding_that_the_file_declares():
+    source = "# coding: latin-1\nx = 1\n# Größe,\n# that is size.\n"
+    assert texts_of_python(source.encode("latin-1")) == [(3, "Größe,\nthat is size.")]
