@@ -1,7 +1,6 @@
 """Prose extraction: what is kept and what is dropped, on small texts in the styles that docstrings are written in."""
 
 import textwrap
-import time
 
 import pytest
 
@@ -111,9 +110,7 @@ def test_links_whose_text_ends_and_brackets_that_do_not():
     ]
 
 
-@pytest.mark.parametrize("many", ["[" * 200_000, " " * 200_000])
-def test_a_long_line_takes_no_longer_than_its_length(many):
-    # Tried from every place anew, either took minutes.
-    started = time.process_time()
-    prose_paragraphs(f"This is a sentence {many} of the corpus.")
-    assert time.process_time() - started < 5
+@pytest.mark.parametrize(("many", "kept"), [("[" * 200_000, ""), (" " * 200_000, "This is a sentence of the corpus.")])
+def test_a_long_line_is_read_in_one_go(many, kept):
+    # Patterns that were tried from every place anew took minutes for either.
+    assert prose_paragraphs(f"This is a sentence {many} of the corpus.") == ([kept] if kept else [])
