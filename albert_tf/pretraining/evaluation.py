@@ -26,6 +26,7 @@ from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath, paths_as_text
+from albert_tf.runtime.value_types import check_types
 
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
@@ -84,6 +85,7 @@ class EvaluationSettings:
 
     def __post_init__(self) -> None:
         paths_as_text(self)
+        check_types(self)
         if (self.output_dir is None) == (self.init_checkpoint is None):
             raise InputError("give one of --output_dir (of a run) and --init_checkpoint")
         if self.eval_batch_size < 1:

@@ -10,6 +10,7 @@ from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.sentence_tasks import SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.value_types import check_types
 from albert_tf.training.settings import TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
@@ -73,6 +74,8 @@ class PretrainingSettings(TrainingSettings):
         return self.init_embeddings if self.init_checkpoint is None else self.init_checkpoint
 
     def __post_init__(self) -> None:
+        # Some are computed with before those of every run are checked.
+        check_types(self)
         if self.train_minutes is not None:
             if not 0 < self.train_minutes < 1e6:
                 raise InputError(f"--train_minutes must be a positive number. Received {self.train_minutes}.")

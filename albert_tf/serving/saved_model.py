@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 from absl import logging
@@ -22,8 +22,10 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.runtime import command, files
+from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.path_text import StrPath, paths_as_text
+from albert_tf.runtime.value_types import check_types
 from albert_tf.serving.export_file import EXTRA_FOLDER, is_export, write_export
 from albert_tf.serving.finetuned_module import FinetunedModule
 from albert_tf.serving.module_of_head import make_module
@@ -63,8 +65,12 @@ class ExportSettings:
     precision: str = "float32"
     overwrite: bool = False
 
+    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"precision": tuple(TOLERANCES)}
+
     def __post_init__(self) -> None:
         paths_as_text(self)
+        check_choices(self)
+        check_types(self)
 
 
 def export_saved_model(settings: ExportSettings) -> float:

@@ -7,6 +7,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath, paths_as_text
+from albert_tf.runtime.value_types import check_types
 from albert_tf.tasks import token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
@@ -51,6 +52,7 @@ class TaskOptions:
 
     def __post_init__(self) -> None:
         paths_as_text(self)
+        check_types(self)
         check_choices(self)
 
 

@@ -9,6 +9,7 @@ from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.path_text import StrPath, paths_as_text
+from albert_tf.runtime.value_types import check_types
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
 AUTO = "auto"
@@ -73,6 +74,7 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         paths_as_text(self)
+        check_types(self)
         check_choices(self)
         for names, least in ((self.COUNTS, 1), (self.COUNTS_OR_NONE, 0)):
             for name in names:
