@@ -3,6 +3,7 @@
 import contextlib
 import logging as python_logging
 import os
+import re
 import sys
 import tempfile
 import time
@@ -273,7 +274,8 @@ def _fail(message: str, code: int) -> None:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    # absl shows a boolean flag's wrong value in an exception of two arguments.
+    return re.sub(r"\('Non-boolean .*\)$", "value should be true or false", " ".join(str(error).split()))
 
 
 def _command_name() -> str:

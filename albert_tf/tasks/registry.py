@@ -54,6 +54,8 @@ class TaskOptions:
         paths_as_text(self)
         check_types(self)
         check_choices(self)
+        if "" in self.labels:
+            raise InputError(f"--labels must not hold an empty name. Received {','.join(self.labels)}.")
 
 
 _FILES = ("train_file", "dev_file", "test_file")

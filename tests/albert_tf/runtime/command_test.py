@@ -71,3 +71,11 @@ def test_what_cannot_be_encoded_is_printed_all_the_same(encoding):
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
     assert done.stdout.decode(encoding).strip() in ("caf\\udce9 \u4e2d", "caf\\udce9 \\u4e2d")
+
+
+def test_a_switch_that_is_neither_true_nor_false_is_told_as_other_wrong_values_are():
+    program = f"from absl import flags\nflags.DEFINE_bool('do_train', True, 'Train.')\n{PROGRAM.format(body='pass')}"
+    words = [sys.executable, "-c", program, "--do_train=maybe"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.strip().endswith("flag --do_train=maybe: value should be true or false")

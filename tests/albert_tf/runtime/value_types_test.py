@@ -70,3 +70,8 @@ def test_numbers_of_numpy_and_lists_are_as_good():
     assert _pretraining(train_batch_size=np.int64(32), learning_rate=np.float32(1)).train_batch_size == 32
     assert _finetuning(num_train_epochs=2, data_dir=Path("data")).num_train_epochs == 2
     assert TaskOptions(labels=["a", "b"]).labels == ["a", "b"]
+
+
+def test_an_empty_name_of_a_class_is_one_line():
+    with pytest.raises(InputError, match="--labels must not hold an empty name. Received a,b,.$"):
+        TaskOptions(labels=("a", "b", ""))
