@@ -4,7 +4,9 @@ Shapes: B batch, S sequence, P positions, H hidden.
 """
 
 import keras
+from keras import ops
 
+from albert_tf import kernels
 from albert_tf.kernels.projection import Unquantized
 
 
@@ -30,17 +32,20 @@ class TransformerBlock(Unquantized, keras.layers.Layer):
             if not part.built:
                 part.build(input_shape)
 
-    def call(self, hidden, view, weights=(None, None)):
+    def call(self, hidden, view=None, weights=(None, None), input_mask=None):
         """Applies both parts.
 
         Args:
             hidden: float [B, S, H].
-            view: kernels.View of the batch.
+            view: kernels.View of the batch; None: that of input_mask, outside training.
             weights: those of the attention and of the feed-forward part, as their `call` takes them.
+            input_mask: int [B, S], 1 for a token, 0 for padding, for a block in a model of one's own; None: all ones.
 
         Returns:
             float [B, S, H], or with view.positions [B, P, H].
         """
+        if view is None:
+            view = kernels.View.of(ops.ones(ops.shape(hidden)[:2]) if input_mask is None else input_mask)
         hidden = self.attention(hidden, view=view, weights=weights[0])
         return self.feed_forward(hidden, view=view, weights=weights[1])
 

@@ -31,6 +31,18 @@ def test_one_config_makes_two_blocks_with_weights_of_their_own():
     assert keras.saving.serialize_keras_object(second)["config"].keys() == config.keys()
 
 
+def test_a_block_in_a_model_of_ones_own_takes_a_mask(tmp_path):
+    block = TransformerBlock(SelfAttention(CONFIG), FeedForward(CONFIG))
+    hidden, mask = keras.Input((None, 6)), keras.Input((None,), dtype="int32")
+    model = keras.Model([hidden, mask], block(hidden, input_mask=mask))
+    x, tokens = np.random.default_rng(0).normal(size=(2, 4, 6)).astype("float32"), np.array([[1] * 4, [1, 1, 0, 0]])
+    expected = block(x, view=View.of(tokens))
+    np.testing.assert_array_equal(model([x, tokens]), expected)
+    model.save(tmp_path / "block.keras")
+    np.testing.assert_array_equal(keras.models.load_model(tmp_path / "block.keras")([x, tokens]), expected)
+    np.testing.assert_array_equal(block(x), block(x, view=View.of(np.ones((2, 4)))))
+
+
 @pytest.mark.parametrize("layer", [AlbertEmbeddings, SelfAttention, FeedForward, SharedEncoder, MaskedLMHead])
 @pytest.mark.parametrize("config", ["albert_base_v2", None, 768])
 def test_what_is_no_config_is_one_line(layer, config):
