@@ -3,7 +3,7 @@
 The processes of concurrent.futures share a queue for tasks and one for results. One that is killed while it reads or
 writes them leaves half a message behind, or a lock taken, and the others wait for the rest of it. Here a thread of the
 main process speaks with each worker, through a pipe that nobody else holds: whatever the worker was doing when it
-ended, the pipe ends with it, and who reads or writes at the other end is told.
+ended, the pipe ends with it, and who reads or writes at the other end learns of it.
 """
 
 import contextlib
