@@ -31,12 +31,11 @@ _HOMES = {
     "optimization.adamw": ("AdamW",),
     "optimization.lamb": ("LAMB",),
     "optimization.muon": ("Muon",),
-    "pretraining.evaluation": ("EvaluationSettings",),
-    "pretraining.settings": ("PretrainingSettings",),
+    "pretraining.settings": ("EvaluationSettings", "PretrainingSettings"),
     "runtime.errors": ("InputError",),
     "serving.fill_mask": ("FillMask",),
     "serving.predictor": ("Predictor",),
-    "serving.saved_model": ("ExportSettings",),
+    "serving.settings": ("ExportSettings",),
     "tokenization.text_cleaning": ("TextCleaning",),
     "tokenization.tokenizer": ("AlbertTokenizer",),
 }
@@ -66,12 +65,12 @@ if TYPE_CHECKING:
     from albert_tf.optimization.adamw import AdamW as AdamW
     from albert_tf.optimization.lamb import LAMB as LAMB
     from albert_tf.optimization.muon import Muon as Muon
-    from albert_tf.pretraining.evaluation import EvaluationSettings as EvaluationSettings
+    from albert_tf.pretraining.settings import EvaluationSettings as EvaluationSettings
     from albert_tf.pretraining.settings import PretrainingSettings as PretrainingSettings
     from albert_tf.runtime.errors import InputError as InputError
     from albert_tf.serving.fill_mask import FillMask as FillMask
     from albert_tf.serving.predictor import Predictor as Predictor
-    from albert_tf.serving.saved_model import ExportSettings as ExportSettings
+    from albert_tf.serving.settings import ExportSettings as ExportSettings
     from albert_tf.tokenization.text_cleaning import TextCleaning as TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer as AlbertTokenizer
 else:

@@ -19,8 +19,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         "--output_dir of the runs, separated by commas; of a run of several seeds the folder of one of them.",
         flag_values=flag_values,
     )
-    flags.DEFINE_string("output_file", None, "The zip file to write.", flag_values=flag_values)
-    output_paths.define_overwrite(flag_values)
+    output_paths.define_output_file("The zip file to write.", flag_values)
 
 
 def _run() -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats, to_json
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 
 # Keys of published albert_config.json files that the official model code reads nowhere (modeling.py of
 # google-research/ALBERT, 2020-07). They are accepted, and have no effect.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from absl import logging
 
-from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.export_file import holds_saved_model
 
 if TYPE_CHECKING:
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.models.finetuning import FinetuningModel
     from albert_tf.models.pretraining import AlbertForPretraining
-    from albert_tf.pretraining.evaluation import EvaluationSettings
-    from albert_tf.pretraining.settings import PretrainingSettings
+    from albert_tf.pretraining.settings import EvaluationSettings, PretrainingSettings
     from albert_tf.serving.exported_model import ExportedModel
-    from albert_tf.serving.saved_model import ExportSettings
+    from albert_tf.serving.settings import ExportSettings
     from albert_tf.tasks.task import Task
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
 

@@ -19,8 +19,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
         "--output_dir of the runs, or their train_log.jsonl, separated by commas.",
         flag_values=flag_values,
     )
-    flags.DEFINE_string("output_file", None, "The PNG to write.", flag_values=flag_values)
-    output_paths.define_overwrite(flag_values)
+    output_paths.define_output_file("The PNG to write.", flag_values)
     flags.DEFINE_multi_string(
         "baseline",
         [],

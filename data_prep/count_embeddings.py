@@ -9,32 +9,21 @@ from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from data_prep.text import text_flags
 from data_prep.text.neighbour_counts import EmbeddingCounting, count_embeddings
 from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
 
-_FILES = {
-    "input_file": "Comma list of sentence files and globs; or of raw text.",
-    "output_file": "Where the embeddings go (.npz).",
-}
-_COUNTING = {
-    "embedding_size": "Dimensions: embedding_size of the model's config.",
-    "window": "How far apart two pieces may stand to be neighbours, in pieces.",
-    "max_pieces": "Stop reading there; memory grows with what is read.",
-}
-
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    define_flags_of(EmbeddingCounting, "Input and output", _FILES, flag_values)
+    define_flags_of(EmbeddingCounting, "Input and output", flag_values, ["input_file", "output_file"])
     text = "The sentencepiece vocabulary (.model)."
     flags.DEFINE_string("spm_model_file", None, text, flag_values=flag_values)
     output_paths.define_overwrite(flag_values)
-    define_flags_of(EmbeddingCounting, "Counting", _COUNTING, flag_values)
-    text_flags.define_reading_flags(flag_values)
-    text_flags.define_cleaning_flags(flag_values)
+    define_flags_of(EmbeddingCounting, "Counting", flag_values, ["embedding_size", "window", "max_pieces"])
+    define_flags_of(TextReading, "Reading text", flag_values)
+    define_flags_of(TextCleaning, "Cleaning text", flag_values)
 
 
 def _run() -> None:

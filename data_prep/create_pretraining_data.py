@@ -8,18 +8,32 @@ from absl import flags
 from albert_tf.official import unmatched_flags
 from albert_tf.runtime import command, flag_help
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings_flags import values_of
+from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.examples.instances import InstanceSettings
-from data_prep.job import record_flags
 from data_prep.job.settings import RecordJob
 from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
 
+# Names and defaults are the official ones where the official code has the flag.
+_FILES = ("input_file", "output_file", "spm_model_file", "compression", "overwrite", "dry_run")
+_EXAMPLES = (*("max_seq_length", "dupe_factor", "short_seq_prob", "sentence_task", "random_seed", "reference_quirks"),)
+_MASKS = (
+    *("masking", "max_predictions_per_seq", "masked_lm_prob", "ngram", "favor_shorter_ngram", "do_whole_word_mask"),
+)
+_WORKERS = ("num_workers", "shuffle_megabytes", "dask_scheduler", "task_index", "num_tasks")
+
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    record_flags.define_record_flags(flag_values)
+    define_flags_of(RecordJob, "Input and output", flag_values, _FILES)
+    define_flags_of(TextReading, "Reading text", flag_values)
+    define_flags_of(RecordJob, "Reading text", flag_values, ["drop_duplicate_documents"])
+    define_flags_of(TextCleaning, "Cleaning text", flag_values)
+    define_flags_of(InstanceSettings, "Examples", flag_values, _EXAMPLES)
+    define_flags_of(InstanceSettings, "Masks", flag_values, _MASKS)
+    define_flags_of(RecordJob, "Workers", flag_values, _WORKERS)
     flag_help.begin_group("Official command lines", flag_values)
     text = "The official way to say --sentence_task=nsp."
     flags.DEFINE_bool("random_next_sentence", None, text, flag_values=flag_values)
@@ -49,6 +63,7 @@ def _run() -> None:
         **values_of(RecordJob, FLAGS),
         settings=InstanceSettings(**given, sentence_task=resolve_sentence_task(FLAGS)),
         reading=TextReading(**values_of(TextReading, FLAGS)),
+        cleaning=TextCleaning(**values_of(TextCleaning, FLAGS)),
     )
     create_records(job)
 

@@ -9,25 +9,20 @@ from absl import flags, logging
 
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
-from data_prep.text import text_flags
 from data_prep.text.sentence_files import SentenceSplitting, split_files
 from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
 
-_FILES = {
-    "input_file": "Comma list of files and globs: .txt; .jsonl with "
-    '{"paragraphs": [...]} or {"text": "..."} on each line; .parquet with a column of text; the first two also .gz, '
-    ".xz or .zst.",
-    "output_file": "Where to write the sentences; a name in .gz, .xz or .zst is compressed.",
-}
+# All but --split_sentences, which is what the command does.
+_READING = ("input_format", "language", "headings", "blank_line", "text_column")
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    define_flags_of(SentenceSplitting, "Input and output", _FILES, flag_values)
+    define_flags_of(SentenceSplitting, "Input and output", flag_values, ["input_file", "output_file"])
     output_paths.define_overwrite(flag_values)
-    text_flags.define_reading_flags(flag_values, splits=True)
+    define_flags_of(TextReading, "Reading text", flag_values, _READING)
 
 
 def _run() -> None:

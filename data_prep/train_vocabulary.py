@@ -8,30 +8,20 @@ from absl import flags, logging
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from data_prep.text import text_flags
 from data_prep.text.text_reading import TextReading
 from data_prep.text.vocabulary import VocabularyTraining, train
 
 FLAGS = flags.FLAGS
 
-_FILES = {
-    "input_file": "Comma list of sentence files and globs, as split_sentences writes them; or of raw text.",
-    "model_prefix": "Where to write: PREFIX.model and PREFIX.vocab.",
-}
-_TRAINING = {
-    "vocab_size": "Number of pieces, special ones among them.",
-    "character_coverage": "Share of the corpus's characters that get pieces, 0.98 to 1.",
-    "input_sentence_size": "Train on a random sample of this many sentences if there are more.",
-}
-
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    define_flags_of(VocabularyTraining, "Input and output", _FILES, flag_values)
+    define_flags_of(VocabularyTraining, "Input and output", flag_values, ["input_file", "model_prefix"])
     output_paths.define_overwrite(flag_values)
-    define_flags_of(VocabularyTraining, "Training", _TRAINING, flag_values)
-    text_flags.define_reading_flags(flag_values)
-    text_flags.define_cleaning_flags(flag_values)
+    names = ("vocab_size", "character_coverage", "input_sentence_size")
+    define_flags_of(VocabularyTraining, "Training", flag_values, names)
+    define_flags_of(TextReading, "Reading text", flag_values)
+    define_flags_of(TextCleaning, "Cleaning text", flag_values)
 
 
 def _run() -> None:

@@ -5,10 +5,11 @@
 
 import ast
 import doctest
-import importlib.util
 import re
 import sys
 from pathlib import Path
+
+from loading import load_module
 
 import albert_tf
 
@@ -89,9 +90,7 @@ def test_every_name_of_the_reference_exists_and_says_what_it_is():
 
 
 def test_a_stand_in_leaves_what_it_decorates_as_it_is():
-    specification = importlib.util.spec_from_file_location("stand_ins", ROOT / "docs/stand_ins.py")
-    stand_ins = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(stand_ins)
+    stand_ins = load_module(ROOT / "docs/stand_ins.py")
     finders = list(sys.meta_path)
     try:
         assert doctest.testmod(stand_ins) == (0, 3)

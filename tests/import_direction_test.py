@@ -1,22 +1,11 @@
 """The import direction of docs/architecture.md: its checker on made-up sources, then on albert_tf and data_prep."""
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from loading import load_module
 
-
-def _load():
-    spec = importlib.util.spec_from_file_location("import_rules", Path(__file__).with_name("import_rules.py"))
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look for their module.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-RULES = _load()
+RULES = load_module(Path(__file__).with_name("import_rules.py"))
 
 
 def test_the_packages_keep_the_direction():

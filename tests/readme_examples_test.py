@@ -5,7 +5,6 @@ README's Python runs here; that of docs/python.md in tests/albert_tf/door_test.p
 
 import ast
 import importlib
-import importlib.util
 import json
 import re
 import shlex
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from absl import flags
+from loading import load_module
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = tuple(
@@ -78,9 +78,7 @@ def script_of(words):
 def flags_of(path):
     """The flags of a command of ours."""
     if path.startswith("demo/"):
-        specification = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-        module = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(module)
+        module = load_module(ROOT / path)
     else:
         module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
     values = flags.FlagValues()

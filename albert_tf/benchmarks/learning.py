@@ -73,7 +73,8 @@ def _measure(folder: str, began: float, tokens_a_step: int, heldout: str) -> Ite
     """The figures of every checkpoint of a run, first to last."""
     from albert_tf.checkpoints.checkpoint_state import STATE_NAME
     from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, read_state
-    from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint
+    from albert_tf.pretraining.evaluation import evaluate_checkpoint
+    from albert_tf.pretraining.settings import EvaluationSettings
 
     for checkpoint in CheckpointFolder(folder).all():
         found = evaluate_checkpoint(EvaluationSettings(input_file=heldout, init_checkpoint=checkpoint))

@@ -1,7 +1,5 @@
 """Carrying a checkpoint from one format to another, and reading it back to see that every number arrived."""
 
-import dataclasses
-
 import numpy as np
 from absl import logging
 
@@ -10,39 +8,12 @@ from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_outpu
 from albert_tf.conversion.formats import output_format
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
 from albert_tf.records.sentence_tasks import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ConversionSettings:
-    """Settings of a conversion.
-
-    Attributes:
-        input: the checkpoint: a file, a prefix or a folder.
-        output: the folder to make; absent or empty.
-        to_format: one of conversion.format_names.
-        from_format: the same; None goes by what is at `input`.
-        albert_config_file: None takes the config that lies with the checkpoint.
-        spm_model_file: the vocabulary to go along; None takes the one that lies with the checkpoint.
-        allow_missing_heads: whether weights above the encoder that `input` lacks start afresh.
-        hugging_face_architecture: one of conversion.format_names, for `to_format` hugging_face; None writes the whole
-            model.
-        allow_nonfinite: whether weights may hold NaN or infinity.
-    """
-
-    input: str
-    output: str
-    to_format: str
-    from_format: str | None = None
-    albert_config_file: str | None = None
-    spm_model_file: str | None = None
-    allow_missing_heads: bool = False
-    hugging_face_architecture: str | None = None
-    allow_nonfinite: bool = False
 
 
 def convert(settings: ConversionSettings) -> LoadReport:

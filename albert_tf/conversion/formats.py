@@ -1,11 +1,11 @@
 """The formats by name, and recognising one by what lies at a path."""
 
 from albert_tf.conversion.checkpoint_format import CheckpointFormat
-from albert_tf.conversion.format_names import FORMAT_NAMES
 from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.keras_hub import KERAS_HUB
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
+from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.runtime.errors import InputError
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.

@@ -12,8 +12,8 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_file, stored_groups
-from albert_tf.conversion.format_names import HUGGING_FACE_ARCHITECTURES
 from albert_tf.conversion.rows import Row, TransposedRow, projection_rows
+from albert_tf.conversion.settings import HUGGING_FACE_ARCHITECTURES
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists

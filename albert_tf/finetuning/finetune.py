@@ -21,18 +21,9 @@ from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.training.memory import explain_memory_errors
 from albert_tf.training.precision import choose_precision
-from albert_tf.training.run_lock import hold_for_all_workers
+from albert_tf.training.session import Session, open_session
 from albert_tf.training.stop_signals import StopSignals
-from albert_tf.training.strategy import (
-    Agreement,
-    check_batch_size,
-    describe_strategy,
-    explain_lost_worker,
-    find_cluster,
-    make_strategy,
-)
 
 
 def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any]:
@@ -50,7 +41,6 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         InputError: whatever is wrong with the settings, the data or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
-    cluster = find_cluster(settings.distribution_strategy, settings.tpu)
     task = task or make_task(settings.task_name, settings.data_dir, _options_with_known_labels(settings))
     if settings.do_eval:
         check_packages()
@@ -58,20 +48,18 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     tokenizer = AlbertTokenizer(vocabulary_file, **dataclasses.asdict(settings.cleaning))
     _check_sizes(settings, config, tokenizer)
     data = FinetuningData(settings, task, tokenizer)
-    with explain_lost_worker(cluster):
-        strategy = make_strategy(settings.distribution_strategy, settings.tpu)
-        check_batch_size(settings.train_batch_size, strategy, "train_batch_size", settings.gradient_accumulation_steps)
-        check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
-        describe_strategy(strategy)
-        lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
-        with lock, explain_memory_errors(settings), StopSignals() as signals:
-            if settings.num_seeds == 1:
-                settings = choose_precision(settings, strategy, Agreement(strategy, cluster))
-                return FinetuningRun(settings, config, data, strategy, cluster, signals).run()
-            return _run_seeds(settings, config, data, strategy, cluster, signals)
+    with open_session(settings, [settings.train_batch_size]) as session, StopSignals() as signals:
+        if settings.num_seeds == 1:
+            return _run_one(settings, config, data, session, signals)
+        return _run_seeds(settings, config, data, session, signals)
 
 
-def _run_seeds(settings, config, data, strategy, cluster, signals) -> dict[str, Any]:
+def _run_one(settings, config, data, session: Session, signals) -> dict[str, Any]:
+    settings = choose_precision(settings, session.strategy, session.agreement)
+    return FinetuningRun(settings, config, data, session.strategy, session.cluster, signals).run()
+
+
+def _run_seeds(settings, config, data, session: Session, signals) -> dict[str, Any]:
     """A run for each seed, in a folder of its own; one that is done, under the same flags, is not done again."""
     found = []
     for seed in range(settings.random_seed, settings.random_seed + settings.num_seeds):
@@ -81,14 +69,13 @@ def _run_seeds(settings, config, data, strategy, cluster, signals) -> dict[str, 
         results = _results_of(folder, flags)
         if results is None:
             tf.keras.backend.clear_session()
-            with hold_for_all_workers(folder, cluster, Agreement(strategy, cluster)):
-                of_seed = choose_precision(of_seed, strategy, Agreement(strategy, cluster))
-                results = FinetuningRun(of_seed, config, data, strategy, cluster, signals).run()
+            with session.hold(folder):
+                results = _run_one(of_seed, config, data, session, signals)
         else:
             logging.info("seed %d is done already: %s", seed, os.path.join(folder, RESULTS_NAME))
         found.append(results)
     summary = summarise(found, data.task.metric)
-    if cluster.is_chief:
+    if session.cluster.is_chief:
         files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), summary)
     return summary
 

@@ -1,85 +1,68 @@
 """The settings of a fine-tuning run."""
 
 import dataclasses
-import typing
+from typing import Annotated
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import Count, CountOrNone, Interval, Seed, Share, StrPath, described
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.settings import TrainingSettings
 
-_RATES = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob")
-_MOST_EPOCHS = 1e9
 # Where --save_checkpoints_steps is left out: the most steps between two checkpoints, and the most checkpoints.
 _MOST_STEPS_BETWEEN, _MOST_CHECKPOINTS = 1000, 50
 
 
+@described
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FinetuningSettings(TrainingSettings):
-    """The flags of run_finetuning; see there for what each means.
+    """Settings of a fine-tuning run; their names are those of the flags of run_finetuning."""
 
-    Attributes:
-        task_options: what else makes the task.
-        task_settings: its lengths.
-        cleaning: of texts; the switches that the pre-training records were made with.
-    """
-
-    COUNTS: typing.ClassVar[tuple[str, ...]] = (*TrainingSettings.COUNTS, "num_seeds")
-    COUNTS_OR_NONE: typing.ClassVar[tuple[str, ...]] = (
-        *TrainingSettings.COUNTS_OR_NONE,
-        *("early_stopping_patience", "num_workers"),
-    )
-
-    task_name: str
-    data_dir: StrPath | None = None
-    albert_config_file: StrPath | None = None
-    spm_model_file: StrPath | None = None
-    task_options: TaskOptions = dataclasses.field(default_factory=TaskOptions)
-    task_settings: TaskSettings = dataclasses.field(default_factory=TaskSettings)
-    cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
-    do_predict: bool = False
+    task_name: Annotated[str, "The task, as in docs/finetuning.md: sst-2, squad_v2, classification."]
+    output_dir: Annotated[StrPath, "Where checkpoints, predictions and results go."]
+    data_dir: Annotated[StrPath | None, "Folder with the task's files."] = None
+    albert_config_file: Annotated[StrPath | None, "The model's JSON file; left out: the checkpoint's own."] = None
+    spm_model_file: Annotated[StrPath | None, "The vocabulary (.model); left out: that beside the checkpoint."] = None
+    allow_missing_heads: Annotated[bool, "Start the pooler afresh if --init_checkpoint lacks it."] = False
+    keep_head: Annotated[bool, "Take the head of --init_checkpoint though of a different task."] = False
+    task_options: Annotated[TaskOptions, "What else makes the task."] = dataclasses.field(default_factory=TaskOptions)
+    task_settings: Annotated[TaskSettings, "The task's lengths."] = dataclasses.field(default_factory=TaskSettings)
+    cleaning: Annotated[TextCleaning, "Of texts, as in pre-training."] = dataclasses.field(default_factory=TextCleaning)
+    do_eval: Annotated[bool, "Whether to evaluate, every checkpoint and then the best."] = False
+    do_predict: Annotated[bool, "Whether to write predictions for the test split."] = False
     train_batch_size: int = 32
     eval_batch_size: int = 32
     optimizer: str = "adamw"
     learning_rate: float = 5e-5
-    num_train_steps: int | None = None
-    num_train_epochs: float = 3.0
-    num_warmup_steps: int | None = None
-    warmup_proportion: float = 0.1
-    save_checkpoints_steps: int | None = None
+    layerwise_learning_rate_decay: Annotated[float, Interval("(0, 1]"), "Factor for each depth below the head."] = 1.0
+    num_train_steps: Annotated[Count | None, "Steps of training; left out: --num_train_epochs."] = None
+    num_train_epochs: Annotated[
+        float, Interval("(0, 1e9)"), "Passes over the training split, without --num_train_steps."
+    ] = 3.0
+    num_warmup_steps: Annotated[CountOrNone | None, "Steps of linear warm-up; left out: --warmup_proportion."] = None
+    warmup_proportion: Annotated[Share, "Share of warm-up in all steps, without --num_warmup_steps."] = 0.1
+    save_checkpoints_steps: Annotated[Count | None, "Steps between checkpoints; left out: an epoch."] = None
     keep_checkpoint_max: int = 1
-    hidden_dropout_prob: float | None = None
-    attention_probs_dropout_prob: float | None = None
-    classifier_dropout_prob: float | None = None
-    keep_head: bool = False
-    layerwise_learning_rate_decay: float = 1.0
-    early_stopping_patience: int = 0
-    pad_to_max_length: bool = False
-    num_seeds: int = 1
-    num_workers: int = 0
-    cache_dir: StrPath | None = None
+    hidden_dropout_prob: Annotated[Share | None, "Dropout in the encoder; left out: as in the config."] = None
+    attention_probs_dropout_prob: Annotated[Share | None, "Dropout of attention; left out: as in the config."] = None
+    classifier_dropout_prob: Annotated[Share | None, "Dropout of the head; left out: the checkpoint's or 0.1."] = None
+    early_stopping_patience: Annotated[CountOrNone, "Evaluations without a better one to stop at; 0: never."] = 0
+    pad_to_max_length: Annotated[bool, "Pad every batch to --max_seq_length, not to its bucket."] = False
+    num_seeds: Annotated[Count, "Runs, from --random_seed upwards, to report the median of."] = 1
+    num_workers: Annotated[CountOrNone, "Processes that make features; 0: one for each core."] = 0
+    cache_dir: Annotated[StrPath | None, "Where features are kept; left out: OUTPUT_DIR/features."] = None
+    random_seed: Annotated[Seed, "Seed of the head, order of examples and dropout."] = 12345
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.do_train or self.do_eval or self.do_predict):
             raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")
-        self._check_seed(self.random_seed + self.num_seeds - 1)
+        last = self.random_seed + self.num_seeds - 1
+        if last >= 2**32:
+            raise InputError(f"--random_seed and --num_seeds: the last seed must be below 2^32. Received {last}.")
         if self.early_stopping_patience and self.do_train and not self.do_eval:
             raise InputError("--early_stopping_patience goes by the scores of --do_eval; give both")
-        if not 0 < self.layerwise_learning_rate_decay <= 1:
-            raise InputError(
-                f"--layerwise_learning_rate_decay must lie in (0, 1]. Received {self.layerwise_learning_rate_decay}."
-            )
-        if not 0 < self.num_train_epochs < _MOST_EPOCHS:
-            raise InputError(f"--num_train_epochs must be a number above 0. Received {self.num_train_epochs}.")
-        if not 0 <= self.warmup_proportion < 1:
-            raise InputError(f"--warmup_proportion must lie in [0, 1). Received {self.warmup_proportion}.")
-        for name in _RATES:
-            rate = getattr(self, name)
-            if rate is not None and not 0 <= rate < 1:
-                raise InputError(f"--{name} must lie in [0, 1). Received {rate}.")
 
     @property
     def max_seq_length(self) -> int:

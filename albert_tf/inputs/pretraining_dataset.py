@@ -23,7 +23,7 @@ from albert_tf.records.pretraining_records import (
 )
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 
 if TYPE_CHECKING:
     import tensorflow as tf

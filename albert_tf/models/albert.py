@@ -27,7 +27,7 @@ from albert_tf.models.inputs import (
     to_arrays,
 )
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 
 DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.

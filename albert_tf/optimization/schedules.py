@@ -1,11 +1,22 @@
 """The learning rate at every step: linear warm-up, then decay to zero, from the start or at the end alone."""
 
+import dataclasses
+
 import keras
 from keras import ops
 
 
+class _Schedule(keras.optimizers.schedules.LearningRateSchedule):
+    """A schedule whose fields are the arguments that it is made of."""
+
+    def get_config(self):
+        """Constructor arguments, for keras.saving."""
+        return dataclasses.asdict(self)
+
+
 @keras.saving.register_keras_serializable("albert_tf")
-class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
+@dataclasses.dataclass(eq=False)
+class WarmupPolynomialDecay(_Schedule):
     """The schedule of the official create_optimizer (optimization.py).
 
     The decay runs from step 0, whatever the warm-up: lr (1 - step / num_train_steps)^power, and 0 after the end.
@@ -22,18 +33,16 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         power: of the decay; 1 is linear.
     """
 
-    def __init__(
-        self, initial_learning_rate, num_train_steps, num_warmup_steps=0, start_warmup_step=0, power=1.0, name=None
-    ):
-        super().__init__()
-        if num_train_steps < 1:
-            raise ValueError(f"`num_train_steps` must be at least 1. Received num_train_steps={num_train_steps}.")
-        self.initial_learning_rate = initial_learning_rate
-        self.num_train_steps = num_train_steps
-        self.num_warmup_steps = num_warmup_steps
-        self.start_warmup_step = start_warmup_step
-        self.power = power
-        self.name = name
+    initial_learning_rate: float
+    num_train_steps: int
+    num_warmup_steps: int = 0
+    start_warmup_step: int = 0
+    power: float = 1.0
+    name: str | None = None
+
+    def __post_init__(self):
+        if self.num_train_steps < 1:
+            raise ValueError(f"`num_train_steps` must be at least 1. Received num_train_steps={self.num_train_steps}.")
 
     def __call__(self, step):
         """The learning rate of a step (counted from 0): float32 scalar."""
@@ -46,20 +55,10 @@ class WarmupPolynomialDecay(keras.optimizers.schedules.LearningRateSchedule):
         warming = self.initial_learning_rate * ops.maximum(since_start, 0.0) / float(self.num_warmup_steps)
         return ops.where(since_start < float(self.num_warmup_steps), warming, decayed)
 
-    def get_config(self):
-        """Constructor arguments, for keras.saving."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "num_train_steps": self.num_train_steps,
-            "num_warmup_steps": self.num_warmup_steps,
-            "start_warmup_step": self.start_warmup_step,
-            "power": self.power,
-            "name": self.name,
-        }
-
 
 @keras.saving.register_keras_serializable("albert_tf")
-class WarmupStableDecay(keras.optimizers.schedules.LearningRateSchedule):
+@dataclasses.dataclass(eq=False)
+class WarmupStableDecay(_Schedule):
     """Linear warm-up, a long stretch at one rate, and a linear decay to zero at the end.
 
     As much is learned as with a decay from the start (Hu et al., 2024, arXiv 2404.06395, section 4), and a checkpoint
@@ -72,19 +71,20 @@ class WarmupStableDecay(keras.optimizers.schedules.LearningRateSchedule):
         num_decay_steps: length of the decay.
     """
 
-    def __init__(self, initial_learning_rate, num_train_steps, num_warmup_steps, num_decay_steps, name=None):
-        super().__init__()
-        if num_decay_steps < 1 or num_warmup_steps < 0 or num_warmup_steps + num_decay_steps > num_train_steps:
+    initial_learning_rate: float
+    num_train_steps: int
+    num_warmup_steps: int
+    num_decay_steps: int
+    name: str | None = None
+
+    def __post_init__(self):
+        fits = self.num_warmup_steps + self.num_decay_steps <= self.num_train_steps
+        if self.num_decay_steps < 1 or self.num_warmup_steps < 0 or not fits:
             raise ValueError(
                 "Warm-up and decay must fit into the run. Received "
-                f"num_train_steps={num_train_steps}, num_warmup_steps={num_warmup_steps}, "
-                f"num_decay_steps={num_decay_steps}."
+                f"num_train_steps={self.num_train_steps}, num_warmup_steps={self.num_warmup_steps}, "
+                f"num_decay_steps={self.num_decay_steps}."
             )
-        self.initial_learning_rate = initial_learning_rate
-        self.num_train_steps = num_train_steps
-        self.num_warmup_steps = num_warmup_steps
-        self.num_decay_steps = num_decay_steps
-        self.name = name
 
     def __call__(self, step):
         """The learning rate of a step (counted from 0): float32 scalar."""
@@ -92,13 +92,3 @@ class WarmupStableDecay(keras.optimizers.schedules.LearningRateSchedule):
         warmed = step / float(self.num_warmup_steps) if self.num_warmup_steps else 1.0
         left = (float(self.num_train_steps) - step) / float(self.num_decay_steps)
         return self.initial_learning_rate * ops.maximum(ops.minimum(ops.minimum(warmed, left), 1.0), 0.0)
-
-    def get_config(self):
-        """Constructor arguments, for keras.saving."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "num_train_steps": self.num_train_steps,
-            "num_warmup_steps": self.num_warmup_steps,
-            "num_decay_steps": self.num_decay_steps,
-            "name": self.name,
-        }

@@ -1,6 +1,5 @@
 """Accuracy and loss of masked LM and of the sentence task of a model on records."""
 
-import dataclasses
 import math
 import os
 from collections.abc import Callable
@@ -20,13 +19,12 @@ from albert_tf.inputs.pretraining_dataset import (
     open_records,
 )
 from albert_tf.pretraining.constant_answers import constant_answers
+from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.pretraining.steps import EVALUATION_SUMS, PretrainingSteps
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath, paths_as_text
-from albert_tf.runtime.value_types import check_types
 
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
@@ -69,29 +67,6 @@ def evaluate(
         metrics["sentence_order_accuracy"] = float(order_correct / max(order_count, 1))
         metrics["sentence_order_loss"] = float(order_loss / max(order_count, 1))
     return {**metrics, "num_predictions": int(count), "num_examples": int(order_count)}
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class EvaluationSettings:
-    """The flags of run_evaluation; see there for what each means."""
-
-    input_file: StrPath
-    output_dir: StrPath | None = None
-    init_checkpoint: StrPath | None = None
-    albert_config_file: StrPath | None = None
-    eval_batch_size: int = 64
-    max_eval_steps: int = 0
-    output_file: StrPath | None = None
-
-    def __post_init__(self) -> None:
-        paths_as_text(self)
-        check_types(self)
-        if (self.output_dir is None) == (self.init_checkpoint is None):
-            raise InputError("give one of --output_dir (of a run) and --init_checkpoint")
-        if self.eval_batch_size < 1:
-            raise InputError(f"--eval_batch_size must be at least 1. Received {self.eval_batch_size}.")
-        if self.max_eval_steps < 0:
-            raise InputError(f"--max_eval_steps must not be negative. Received {self.max_eval_steps}.")
 
 
 def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:

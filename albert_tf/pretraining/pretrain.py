@@ -8,17 +8,8 @@ from albert_tf.pretraining.opened_records import open_all_records
 from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.pretraining.time_budget import plan_steps
-from albert_tf.training.memory import explain_memory_errors
 from albert_tf.training.precision import choose_precision
-from albert_tf.training.run_lock import hold_for_all_workers
-from albert_tf.training.strategy import (
-    Agreement,
-    check_batch_size,
-    describe_strategy,
-    explain_lost_worker,
-    find_cluster,
-    make_strategy,
-)
+from albert_tf.training.session import open_session
 
 
 def run(settings: PretrainingSettings) -> None:
@@ -30,22 +21,14 @@ def run(settings: PretrainingSettings) -> None:
     """
     began = time.monotonic()
     config = AlbertConfig.from_json_file(settings.albert_config_file)
-    cluster = find_cluster(settings.distribution_strategy, settings.tpu)
     records, evaluation_records = open_all_records(settings, config)
-    with explain_lost_worker(cluster):
-        strategy = make_strategy(settings.distribution_strategy, settings.tpu)
-        micro_batches = settings.gradient_accumulation_steps
-        for stage in settings.stages:
-            check_batch_size(stage.batch_size, strategy, "train_batch_size", micro_batches)
-        check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
-        describe_strategy(strategy)
-        lock = hold_for_all_workers(settings.output_dir, cluster, Agreement(strategy, cluster))
-        with lock, explain_memory_errors(settings), explain_record_errors(records.paths):
-            settings = choose_precision(settings, strategy, Agreement(strategy, cluster))
+    batch_sizes = [stage.batch_size for stage in settings.stages]
+    with open_session(settings, batch_sizes) as session, explain_record_errors(records.paths):
+        settings = choose_precision(settings, session.strategy, session.agreement)
 
-            def make_run(settings):
-                return PretrainingRun(settings, config, records, evaluation_records, strategy, cluster)
+        def make_run(settings):
+            return PretrainingRun(settings, config, records, evaluation_records, session.strategy, session.cluster)
 
-            if settings.train_minutes is not None:
-                settings = plan_steps(settings, make_run, began, Agreement(strategy, cluster))
-            make_run(settings).run()
+        if settings.train_minutes is not None:
+            settings = plan_steps(settings, make_run, began, session.agreement)
+        make_run(settings).run()

@@ -1,16 +1,14 @@
-"""Settings of a pre-training run."""
+"""Settings of a pre-training run, and of an evaluation of what it made."""
 
 import dataclasses
-import typing
-from typing import Any
+from typing import Annotated, Any
 
 from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.sentence_tasks import SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath
-from albert_tf.runtime.value_types import check_types
+from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
 from albert_tf.training.settings import TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
@@ -20,53 +18,69 @@ _SHORTEST = 8
 _LONGEST_NGRAM = 20
 
 
+@described
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PretrainingSettings(TrainingSettings):
-    """The flags of run_pretraining; see there for what each means."""
+    """Settings of a pre-training run; their names are those of the flags of run_pretraining."""
 
-    CHOICES: typing.ClassVar[dict[str, tuple[str, ...]]] = {
-        **TrainingSettings.CHOICES,
-        "learning_rate_schedule": SCHEDULES,
-        "masking": MASKINGS,
-        "sentence_task": SENTENCE_TASKS,
-    }
-    COUNTS: typing.ClassVar[tuple[str, ...]] = (
-        *TrainingSettings.COUNTS,
-        *("max_eval_steps", "max_seq_length", "max_predictions_per_seq"),
-    )
-
-    albert_config_file: StrPath
-    input_file: StrPath
-    eval_input_file: StrPath | None = None
-    spm_model_file: StrPath | None = None
-    init_embeddings: StrPath | None = None
-    init_from_group0: bool = False
-    init_output_bias: bool = False
-    init_position_waves: bool = False
-    max_seq_length: int = 512
-    max_predictions_per_seq: int = 20
+    albert_config_file: Annotated[StrPath, "JSON file with the model's shape."]
+    input_file: Annotated[StrPath, "Records to train on: comma-separated paths and globs."]
+    eval_input_file: Annotated[StrPath | None, "Records to evaluate on; left out: those of --input_file."] = None
+    spm_model_file: Annotated[
+        StrPath | None,
+        "The records' vocabulary (.model), to keep a copy of; left out: the one near the records, by its hash.",
+    ] = None
+    init_embeddings: Annotated[StrPath | None, "Word embeddings to start from, of count_embeddings."] = None
+    init_from_group0: Annotated[bool, "Start every group of layers from the checkpoint's first."] = False
+    init_output_bias: Annotated[bool, "Start the masked-LM bias from how frequent pieces are."] = False
+    init_position_waves: Annotated[
+        bool, "Start the position embeddings from sines and cosines, not from random numbers."
+    ] = False
+    max_seq_length: Annotated[Count, "Tokens of a record, padding included."] = 512
+    max_predictions_per_seq: Annotated[Count, "Masked positions of a record, padding included."] = 20
     train_batch_size: int = 4096
     eval_batch_size: int = 64
     optimizer: str = "lamb"
     learning_rate: float = 0.00176
-    muon_rate: float = 20.0
-    learning_rate_schedule: str = POLYNOMIAL
-    decay_proportion: float = 0.2
+    muon_rate: Annotated[
+        float, Interval("(0, 1e6)"), "With --optimizer=muon: the matrices' rate, times --learning_rate."
+    ] = 20.0
+    learning_rate_schedule: Annotated[str, OneOf(*SCHEDULES), "What follows the warm-up."] = POLYNOMIAL
+    decay_proportion: Annotated[
+        float, Interval("(0, 1]"), "Share of the run in which a stable rate decays at last."
+    ] = 0.2
     num_train_steps: int = 125_000
     num_warmup_steps: int = 3125
-    warmup_proportion: float | None = None
-    train_minutes: float | None = None
+    warmup_proportion: Annotated[Share | None, "Share of warm-up in all steps, for --num_warmup_steps."] = None
+    train_minutes: Annotated[float | None, Interval("(0, 1e6)"), "Minutes that the run has; for --num_train_steps."] = (
+        None
+    )
     save_checkpoints_steps: int = 5000
-    max_eval_steps: int = 100
-    sentence_task: str | None = None
-    masking: str | None = None
-    length_schedule: str | None = None
-    batch_schedule: str | None = None
-    masked_lm_prob: str | None = None
-    ngram: str | None = None
-    beta_2: float = 0.999
-    weight_decay_rate: float = 0.01
-    max_gradient_norm: float = 1.0
+    max_eval_steps: Annotated[Count, "Most batches of an evaluation."] = 100
+    sentence_task: Annotated[
+        str | None,
+        OneOf(*SENTENCE_TASKS),
+        "What the sentence labels mean; left out: what the records' manifest says. none leaves their loss out.",
+    ] = None
+    masking: Annotated[str | None, OneOf(*MASKINGS), "Of which kind the records must be; left out: they say it."] = None
+    length_schedule: Annotated[
+        str | None,
+        "Tokens of an example, by shares of the steps: 32:0.5,128:0.5; shorter examples come in larger batches.",
+    ] = None
+    batch_schedule: Annotated[
+        str | None, "Examples of a step at --max_seq_length, by shares of the steps: 16:0.1,64:0.9."
+    ] = None
+    masked_lm_prob: Annotated[
+        str | None, "Share of the tokens to mask, for the run or by shares of the steps: 0.3:0.7,0.15:0.3."
+    ] = None
+    ngram: Annotated[
+        str | None, "Longest run of words masked at once, for the run or by shares of the steps: 1:0.5,3:0.5."
+    ] = None
+    beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = 0.999
+    weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = 0.01
+    max_gradient_norm: Annotated[
+        float, Interval("(0, 1e30)"), "What the norm of all gradients together is clipped to."
+    ] = 1.0
 
     @property
     def first_weights(self) -> StrPath | None:
@@ -75,19 +89,13 @@ class PretrainingSettings(TrainingSettings):
 
     def __post_init__(self) -> None:
         # Some are computed with before those of every run are checked.
-        check_types(self)
-        if self.train_minutes is not None:
-            if not 0 < self.train_minutes < 1e6:
-                raise InputError(f"--train_minutes must be a positive number. Received {self.train_minutes}.")
-            if self.warmup_proportion is None:
-                object.__setattr__(self, "warmup_proportion", _WARMUP_OF_PLANNED)
+        check(self)
+        if self.train_minutes is not None and self.warmup_proportion is None:
+            object.__setattr__(self, "warmup_proportion", _WARMUP_OF_PLANNED)
         if self.warmup_proportion is not None:
-            if not 0 <= self.warmup_proportion < 1:
-                raise InputError(f"--warmup_proportion must lie in [0, 1). Received {self.warmup_proportion}.")
             object.__setattr__(self, "num_warmup_steps", round(self.num_train_steps * self.warmup_proportion))
         super().__post_init__()
         self._check_schedule()
-        self._check_optimizer()
         self._check_stages()
         if self.init_checkpoint is not None and self.init_embeddings is not None:
             raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
@@ -117,24 +125,12 @@ class PretrainingSettings(TrainingSettings):
             if reading.ngram is not None and reading.ngram > _LONGEST_NGRAM:
                 raise InputError(f"--ngram must be at most {_LONGEST_NGRAM}. Received {reading.ngram}.")
 
-    def _check_optimizer(self) -> None:
-        if not 0 <= self.beta_2 < 1:
-            raise InputError(f"--beta_2 must lie in [0, 1). Received {self.beta_2}.")
-        if not 0 <= self.weight_decay_rate < 1e6:
-            raise InputError(f"--weight_decay_rate must be a number of at least 0. Received {self.weight_decay_rate}.")
-        if not 0 < self.max_gradient_norm < 1e30:
-            raise InputError(f"--max_gradient_norm must be a positive number. Received {self.max_gradient_norm}.")
-
     @property
     def num_decay_steps(self) -> int:
         """Steps in which a stable rate decays."""
         return max(1, round(self.num_train_steps * self.decay_proportion))
 
     def _check_schedule(self) -> None:
-        if not 0 < self.muon_rate < 1e6:
-            raise InputError(f"--muon_rate must be a positive number below 1e6. Received {self.muon_rate}.")
-        if not 0 < self.decay_proportion <= 1:
-            raise InputError(f"--decay_proportion must lie above 0 and not above 1. Received {self.decay_proportion}.")
         if self.do_train and self.learning_rate_schedule == STABLE_DECAY:
             if self.start_warmup_step:
                 raise InputError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
@@ -144,3 +140,22 @@ class PretrainingSettings(TrainingSettings):
                     f"(--decay_proportion={self.decay_proportion}) are longer than the run of {self.num_train_steps}; "
                     "give less of either"
                 )
+
+
+@described
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluationSettings:
+    """Settings of an evaluation; their names are those of the flags of run_evaluation."""
+
+    input_file: Annotated[StrPath, "Records to evaluate on: comma-separated paths and globs."]
+    output_dir: Annotated[StrPath | None, "A run's folder: its best checkpoint, else its newest."] = None
+    init_checkpoint: Annotated[StrPath | None, "A checkpoint, ours or another format's, instead."] = None
+    albert_config_file: Annotated[StrPath | None, "The model's shape; left out: the file beside the weights."] = None
+    eval_batch_size: Annotated[Count, "Examples of a step."] = 64
+    max_eval_steps: Annotated[CountOrNone, "Most batches; 0 reads all records."] = 0
+    output_file: Annotated[StrPath | None, "Where the figures also go, as JSON."] = None
+
+    def __post_init__(self) -> None:
+        check(self)
+        if (self.output_dir is None) == (self.init_checkpoint is None):
+            raise InputError("give one of --output_dir (of a run) and --init_checkpoint")

@@ -14,6 +14,12 @@ def define_overwrite(flag_values: flags.FlagValues) -> None:
     flags.DEFINE_bool("overwrite", False, "Replace what is there already.", flag_values=flag_values)
 
 
+def define_output_file(text: str, flag_values: flags.FlagValues) -> None:
+    """Defines --output_file and --overwrite, for commands that write one file."""
+    flags.DEFINE_string("output_file", None, text, flag_values=flag_values)
+    define_overwrite(flag_values)
+
+
 def check_outputs(outputs: Iterable[tuple[str, str | None]], overwrite: bool, inputs: str | None = None) -> None:
     """Sees that files can appear where they are to, so that this is not found out after the work.
 

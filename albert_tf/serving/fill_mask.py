@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from albert_tf.conversion.formats import FORMATS
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 from albert_tf.serving import signatures
 from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.loading import load_export, to_tensor

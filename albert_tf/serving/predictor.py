@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.finetuned_module import (
     LIST_FIELDS,

@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorflow as tf
 from absl import logging
@@ -22,16 +22,14 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.runtime import command, files
-from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.runtime.path_text import StrPath, paths_as_text
-from albert_tf.runtime.value_types import check_types
 from albert_tf.serving.export_file import EXTRA_FOLDER, is_export, write_export
 from albert_tf.serving.finetuned_module import FinetunedModule
 from albert_tf.serving.module_of_head import make_module
 from albert_tf.serving.served_copy import serving_copy
+from albert_tf.serving.settings import TOLERANCES, ExportSettings
 from albert_tf.serving.signatures import ServingModule
-from albert_tf.serving.verification import TOLERANCES, largest_error, largest_finetuned_error
+from albert_tf.serving.verification import largest_error, largest_finetuned_error
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -39,38 +37,6 @@ from albert_tf.tokenization.vocabulary_file import parse_model, read_model
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ExportSettings:
-    """Settings of an export.
-
-    Attributes:
-        init_checkpoint: a run's output_dir, a checkpoint's folder, or a checkpoint of a different format.
-        output_dir: the folder to make; empty or absent, or with overwrite an earlier export.
-        spm_model_file: the sentencepiece model that the checkpoint was trained with; None takes the one beside it.
-        albert_config_file: None takes the one beside the checkpoint.
-        cleaning: of texts; the switches that the records were made with. A fine-tuned checkpoint knows its own.
-        max_seq_length: where texts are cut; None: as in fine-tuning, else max_position_embeddings.
-        precision: of weights and matrix products, "float32" or "bfloat16"; outputs are float32 in any case.
-        overwrite: replace an earlier export.
-    """
-
-    init_checkpoint: StrPath
-    output_dir: StrPath
-    spm_model_file: StrPath | None = None
-    albert_config_file: StrPath | None = None
-    cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
-    max_seq_length: int | None = None
-    precision: str = "float32"
-    overwrite: bool = False
-
-    CHOICES: ClassVar[dict[str, tuple[str, ...]]] = {"precision": tuple(TOLERANCES)}
-
-    def __post_init__(self) -> None:
-        paths_as_text(self)
-        check_choices(self)
-        check_types(self)
 
 
 def export_saved_model(settings: ExportSettings) -> float:

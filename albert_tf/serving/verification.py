@@ -7,12 +7,9 @@ from albert_tf.inputs.finetuning_records import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.serving import signatures
 from albert_tf.serving.finetuned_module import FROM_IDS
+from albert_tf.serving.settings import TOLERANCES
 from albert_tf.tokenization.packing import pack_pair
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-
-# Differences beyond it are faults, by precision; those of rounding are about a hundredth of it in float32 and a third
-# in bfloat16.
-TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1}
 
 _LENGTHS = (16, 9, 4)
 _TEXTS = ("The [MASK] is on the table, and the [MASK] is not.", "One word: [MASK].", "None.")

@@ -1,13 +1,11 @@
 """Tasks by their names, with the options that a command has for them."""
 
 import dataclasses
-import typing
+from typing import Annotated
 
 from albert_tf.runtime import files
-from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath, paths_as_text
-from albert_tf.runtime.value_types import check_types
+from albert_tf.runtime.settings import OneOf, StrPath, check, described
 from albert_tf.tasks import token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
@@ -19,41 +17,33 @@ TASK_NAMES = (*TABLES, *VERSIONS, "race", "classification", "token_classificatio
 _WORD_COLUMN, _TAG_COLUMN = 0, -1
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class TaskOptions:
     """Options that a user may give for a task; each task takes what concerns it and refuses what does not.
 
-    Attributes:
-        train_file, dev_file, test_file: files of squad_*, classification and token_classification, in place of those
-            found in data_dir.
-        text_column, text_pair_column, label_column: names of columns (classification); numbers of columns, from 0
-            (token_classification: text_column and label_column).
-        labels: the classes or tags in their order; () finds them in the training file.
-        multi_label, regression: classification: several classes for each example; a number instead of classes.
-        beam: squad_*: whether to use the head that chooses the end given the start; None: on v2.0.
-        null_score_diff_threshold: squad_v2: null odds above which there is no answer; None: the best, where known.
-        race_level: race: "middle", "high" or "all".
+    The columns of token_classification are numbers, from 0.
     """
 
-    train_file: StrPath | None = None
-    dev_file: StrPath | None = None
-    test_file: StrPath | None = None
-    text_column: str | None = None
-    text_pair_column: str | None = None
-    label_column: str | None = None
-    labels: tuple[str, ...] = ()
-    multi_label: bool = False
-    regression: bool = False
-    beam: bool | None = None
-    null_score_diff_threshold: float | None = None
-    race_level: str = "all"
-
-    CHOICES: typing.ClassVar[dict[str, tuple[str, ...]]] = {"race_level": ("all", *LEVELS)}
+    train_file: Annotated[StrPath | None, "Your own task, and SQuAD: the training split."] = None
+    dev_file: Annotated[StrPath | None, "Your own task, and SQuAD: the split to evaluate on."] = None
+    test_file: Annotated[StrPath | None, "Your own task, and SQuAD: the split to predict."] = None
+    text_column: Annotated[str | None, "Your own task: the column of the text."] = None
+    text_pair_column: Annotated[str | None, "Your own task: the column of a second text."] = None
+    label_column: Annotated[str | None, "Your own task: the column of the label."] = None
+    labels: Annotated[
+        tuple[str, ...], "Your own task: the classes, comma-separated, in their order; left out: those found."
+    ] = ()
+    multi_label: Annotated[bool, "Your own task: an example may have any number of classes."] = False
+    regression: Annotated[bool, "Your own task: the label is a number."] = False
+    beam: Annotated[bool | None, "SQuAD: choose the end given the start; left out: for squad_v2."] = None
+    null_score_diff_threshold: Annotated[
+        float | None, "squad_v2: odds of no answer above which it is given; left out: the best, where known."
+    ] = None
+    race_level: Annotated[str, OneOf("all", *LEVELS), "RACE: which schools."] = "all"
 
     def __post_init__(self) -> None:
-        paths_as_text(self)
-        check_types(self)
-        check_choices(self)
+        check(self)
         if "" in self.labels:
             raise InputError(f"--labels must not hold an empty name. Received {','.join(self.labels)}.")
 

@@ -6,6 +6,7 @@ import os
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.task import Task
 
 SPLITS = ("train", "dev", "test")
 
@@ -66,3 +67,15 @@ class SplitFiles:
             if found:
                 return found
         return []
+
+
+class SplitFilesTask(Task):
+    """A task with one file for each split."""
+
+    split_files: SplitFiles
+
+    def splits(self) -> tuple[str, ...]:
+        return self.split_files.splits()
+
+    def input_files(self, split: str) -> list[str]:
+        return [self.split_files.find(split)]

@@ -9,12 +9,12 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks import reports
-from albert_tf.tasks.split_files import SplitFiles
+from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.squad_answers import SquadPrediction, best_answers
 from albert_tf.tasks.squad_examples import SquadExample, read_squad
 from albert_tf.tasks.squad_scores import best_threshold, gold_texts, means_by_kind, raw_scores
 from albert_tf.tasks.squad_windows import squad_features
-from albert_tf.tasks.task import Report, Task, with_all_labels_or_none
+from albert_tf.tasks.task import Report, with_all_labels_or_none
 from albert_tf.tasks.text_classification import text_fields
 
 VERSIONS = {"squad_v1": "v1.1", "squad_v2": "v2.0"}
@@ -24,7 +24,7 @@ _DEFAULT_THRESHOLD = 0.0
 _THRESHOLD_SCORE = "best_f1_thresh"
 
 
-class SquadTask(Task):
+class SquadTask(SplitFilesTask):
     """Questions whose answers stand in a paragraph."""
 
     def __init__(
@@ -60,12 +60,6 @@ class SquadTask(Task):
         task = copy.copy(self)
         task.null_score_diff_threshold, task.threshold_score = threshold, None
         return task
-
-    def splits(self) -> tuple[str, ...]:
-        return self.split_files.splits()
-
-    def input_files(self, split: str) -> list[str]:
-        return [self.split_files.find(split)]
 
     def examples(self, split: str) -> list[SquadExample]:
         path = self.split_files.find(split)

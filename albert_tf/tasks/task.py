@@ -6,34 +6,30 @@ A task says which head goes on top of the encoder but knows nothing of the model
 import abc
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from absl import logging
 
 from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.runtime.settings import check, described
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class TaskSettings:
-    """The lengths and sizes of a task; the defaults are those of the official run_*.py.
+    """The lengths and sizes of a task; the defaults are those of the official run_*.py."""
 
-    Attributes:
-        max_seq_length: the most pieces of a feature, with [CLS] and [SEP].
-        max_query_length: SQuAD: the most pieces of a question; the rest of it is cut off.
-        doc_stride: SQuAD: pieces between the starts of two windows over a paragraph.
-        max_qa_length: RACE: the most pieces of question and option; the last ones are kept.
-        n_best_size: SQuAD: answers listed for each question.
-        max_answer_length: SQuAD: the most pieces of an answer.
-    """
+    max_seq_length: Annotated[int, "The most pieces of an example, or of a window over a text."] = 512
+    max_query_length: Annotated[int, "SQuAD: the most pieces of a question; the rest of it is cut off."] = 64
+    doc_stride: Annotated[int, "SQuAD: pieces between the starts of two windows over a text."] = 128
+    max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = 128
+    n_best_size: Annotated[int, "SQuAD: answers listed for each question."] = 20
+    max_answer_length: Annotated[int, "SQuAD: the most pieces of an answer."] = 30
 
-    max_seq_length: int = 512
-    max_query_length: int = 64
-    doc_stride: int = 128
-    max_qa_length: int = 128
-    n_best_size: int = 20
-    max_answer_length: int = 30
+    def __post_init__(self) -> None:
+        check(self)
 
     def of_features(self) -> dict[str, int]:
         """The settings that decide what the features are, for the manifest of a cache."""

@@ -16,9 +16,9 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import conll, entities, reports, scores
 from albert_tf.tasks.conll import Sentence
-from albert_tf.tasks.split_files import SplitFiles
+from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.squad_windows import max_context
-from albert_tf.tasks.task import Report, Task, TaskSettings
+from albert_tf.tasks.task import Report, TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 FILE_NAMES = ("{split}.txt", "{split}.conll", "{split}.tsv", "{split}.bio")
@@ -28,7 +28,7 @@ _NOT_SCORED = -1
 WORDS = "word_plus_one"
 
 
-class TokenClassification(Task):
+class TokenClassification(SplitFilesTask):
     """Tags of words, on a user's own files."""
 
     name = "token_classification"
@@ -61,12 +61,6 @@ class TokenClassification(Task):
 
     def options(self) -> dict[str, Any]:
         return {"word_column": self.word_column, "tag_column": self.tag_column}
-
-    def splits(self) -> tuple[str, ...]:
-        return self.split_files.splits()
-
-    def input_files(self, split: str) -> list[str]:
-        return [self.split_files.find(split)]
 
     def _read(self, split: str) -> list[tuple[Sentence, list[tuple[str, str]] | None]]:
         path = self.split_files.find(split)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.tasks.split_files import SplitFiles
+from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
 from albert_tf.tasks.task import with_all_labels_or_none
 from albert_tf.tasks.text_classification import TextClassification, TextExample, text_fields
@@ -41,7 +41,7 @@ class Columns:
         return (self.text,) if self.text_pair is None else (self.text, self.text_pair)
 
 
-class UserClassification(TextClassification):
+class UserClassification(SplitFilesTask, TextClassification):
     """Text classification, or regression, on a user's own files."""
 
     name = "classification"
@@ -87,12 +87,6 @@ class UserClassification(TextClassification):
 
     def options(self) -> dict[str, Any]:
         return dataclasses.asdict(self.columns)
-
-    def splits(self) -> tuple[str, ...]:
-        return self.split_files.splits()
-
-    def input_files(self, split: str) -> list[str]:
-        return [self.split_files.find(split)]
 
     def examples(self, split: str) -> list[TextExample]:
         path = self.split_files.find(split)

@@ -2,10 +2,10 @@
 
 import dataclasses
 import re
-import typing
 import unicodedata
+from typing import Annotated
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import OneOf, check, described
 
 NORMALIZATIONS = ("NFKD", "NFKC")
 
@@ -14,29 +14,26 @@ LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class TextCleaning:
     """The switches of text cleaning; the defaults are those of the published English models.
 
-    Attributes:
-        do_lower_case: lower-case the text.
-        keep_accents: keep combining characters. Dropping them, as the official models do, damages scripts in
-            which they are letters: Japanese dakuten, Indic vowel signs.
-        normalization: the Unicode form the text ends in, "NFKD" (official) or "NFKC", which also keeps Hangul
-            syllables whole.
-        replace_quotes: turn `` and '' into ", as Hugging Face's tokenizer does and the official one does not.
+    Dropping accents, as the official models do, damages scripts in which they are letters: Japanese dakuten, Indic
+    vowel signs. NFKC, beside the official NFKD, keeps Hangul syllables whole.
     """
 
-    do_lower_case: bool = True
-    keep_accents: bool = False
-    normalization: str = "NFKD"
-    replace_quotes: bool = False
-
-    CHOICES: typing.ClassVar = {"normalization": NORMALIZATIONS}
+    do_lower_case: Annotated[bool, "Lower-case the text."] = True
+    keep_accents: Annotated[
+        bool, "Keep accents and other combining characters; needed for Japanese and Indic scripts."
+    ] = False
+    normalization: Annotated[str, OneOf(*NORMALIZATIONS), "Unicode form of the text; NFKC suits Korean."] = "NFKD"
+    replace_quotes: Annotated[
+        bool, "Turn `` and '' into \", as Hugging Face's tokenizer does and the official one does not."
+    ] = False
 
     def __post_init__(self) -> None:
-        if self.normalization not in NORMALIZATIONS:
-            raise InputError(f"normalization must be NFKD or NFKC. Received {self.normalization!r}")
+        check(self)
 
 
 OFFICIAL_CLEANING = TextCleaning()

@@ -9,7 +9,7 @@ import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import StrPath
 from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import (

@@ -1,71 +1,54 @@
 """Settings of every training run, checked as far as they can be without looking at files."""
 
 import dataclasses
-import typing
-
-import numpy as np
+from typing import Annotated
 
 from albert_tf.optimization.names import OPTIMIZER_NAMES
-from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.path_text import StrPath, paths_as_text
-from albert_tf.runtime.value_types import check_types
+from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, StrPath, check, described
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
 AUTO = "auto"
-_SMALLEST, _LARGEST = float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max)
+PRECISIONS = ("float32", "bfloat16", "float16", AUTO)
 
 
+@described
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """The flags that run_pretraining and run_finetuning share; see there for what each means."""
+    """Settings that pre-training and fine-tuning share."""
 
-    CHOICES: typing.ClassVar[dict[str, tuple[str, ...]]] = {
-        "nonfinite": ("stop", "skip"),
-        "precision": ("float32", "bfloat16", "float16", AUTO),
-        "jit_compile": (AUTO, "true", "false"),
-        "distribution_strategy": STRATEGIES,
-        "optimizer": OPTIMIZER_NAMES,
-    }
-    # Those that must be at least 1.
-    COUNTS: typing.ClassVar[tuple[str, ...]] = (
-        *("train_batch_size", "eval_batch_size", "save_checkpoints_steps"),
-        *("iterations_per_loop", "log_steps", "gradient_accumulation_steps", "num_train_steps"),
-    )
-    # Those that must not be negative.
-    COUNTS_OR_NONE: typing.ClassVar[tuple[str, ...]] = (
-        *("num_warmup_steps", "start_warmup_step", "keep_checkpoint_max", "max_nonfinite_steps"),
-    )
-
-    output_dir: StrPath
-    init_checkpoint: StrPath | None = None
-    allow_missing_heads: bool = False
-    do_train: bool = True
-    do_eval: bool = False
-    train_batch_size: int
-    eval_batch_size: int
-    optimizer: str
-    learning_rate: float
-    poly_power: float = 1.0
-    num_train_steps: int | None
-    num_warmup_steps: int | None
-    start_warmup_step: int = 0
-    save_checkpoints_steps: int | None
-    keep_checkpoint_max: int = 5
-    iterations_per_loop: int = 1000
-    log_steps: int = 100
-    nonfinite: str = "stop"
-    max_nonfinite_steps: int = 10
-    gradient_accumulation_steps: int = 1
-    precision: str = "float32"
-    remat: bool = False
-    release_memory: bool = False
-    constant_graph: bool = False
-    jit_compile: str = "auto"
-    distribution_strategy: str = "auto"
-    tpu: TpuAddress | None = None
-    random_seed: int = 12345
-    resolved_flags: str = ""
+    output_dir: Annotated[StrPath, "Where checkpoints and logs go."]
+    init_checkpoint: Annotated[StrPath | None, "Checkpoint to start from, ours or another format's."] = None
+    allow_missing_heads: Annotated[bool, "Start heads afresh that --init_checkpoint lacks."] = False
+    do_train: Annotated[bool, "Whether to train."] = True
+    do_eval: Annotated[bool, "Whether to evaluate every checkpoint."] = False
+    train_batch_size: Annotated[Count, "Examples of a training step, over all devices."]
+    eval_batch_size: Annotated[Count, "Examples of an evaluation step, over all devices."]
+    optimizer: Annotated[str, OneOf(*OPTIMIZER_NAMES), "Optimizer."]
+    # It is computed with in float32.
+    learning_rate: Annotated[float, Interval("[1e-37, 1e37]"), "Learning rate at the end of the warm-up."]
+    poly_power: Annotated[float, Interval("[0, 1e37]"), "Power of the polynomial decay."] = 1.0
+    num_train_steps: Annotated[Count | None, "Steps until the learning rate is 0 and the run ends."]
+    num_warmup_steps: Annotated[CountOrNone | None, "Steps of linear warm-up."]
+    start_warmup_step: Annotated[CountOrNone, "Step at which the warm-up starts."] = 0
+    save_checkpoints_steps: Annotated[Count | None, "Steps between checkpoints."]
+    keep_checkpoint_max: Annotated[CountOrNone, "Newest checkpoints to keep, besides the best; 0: all."] = 5
+    iterations_per_loop: Annotated[Count, "Most steps on the device without coming back."] = 1000
+    log_steps: Annotated[Count, "Steps between reports."] = 100
+    nonfinite: Annotated[str, OneOf("stop", "skip"), "What a step does whose loss is not finite."] = "stop"
+    max_nonfinite_steps: Annotated[CountOrNone, "Steps that --nonfinite=skip passes over before it stops."] = 10
+    gradient_accumulation_steps: Annotated[Count, "Parts of a device's batch, one after another."] = 1
+    precision: Annotated[str, OneOf(*PRECISIONS), "Of the computations; auto: bfloat16 where it is faster."] = "float32"
+    remat: Annotated[bool, "Compute layers again in the backward pass, to save memory."] = False
+    release_memory: Annotated[
+        bool, "Give freed memory back to the system, not keep it: less on a CPU at the peak, slower steps."
+    ] = False
+    constant_graph: Annotated[bool, "Loop over the layers on the device: quick to trace if deep."] = False
+    jit_compile: Annotated[str, OneOf(AUTO, "true", "false"), "Whether XLA compiles a step."] = AUTO
+    distribution_strategy: Annotated[str, OneOf(*STRATEGIES), "Devices to train on."] = AUTO
+    tpu: Annotated[TpuAddress | None, "The TPU to train on."] = None
+    random_seed: Annotated[Seed, "Seed of weights, order of records and dropout."] = 12345
+    resolved_flags: Annotated[str, "The flags as they were given, for the log."] = ""
 
     @property
     def first_weights(self) -> StrPath | None:
@@ -73,34 +56,9 @@ class TrainingSettings:
         return self.init_checkpoint
 
     def __post_init__(self) -> None:
-        paths_as_text(self)
-        check_types(self)
-        check_choices(self)
-        for names, least in ((self.COUNTS, 1), (self.COUNTS_OR_NONE, 0)):
-            for name in names:
-                self._check_count(name, least)
-        self._check_seed(self.random_seed)
-        # Both are computed with in float32.
-        if not _SMALLEST <= self.learning_rate <= _LARGEST:
-            raise InputError(f"--learning_rate must be a positive number. Received {self.learning_rate}.")
-        if not 0 <= self.poly_power <= _LARGEST:
-            raise InputError(f"--poly_power must be a number of at least 0. Received {self.poly_power}.")
+        check(self)
         if self.num_train_steps is not None and self.num_warmup_steps is not None:
             self.check_warmup(self.num_train_steps, self.num_warmup_steps)
-
-    def _check_count(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if value is None:
-            return
-        if value < least:
-            raise InputError(f"--{name} must be at least {least}. Received {name}={value}.")
-        if value >= 2**31:
-            raise InputError(f"--{name} must be below 2,147,483,648 (2^31). Received {name}={value}.")
-
-    @staticmethod
-    def _check_seed(last: int) -> None:
-        if not 0 <= last < 2**32:
-            raise InputError(f"--random_seed must lie in 0 to 4,294,967,295 (32 bits). Received {last}.")
 
     def check_warmup(self, num_train_steps: int, num_warmup_steps: int) -> None:
         """Refuses a warm-up that a run of so many steps would end in; the learning rate would never be reached.

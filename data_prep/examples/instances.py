@@ -1,8 +1,8 @@
 """A pass over a part of the corpus to its examples: a pure function of the settings, the part and a seed."""
 
 import dataclasses
-import typing
 from collections import Counter
+from typing import Annotated
 
 import numpy as np
 
@@ -14,54 +14,52 @@ from albert_tf.records.masking_rules import (
     STATIC,
     MaskingRules,
 )
-from albert_tf.records.sentence_tasks import NONE, SENTENCE_TASKS
-from albert_tf.runtime.choices import check_choices
+from albert_tf.records.sentence_tasks import NONE, SENTENCE_TASKS, SOP
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import Bounds, Count, Interval, OneOf, check, described
 from data_prep.examples.draws import Draws
 from data_prep.examples.masking import Masker, Pieces
 from data_prep.examples.segment_pairs import PairRules, build_pairs
 from data_prep.examples.token_store import TokenStore
 
+_LONGEST = LARGEST["max_position_embeddings"]
 
+
+@described
 @dataclasses.dataclass(frozen=True)
 class InstanceSettings:
     """Everything that decides, with text and vocabulary, what the examples are.
-
-    Names and defaults are those of the flags of create_pretraining_data.
 
     Raises:
         InputError: a value outside its range, at construction.
     """
 
-    max_seq_length: int = 512
-    max_predictions_per_seq: int = 20
-    dupe_factor: int = 40
-    masked_lm_prob: float = 0.15
-    short_seq_prob: float = 0.1
-    ngram: int = 3
-    favor_shorter_ngram: bool = True
-    do_whole_word_mask: bool = True
-    sentence_task: str = "sop"
-    random_seed: int = 12345
-    reference_quirks: bool = False
-    masking: str = STATIC
-
-    CHOICES: typing.ClassVar = {"sentence_task": SENTENCE_TASKS, "masking": MASKINGS}
+    # As long as a model can have; every example takes as much memory.
+    max_seq_length: Annotated[int, Bounds(5, _LONGEST), "Tokens in an example, padding included."] = 512
+    max_predictions_per_seq: Annotated[int, Bounds(1, _LONGEST), "Masked pieces in an example, at most."] = 20
+    dupe_factor: Annotated[Count, "Passes over the text, each with other pairs and masks."] = 40
+    masked_lm_prob: Annotated[float, Interval("[0, 1]"), "Share of an example's tokens to mask."] = 0.15
+    short_seq_prob: Annotated[
+        float, Interval("[0, 1]"), "Share of document passes that are cut into shorter examples."
+    ] = 0.1
+    ngram: Annotated[Count, "Longest run of words masked at once."] = 3
+    favor_shorter_ngram: Annotated[
+        bool, "Mask runs of n words with p(n) ~ 1/n; false: the same shares, longest first."
+    ] = True
+    do_whole_word_mask: Annotated[bool, "Mask all pieces of a word or none."] = True
+    sentence_task: Annotated[
+        str, OneOf(*SENTENCE_TASKS), "In order or swapped (sop), of another document (nsp), one segment."
+    ] = SOP
+    random_seed: Annotated[int, "Decides every draw."] = 12345
+    reference_quirks: Annotated[bool, "Do as the official code also where it is at fault; docs/data.md lists how."] = (
+        False
+    )
+    masking: Annotated[
+        str, OneOf(*MASKINGS), "Masks in the records (static), or drawn anew each epoch by the trainer."
+    ] = STATIC
 
     def __post_init__(self):
-        least = {"max_seq_length": 5, "max_predictions_per_seq": 1, "dupe_factor": 1, "ngram": 1}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise InputError(f"--{name} must be at least {value}; received {getattr(self, name)}")
-        # What a model can have; every example takes as much memory.
-        longest = LARGEST["max_position_embeddings"]
-        for name in ("max_seq_length", "max_predictions_per_seq"):
-            if getattr(self, name) > longest:
-                raise InputError(f"--{name} must be at most {longest}; received {getattr(self, name)}")
-        for name in ("masked_lm_prob", "short_seq_prob"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"--{name} must be from 0 to 1; received {getattr(self, name)}")
-        check_choices(self)
+        check(self)
         if self.masking == DYNAMIC and self.dupe_factor != 1:
             raise InputError(
                 f"--masking={DYNAMIC} stores every example once, its masks are drawn in training; received "

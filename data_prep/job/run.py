@@ -95,7 +95,7 @@ def create_records(job: RecordJob) -> Manifest | None:
     started = time.monotonic()
     output = OutputFiles.from_flag(job.output_file)
     output.check_replaceable(job.overwrite)
-    tokenizer = AlbertTokenizer(job.spm_model_file, **job.cleaning)
+    tokenizer = AlbertTokenizer(job.spm_model_file, **dataclasses.asdict(job.cleaning))
     if low_budget := job.settings.describe_low_budget():
         logging.warning("%s", low_budget)
     given = input_files(job.input_file, os.path.dirname(output.manifest), job.reading.input_format)

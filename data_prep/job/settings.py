@@ -2,10 +2,11 @@
 
 import dataclasses
 import math
-import typing
+from typing import Annotated
 
-from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import Count, CountOrNone, OneOf, check, described
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.examples.instances import InstanceSettings
 from data_prep.text.documents import PART_CHARACTERS
 from data_prep.text.standard_input import STANDARD_INPUT
@@ -16,58 +17,47 @@ UNIT_BYTES = 24_000_000
 SHUFFLE_MEGABYTES = 64
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class RecordJob:
-    """Settings of create_pretraining_data; names are those of its flags.
+    """Settings of create_pretraining_data.
 
-    Attributes:
-        input_file: comma list of paths and globs; "-": standard input.
-        output_file: a path, a comma list, or path@N.
-        spm_model_file: the sentencepiece vocabulary.
-        settings: what the examples are.
-        reading: how the files are read.
-        do_lower_case, keep_accents, normalization, replace_quotes: text cleaning, as AlbertTokenizer takes them.
-        drop_duplicate_documents: whether a document that stands in the corpus more than once is taken once.
-        compression: none or gzip.
-        shuffle_megabytes: what a worker holds of a file while it shuffles it.
-        num_workers: processes; 0 for one a core. Changes no byte of the output.
-        dask_scheduler: address of a Dask cluster that works instead; it must see the same files. Changes no byte.
-        task_index, num_tasks: this run is one of several that share the work through the output's folder. Changes
-            no byte.
-        overwrite: whether to throw away what was made with other flags or of other text.
-        dry_run: whether to stop after the estimate.
-        part_characters: size of a work unit; a different size gives different examples.
+    num_workers, dask_scheduler, task_index and num_tasks change no byte of the output.
     """
 
-    input_file: str
-    output_file: str
-    spm_model_file: str
-    settings: InstanceSettings = dataclasses.field(default_factory=InstanceSettings)
-    reading: TextReading = dataclasses.field(default_factory=TextReading)
-    do_lower_case: bool = True
-    keep_accents: bool = False
-    normalization: str = "NFKD"
-    replace_quotes: bool = False
-    drop_duplicate_documents: bool = False
-    compression: str = "none"
-    shuffle_megabytes: int = SHUFFLE_MEGABYTES
-    num_workers: int = 0
-    dask_scheduler: str | None = None
-    task_index: int = 0
-    num_tasks: int = 1
-    overwrite: bool = False
-    dry_run: bool = False
-    part_characters: int = PART_CHARACTERS
-
-    CHOICES: typing.ClassVar = {"compression": ("none", "gzip")}
+    input_file: Annotated[
+        str, "Files and globs: a sentence a line, a blank line between documents; - for standard input."
+    ]
+    output_file: Annotated[str, "A path, a comma list of paths, or path@64 for files path-00000-of-00064 and so on."]
+    spm_model_file: Annotated[str, "The sentencepiece vocabulary (.model)."]
+    settings: Annotated[InstanceSettings, "What the examples are."] = dataclasses.field(
+        default_factory=InstanceSettings
+    )
+    reading: Annotated[TextReading, "How the files are read."] = dataclasses.field(default_factory=TextReading)
+    cleaning: Annotated[TextCleaning, "How text is cleaned."] = dataclasses.field(default_factory=TextCleaning)
+    drop_duplicate_documents: Annotated[bool, "Take a document that stands in the corpus more than once only once."] = (
+        False
+    )
+    compression: Annotated[str, OneOf("none", "gzip"), "Compression of the record files."] = "none"
+    shuffle_megabytes: Annotated[Count, "Memory for shuffling, of each worker."] = SHUFFLE_MEGABYTES
+    num_workers: Annotated[CountOrNone, "Processes; 0 for one a core. Any number writes the same bytes."] = 0
+    dask_scheduler: Annotated[
+        str | None, "Address of a Dask cluster (tcp://host:port) that works instead; needs the extra dask."
+    ] = None
+    task_index: Annotated[
+        CountOrNone,
+        "Which of --num_tasks runs this is, from 0: they share the work through the output's folder.",
+    ] = 0
+    num_tasks: Annotated[Count, "How many runs of the same command share the work."] = 1
+    overwrite: Annotated[bool, "Throw away what was made with other flags or of other text."] = False
+    dry_run: Annotated[bool, "Say how large the output will be and how long it will take, and stop."] = False
+    part_characters: Annotated[Count, "Size of a work unit; a different size gives different examples."] = (
+        PART_CHARACTERS
+    )
 
     def __post_init__(self):
-        check_choices(self)
-        if self.num_workers < 0:
-            raise InputError(f"--num_workers must not be negative; received {self.num_workers}")
-        if self.shuffle_megabytes < 1:
-            raise InputError(f"--shuffle_megabytes must be at least 1; received {self.shuffle_megabytes}")
-        if not 0 <= self.task_index < self.num_tasks:
+        check(self)
+        if self.task_index >= self.num_tasks:
             raise InputError(
                 f"--task_index must be from 0 to --num_tasks - 1; received {self.task_index} and {self.num_tasks}"
             )
@@ -75,17 +65,11 @@ class RecordJob:
             raise InputError("--input_file=-: several tasks cannot read one standard input; give a file")
 
     @property
-    def cleaning(self) -> dict:
-        """The tokenizer's switches."""
-        names = ("do_lower_case", "keep_accents", "normalization", "replace_quotes")
-        return {name: getattr(self, name) for name in names}
-
-    @property
     def flags(self) -> dict:
         """Every flag that changes the bytes."""
         return {
             **dataclasses.asdict(self.settings),
-            **self.cleaning,
+            **dataclasses.asdict(self.cleaning),
             **dataclasses.asdict(self.reading),
             "drop_duplicate_documents": self.drop_duplicate_documents,
             "compression": self.compression,

@@ -11,6 +11,7 @@ Shapes: V pieces of the vocabulary, E dimensions.
 import dataclasses
 import io
 import os
+from typing import Annotated
 
 import numpy as np
 from absl import logging
@@ -19,6 +20,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.progress import ByteProgress
+from albert_tf.runtime.settings import Count, check, described
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
@@ -31,32 +33,21 @@ CONTEXT_POWER = 0.75
 _CHUNK = 2_000_000
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class EmbeddingCounting:
-    """Settings for counting embeddings.
+    """Settings for counting embeddings."""
 
-    Attributes:
-        input_file: comma list of paths and globs.
-        output_file: where the embeddings go, as NumPy's .npz.
-        tokenizer: the vocabulary, with the switches of text cleaning that the records were made with.
-        embedding_size: E.
-        window: how far apart two pieces of a document may stand to count, in pieces.
-        max_pieces: where to stop reading; memory grows with what is read.
-        reading: how the files are read; by default as sentences.
-    """
-
-    input_file: str
-    output_file: str
-    tokenizer: AlbertTokenizer
-    embedding_size: int = 128
-    window: int = 2
-    max_pieces: int = 50_000_000
-    reading: TextReading = dataclasses.field(default_factory=TextReading)
+    input_file: Annotated[str, "Comma list of sentence files and globs; or of raw text."]
+    output_file: Annotated[str, "Where the embeddings go (.npz)."]
+    tokenizer: Annotated[AlbertTokenizer, "The vocabulary; it cleans text as when the records were made."]
+    embedding_size: Annotated[Count, "Dimensions: embedding_size of the model's config."] = 128
+    window: Annotated[Count, "How far apart two pieces may stand to be neighbours, in pieces."] = 2
+    max_pieces: Annotated[Count, "Stop reading there; memory grows with what is read."] = 50_000_000
+    reading: Annotated[TextReading, "How the files are read."] = dataclasses.field(default_factory=TextReading)
 
     def __post_init__(self):
-        for name in ("embedding_size", "window", "max_pieces"):
-            if getattr(self, name) < 1:
-                raise InputError(f"--{name} must be at least 1. Received {getattr(self, name)}")
+        check(self)
         if self.embedding_size >= self.tokenizer.vocab_size:
             raise InputError(
                 f"--embedding_size={self.embedding_size} must be less than the {self.tokenizer.vocab_size} pieces of "

@@ -5,12 +5,14 @@ import dataclasses
 import gzip
 import lzma
 import os
+from typing import Annotated
 
 from absl import logging
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
+from albert_tf.runtime.settings import check, described
 from data_prep.text.documents import read_documents, sentences_of
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import import_zstandard, size_of_files
@@ -22,19 +24,23 @@ LONGEST_PIECE = 4_000_000
 _FEW_SENTENCES = 3.0
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class SentenceSplitting:
-    """Settings for splitting text into sentences.
+    """Settings for splitting text into sentences."""
 
-    Attributes:
-        input_file: comma list of paths and globs.
-        output_file: where the sentences go; compressed if its name ends in .gz, .xz or .zst.
-        reading: how the files are read.
-    """
+    input_file: Annotated[
+        str,
+        'Comma list of files and globs: .txt; .jsonl with {"paragraphs": [...]} or {"text": "..."} on each line; '
+        ".parquet with a column of text; the first two also .gz, .xz or .zst.",
+    ]
+    output_file: Annotated[str, "Where to write the sentences; a name in .gz, .xz or .zst is compressed."]
+    reading: Annotated[TextReading, "How the files are read."] = dataclasses.field(
+        default_factory=lambda: TextReading(split_sentences=True)
+    )
 
-    input_file: str
-    output_file: str
-    reading: TextReading = dataclasses.field(default_factory=lambda: TextReading(split_sentences=True))
+    def __post_init__(self):
+        check(self)
 
 
 @dataclasses.dataclass

@@ -2,10 +2,10 @@
 
 import dataclasses
 import re
-import typing
+from typing import Annotated
 
-from albert_tf.runtime.choices import check_choices
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import OneOf, check, described
 from data_prep.text.text_files import COMPRESSED
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
@@ -17,35 +17,26 @@ _NOT_TEXT = (
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class TextReading:
-    """Settings for reading files as documents of sentences; names are those of the flags of every command that
-    reads text.
+    """Settings for reading files as documents of sentences."""
 
-    Attributes:
-        input_format: text, jsonl or parquet; auto: by the ending of each file, text if it is none of these.
-        split_sentences: whether the text is raw and is to be split into sentences.
-        language: code of the text's language, for splitting.
-        headings: "drop" or "keep" the headings of JSON lines.
-        blank_line: what ends at a blank line of raw text: a "document" or only a "paragraph".
-        text_column: the column of a Parquet file that holds the text.
-    """
-
-    input_format: str = "auto"
-    split_sentences: bool = False
-    language: str = "en"
-    headings: str = "drop"
-    blank_line: str = "document"
-    text_column: str = "text"
-
-    CHOICES: typing.ClassVar = {
-        "input_format": ("auto", "text", "jsonl", "parquet"),
-        "headings": ("drop", "keep"),
-        "blank_line": ("document", "paragraph"),
-    }
+    input_format: Annotated[
+        str, OneOf("auto", "text", "jsonl", "parquet"), "What the input is; auto: by the ending of each file."
+    ] = "auto"
+    split_sentences: Annotated[bool, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."] = False
+    language: Annotated[str, "Language of raw text: en, de, pt-br, zh, ..."] = "en"
+    headings: Annotated[
+        str,
+        OneOf("drop", "keep"),
+        "Headings (paragraphs of .jsonl and .parquet that start with '# '): leave out, or a sentence.",
+    ] = "drop"
+    blank_line: Annotated[str, OneOf("document", "paragraph"), "What a blank line in raw .txt ends."] = "document"
+    text_column: Annotated[str, "The column of a Parquet file that holds the text."] = "text"
 
     def __post_init__(self):
-        check_choices(self)
+        check(self)
         if not _LANGUAGE.fullmatch(self.language):
             raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
 

@@ -5,6 +5,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
+from typing import Annotated
 
 import sentencepiece
 from absl import logging
@@ -12,6 +13,7 @@ from absl import logging
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
+from albert_tf.runtime.settings import Bounds, Count, Interval, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import CLS, MASK, PAD, SEP, UNK, parse_model
 from data_prep.text.documents import read_parts, sentences_of
@@ -36,39 +38,33 @@ _TOO_HIGH = re.compile(r"Vocabulary size too high .* a value <= (\d+)")
 _TOO_LOW = re.compile(r"smaller than required_chars\. \d+ vs (\d+)")
 
 
+@described
 @dataclasses.dataclass(frozen=True)
 class VocabularyTraining:
-    """Settings for training a vocabulary.
+    """Settings for training a vocabulary."""
 
-    Attributes:
-        input_file: comma list of paths and globs of sentence files, as split_sentences writes them.
-        model_prefix: the output is PREFIX.model and PREFIX.vocab.
-        vocab_size: number of pieces, the special ones among them.
-        character_coverage: share of the characters of the corpus that get a piece; the rest become <unk>.
-        input_sentence_size: train on a fixed random sample of this many sentences if there are more.
-        cleaning: what is done to each sentence first; tokenise with the same switches later.
-        reading: how the files are read; by default as sentences.
-    """
-
-    input_file: str
-    model_prefix: str
-    vocab_size: int = 30_000
-    character_coverage: float = 0.99995
-    input_sentence_size: int = 10_000_000
-    cleaning: TextCleaning = dataclasses.field(default_factory=TextCleaning)
-    reading: TextReading = dataclasses.field(default_factory=TextReading)
+    input_file: Annotated[
+        str, "Comma list of sentence files and globs, as split_sentences writes them; or of raw text."
+    ]
+    model_prefix: Annotated[str, "Where to write: PREFIX.model and PREFIX.vocab."]
+    vocab_size: Annotated[int, Bounds(len(FIRST_PIECES) + 1), "Number of pieces, special ones among them."] = 30_000
+    character_coverage: Annotated[
+        float,
+        Interval("[0.98, 1]"),
+        "Share of the corpus's characters that get pieces, 0.98 to 1; the rest become <unk>.",
+    ] = 0.99995
+    input_sentence_size: Annotated[Count, "Train on a random sample of this many sentences if there are more."] = (
+        10_000_000
+    )
+    cleaning: Annotated[TextCleaning, "Of each sentence; tokenise with the same switches later."] = dataclasses.field(
+        default_factory=TextCleaning
+    )
+    reading: Annotated[TextReading, "How the files are read."] = dataclasses.field(default_factory=TextReading)
 
     def __post_init__(self):
+        check(self)
         if not self.model_prefix or self.model_prefix.endswith("/"):
             raise InputError(f"--model_prefix must end in a file name. Received {self.model_prefix!r}")
-        if self.vocab_size <= len(FIRST_PIECES):
-            raise InputError(
-                f"--vocab_size must be more than the {len(FIRST_PIECES)} special pieces. Received {self.vocab_size}"
-            )
-        if not 0.98 <= self.character_coverage <= 1.0:
-            raise InputError(f"--character_coverage must be between 0.98 and 1. Received {self.character_coverage}")
-        if self.input_sentence_size < 1:
-            raise InputError(f"--input_sentence_size must be at least 1. Received {self.input_sentence_size}")
 
 
 def train(settings: VocabularyTraining) -> int:

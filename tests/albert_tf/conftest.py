@@ -8,12 +8,14 @@ import shutil
 import socket
 from collections.abc import Iterable
 
+import keras
 import numpy as np
 import pytest
 
 from albert_tf.checkpoints.tensor_files import load_tensors
 from albert_tf.config import AlbertConfig
 from albert_tf.finetuning.settings import FinetuningSettings
+from albert_tf.models.albert import AlbertModel
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.records.instance_batch import InstanceBatch, to_unmasked_examples
@@ -58,6 +60,21 @@ def small_config() -> AlbertConfig:
 def three_layers(small_config) -> AlbertConfig:
     """`small_config` with room for three groups."""
     return dataclasses.replace(small_config, num_hidden_layers=3)
+
+
+@pytest.fixture
+def classifier_around_albert(small_config) -> keras.Model:
+    """A model of a user's own with the encoder in it: ids to two scores."""
+
+    class Classifier(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.albert, self.head = AlbertModel(small_config), keras.layers.Dense(2)
+
+        def call(self, ids, training=False):
+            return self.head(self.albert(ids, training=training)["pooled_output"])
+
+    return Classifier()
 
 
 def _random_instance(rng) -> PretrainingInstance:

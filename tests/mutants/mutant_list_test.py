@@ -1,25 +1,15 @@
 """The lists of mutants: every one still changes a file of today, into Python, and names tests that exist."""
 
 import ast
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from loading import load_module
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _load():
-    spec = importlib.util.spec_from_file_location("mutant_list", Path(__file__).with_name("mutant_list.py"))
-    module = importlib.util.module_from_spec(spec)
-    # Dataclasses look for their module.
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-LISTS = _load()
+LISTS = load_module(Path(__file__).with_name("mutant_list.py"))
 MUTANTS = LISTS.read_lists()
 
 

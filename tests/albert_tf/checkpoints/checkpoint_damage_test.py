@@ -22,15 +22,8 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.runtime.errors import DamagedError, InputError
 
-CONFIG = AlbertConfig(
-    vocab_size=6,
-    embedding_size=2,
-    hidden_size=2,
-    num_hidden_layers=1,
-    num_attention_heads=1,
-    intermediate_size=2,
-    max_position_embeddings=3,
-)
+_WIDTHS = dict.fromkeys(("embedding_size", "hidden_size", "intermediate_size"), 2)
+CONFIG = AlbertConfig(vocab_size=6, num_hidden_layers=1, num_attention_heads=1, max_position_embeddings=3, **_WIDTHS)
 STATE = TrainingState(
     step=12,
     examples_seen=96,

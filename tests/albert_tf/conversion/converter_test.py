@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.converter import ConversionSettings, convert
-from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.conversion.converter import convert
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL, save_official
 from albert_tf.conversion.pretrained import initialise, load_pretrained
+from albert_tf.conversion.settings import FORMAT_NAMES, ConversionSettings
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError

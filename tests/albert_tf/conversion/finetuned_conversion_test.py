@@ -8,10 +8,11 @@ import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
-from albert_tf.conversion.converter import ConversionSettings, convert
+from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
 from albert_tf.conversion.official import load_official
 from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime.errors import InputError

@@ -7,10 +7,11 @@ import pytest
 import safetensors.numpy
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.converter import ConversionSettings, convert
+from albert_tf.conversion.converter import convert
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.hugging_face import HUGGING_FACE, load_hugging_face, save_hugging_face
 from albert_tf.conversion.hugging_face_files import write_safetensors
+from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError

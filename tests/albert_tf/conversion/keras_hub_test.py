@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.conversion.converter import ConversionSettings, convert
+from albert_tf.conversion.converter import convert
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.keras_hub import KERAS_HUB, load_keras_hub, save_keras_hub
 from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.runtime.errors import InputError
 
 WEIGHTS, TASK = "model.weights.h5", "task.weights.h5"

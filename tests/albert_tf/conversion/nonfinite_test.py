@@ -4,11 +4,11 @@ import keras
 import numpy as np
 import pytest
 
-from albert_tf.conversion.converter import ConversionSettings, convert
-from albert_tf.conversion.format_names import FORMAT_NAMES
+from albert_tf.conversion.converter import convert
 from albert_tf.conversion.formats import FORMATS
 from albert_tf.conversion.pretrained import initialise, load_pretrained
 from albert_tf.conversion.rows import Row
+from albert_tf.conversion.settings import FORMAT_NAMES, ConversionSettings
 from albert_tf.models.named_weights import assign_weights, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
@@ -83,7 +83,8 @@ def test_numbers_that_float32_does_not_reach_are_infinite(model, tmp_path):
 
 
 def test_an_export_refuses_them(model, vocabulary_file, tmp_path):
-    from albert_tf.serving.saved_model import ExportSettings, export_saved_model
+    from albert_tf.serving.saved_model import export_saved_model
+    from albert_tf.serving.settings import ExportSettings
 
     path = _write(FORMATS["official"], model, tmp_path / "poisoned")
     settings = ExportSettings(init_checkpoint=path, spm_model_file=vocabulary_file, output_dir=str(tmp_path / "new"))

@@ -16,7 +16,7 @@ from albert_tf.runtime.errors import InputError
         ({"layerwise_learning_rate_decay": 0.0}, r"must lie in \(0, 1\]"),
         ({"hidden_dropout_prob": 1.0}, "--hidden_dropout_prob must lie in"),
         ({"num_train_steps": 0}, "--num_train_steps must be at least 1"),
-        ({"num_train_epochs": 0.0}, "--num_train_epochs must be a number above 0"),
+        ({"num_train_epochs": 0.0}, "--num_train_epochs must lie in"),
         ({"train_batch_size": 0}, "--train_batch_size must be at least 1"),
     ],
 )

@@ -44,16 +44,8 @@ def test_no_layer_is_quantized(small_config, mode):
     np.testing.assert_array_equal(model(IDS)["masked_lm_logits"], before)
 
 
-def test_a_model_around_it_is_quantized_without_it(small_config):
-    class Classifier(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.albert, self.head = AlbertModel(small_config), keras.layers.Dense(2)
-
-        def call(self, ids, training=False):
-            return self.head(self.albert(ids, training=training)["pooled_output"])
-
-    model = Classifier()
+def test_a_model_around_it_is_quantized_without_it(classifier_around_albert):
+    model = classifier_around_albert
     before, pooled = np.asarray(model(IDS)), np.asarray(model.albert(IDS)["pooled_output"])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -185,17 +185,9 @@ def test_weights_that_do_not_fit_are_all_named_and_none_is_assigned(small_config
 
 
 @pytest.mark.slow
-def test_fit_trains_the_model(small_config):
-    class Classifier(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.albert, self.head = AlbertModel(small_config), keras.layers.Dense(2)
-
-        def call(self, ids, training=False):
-            return self.head(self.albert({"input_ids": ids}, training=training)["pooled_output"])
-
+def test_fit_trains_the_model(classifier_around_albert):
     ids = np.random.default_rng(0).integers(5, 60, (64, 8))
-    model = Classifier()
+    model = classifier_around_albert
     # Without XLA, which would compile for a minute.
     model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), jit_compile=False)
     history = model.fit(ids, ids[:, 1] % 2, epochs=2, verbose=0)

@@ -6,7 +6,8 @@ import shutil
 
 import pytest
 
-from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint
+from albert_tf.pretraining.evaluation import evaluate_checkpoint
+from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.runtime.errors import InputError
 
 pytestmark = pytest.mark.faults

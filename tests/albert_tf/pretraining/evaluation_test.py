@@ -7,9 +7,11 @@ import shutil
 import numpy as np
 import pytest
 
-from albert_tf.conversion.converter import ConversionSettings, convert
-from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
+from albert_tf.conversion.converter import convert
+from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 from albert_tf.pretraining.pretrain import run
+from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.runtime.errors import InputError
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.conversion.pretrained import load_pretrained
-from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint
+from albert_tf.pretraining.evaluation import evaluate_checkpoint
 from albert_tf.pretraining.opened_records import open_all_records
 from albert_tf.pretraining.pretrain import run
+from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.runtime.errors import InputError
 
 

@@ -12,8 +12,9 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.pretraining.evaluation import EvaluationSettings, evaluate_checkpoint, format_evaluation
+from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 from albert_tf.pretraining.pretrain import run
+from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.runtime.errors import InputError
 
 STEPS = 12
@@ -98,7 +99,7 @@ def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
     [
         ({"do_train": False}, "at least one of --do_train and --do_eval"),
         ({"train_batch_size": 0}, "--train_batch_size must be at least 1"),
-        ({"learning_rate": float("nan")}, "--learning_rate must be a positive number"),
+        ({"learning_rate": float("nan")}, "--learning_rate must lie in"),
         ({"albert_config_file": "none.json"}, "none.json: no such config file"),
         ({"input_file": "none-*"}, "--input_file: no file matches 'none-*'"),
         ({"max_seq_length": 8}, "records hold 16 tokens, --max_seq_length=8"),

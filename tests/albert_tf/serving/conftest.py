@@ -109,7 +109,8 @@ def checkpoint(tmp_path_factory, model, tokenizer, save_checkpoint) -> str:
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory, checkpoint, export_vocabulary) -> Path:
     """The SavedModel."""
-    from albert_tf.serving.saved_model import ExportSettings, export_saved_model
+    from albert_tf.serving.saved_model import export_saved_model
+    from albert_tf.serving.settings import ExportSettings
 
     folder = tmp_path_factory.mktemp("export") / "saved_model"
     settings = ExportSettings(
@@ -166,7 +167,8 @@ def predictors(tmp_path_factory, save_finetuned):
 @pytest.fixture(scope="session")
 def exports(tmp_path_factory, save_finetuned, exported):
     """An export of a fine-tuned model, and one of a pre-trained model."""
-    from albert_tf.serving.saved_model import ExportSettings, export_saved_model
+    from albert_tf.serving.saved_model import export_saved_model
+    from albert_tf.serving.settings import ExportSettings
 
     folder = tmp_path_factory.mktemp("hostile_export")
     save_finetuned(folder / "run", *HEADS_ASKED["classification"])

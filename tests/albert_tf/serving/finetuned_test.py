@@ -11,7 +11,8 @@ import tensorflow as tf
 from albert_tf.finetuning.feature_sets import make_features
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.predictor import Predictor
-from albert_tf.serving.saved_model import ExportSettings, export_saved_model
+from albert_tf.serving.saved_model import export_saved_model
+from albert_tf.serving.settings import ExportSettings
 from albert_tf.tasks.race import RaceTask
 from albert_tf.tasks.squad import SquadTask
 from albert_tf.tasks.task import TaskSettings

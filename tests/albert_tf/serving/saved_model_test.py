@@ -14,7 +14,8 @@ from albert_tf.config import AlbertConfig
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving import saved_model, verification
 from albert_tf.serving.export_file import gains_by_frozen_weights
-from albert_tf.serving.saved_model import ExportSettings, export_saved_model
+from albert_tf.serving.saved_model import export_saved_model
+from albert_tf.serving.settings import ExportSettings
 
 MAX_SEQ_LENGTH = 20
 

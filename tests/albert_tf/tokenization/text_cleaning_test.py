@@ -65,5 +65,5 @@ def test_quotes_can_be_replaced_as_hugging_face_does():
 
 
 def test_an_unknown_normalization_is_refused():
-    with pytest.raises(InputError, match="NFKD or NFKC. Received 'NFD'"):
+    with pytest.raises(InputError, match="one of NFKD, NFKC. Received 'NFD'"):
         TextCleaning(normalization="NFD")

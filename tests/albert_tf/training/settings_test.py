@@ -18,15 +18,21 @@ def _finetuning(**changes):
     return FinetuningSettings(**{"task_name": "cola", "output_dir": "run", **changes})
 
 
+# Numbers of something: at least 1, or at least 0.
+_COUNTS = (
+    *("train_batch_size", "eval_batch_size", "save_checkpoints_steps", "iterations_per_loop", "log_steps"),
+    *("gradient_accumulation_steps", "num_train_steps"),
+)
+_COUNTS_OR_NONE = ("num_warmup_steps", "start_warmup_step", "keep_checkpoint_max", "max_nonfinite_steps")
 _BAD_IN_BOTH = {
-    **{name: (0, -1, 2**31) for name in PretrainingSettings.COUNTS if name in FinetuningSettings.COUNTS},
-    **dict.fromkeys(PretrainingSettings.COUNTS_OR_NONE, (-1, 2**31)),
+    **dict.fromkeys(_COUNTS, (0, -1, 2**31)),
+    **dict.fromkeys(_COUNTS_OR_NONE, (-1, 2**31)),
     "random_seed": (-1, 2**32, 10**30),
     "learning_rate": (NAN, INF, -INF, 0.0, -1e-3, 1e39, 1e-50),
     "poly_power": (NAN, INF, -1.0, 1e39),
 }
-_BAD_IN_PRETRAINING = dict.fromkeys(PretrainingSettings.COUNTS, (0, -1, 2**31)) | _BAD_IN_BOTH
-_BAD_IN_PRETRAINING |= {
+_BAD_IN_PRETRAINING = _BAD_IN_BOTH | {
+    **dict.fromkeys(("max_eval_steps", "max_seq_length", "max_predictions_per_seq"), (0, -1, 2**31)),
     "train_minutes": (NAN, INF, 0.0, -1.0),
     "muon_rate": (NAN, INF, 0.0, -1.0),
     "decay_proportion": (NAN, 0.0, -0.1, 1.1),
@@ -34,7 +40,7 @@ _BAD_IN_PRETRAINING |= {
     "learning_rate_schedule": ("cosine", ""),
 }
 _BAD_IN_FINETUNING = _BAD_IN_BOTH | {
-    **dict.fromkeys(FinetuningSettings.COUNTS_OR_NONE, (-1, 2**31)),
+    **dict.fromkeys(("early_stopping_patience", "num_workers"), (-1, 2**31)),
     "num_seeds": (0, -1, 2**31),
     "num_train_epochs": (NAN, INF, 0.0, -1.0),
     "layerwise_learning_rate_decay": (NAN, INF, 0.0, 1.5),
@@ -90,5 +96,5 @@ def test_a_warm_up_that_outlasts_the_run_is_refused():
 
 def test_the_seeds_of_several_runs_fit_too():
     _finetuning(random_seed=2**32 - 2, num_seeds=2)
-    with pytest.raises(InputError, match="--random_seed must lie in 0 to 4,294,967,295"):
+    with pytest.raises(InputError, match="--random_seed and --num_seeds: the last seed .* Received 4294967296"):
         _finetuning(random_seed=2**32 - 2, num_seeds=3)

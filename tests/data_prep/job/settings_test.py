@@ -34,7 +34,7 @@ def test_a_bucket_fits_the_memory_however_large_the_corpus_is():
     ("changes", "message"),
     [
         ({"compression": "zip"}, "--compression must be one of none, gzip. Received 'zip'"),
-        ({"num_workers": -1}, "--num_workers must not be negative"),
+        ({"num_workers": -1}, "--num_workers must be at least 0"),
         ({"shuffle_megabytes": 0}, "--shuffle_megabytes must be at least 1"),
         ({"task_index": 2, "num_tasks": 2}, "--task_index must be from 0 to --num_tasks - 1; received 2 and 2"),
     ],

@@ -120,8 +120,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(corpus, tmp_path):
 
 def test_settings_are_checked():
     for settings, message in (
-        ({"vocab_size": 13}, "--vocab_size must be more than the 13"),
-        ({"character_coverage": 0.5}, "--character_coverage must be between 0.98 and 1. Received 0.5"),
+        ({"vocab_size": 13}, "--vocab_size must be at least 14"),
+        ({"character_coverage": 0.5}, r"--character_coverage must lie in \[0.98, 1\]. Received 0.5"),
         ({"input_sentence_size": 0}, "--input_sentence_size must be at least 1. Received 0"),
         ({"model_prefix": "folder/"}, "--model_prefix must end in a file name"),
     ):

@@ -1,13 +1,14 @@
 """Settings whose paths are pathlib.Path objects against the same settings with text."""
 
 import dataclasses
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 import albert_tf
-from albert_tf.runtime.path_text import StrPath
+from albert_tf.runtime.settings import fields_of
 from albert_tf.tasks.registry import TaskOptions
 
 # Each class of settings, what else must be given, and the paths that exclude another.
@@ -21,7 +22,7 @@ KINDS = [
 
 
 def path_fields(kind):
-    return [field.name for field in dataclasses.fields(kind) if field.type in (StrPath, StrPath | None)]
+    return [name for name, field in fields_of(kind).items() if os.PathLike in field.kinds]
 
 
 @pytest.mark.parametrize(("kind", "others", "left_out"), KINDS)

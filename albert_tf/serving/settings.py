@@ -1,0 +1,38 @@
+"""Settings of an export: known before anything heavy is imported."""
+
+import dataclasses
+from typing import Annotated
+
+from albert_tf.runtime.settings import OneOf, StrPath, check, described
+from albert_tf.tokenization.text_cleaning import TextCleaning
+
+# Differences beyond it are faults, by precision; those of rounding are about a hundredth of it in float32 and a third
+# in bfloat16.
+TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1}
+
+
+@described
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportSettings:
+    """Settings of an export."""
+
+    init_checkpoint: Annotated[StrPath, "A run's --output_dir, one checkpoint of it, or another format's checkpoint."]
+    output_dir: Annotated[StrPath, "The folder to make."]
+    spm_model_file: Annotated[
+        StrPath | None,
+        "The vocabulary (.model) that the model was trained with; left out: the one beside the checkpoint.",
+    ] = None
+    albert_config_file: Annotated[StrPath | None, "The model's JSON file; left out: the checkpoint's own."] = None
+    cleaning: Annotated[
+        TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."
+    ] = dataclasses.field(default_factory=TextCleaning)
+    max_seq_length: Annotated[
+        int | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
+    ] = None
+    precision: Annotated[
+        str, OneOf(*TOLERANCES), "Of weights and matrix products; outputs are float32 in any case."
+    ] = "float32"
+    overwrite: Annotated[bool, "Replace an earlier export in --output_dir."] = False
+
+    def __post_init__(self) -> None:
+        check(self)
