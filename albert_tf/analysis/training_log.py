@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from albert_tf.records.sentence_tasks import SENTENCE_TASKS, SOP
+from albert_tf.records.names import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 

@@ -18,7 +18,7 @@ from typing import Any
 from albert_tf.checkpoints.checkpoint_files import describe_files
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.sealed_json import read_sealed_json, write_sealed_json
-from albert_tf.records.sentence_tasks import SENTENCE_TASKS, SOP
+from albert_tf.records.names import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, InputError
 

@@ -11,7 +11,7 @@ from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
-from albert_tf.records.sentence_tasks import SOP
+from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.records.sentence_tasks import SOP
+from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 

@@ -21,7 +21,7 @@ from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.training.precision import choose_precision
+from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import Session, open_session
 from albert_tf.training.stop_signals import StopSignals
 

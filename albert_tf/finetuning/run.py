@@ -22,13 +22,12 @@ from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.inputs.finetuning_dataset import make_training_dataset
 from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.models.finetuning import make_finetuning_model
-from albert_tf.optimization.build import build_optimizer
-from albert_tf.optimization.layerwise import layerwise_factors
+from albert_tf.optimization.build import build_optimizer, layerwise_factors
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun

@@ -9,8 +9,8 @@ from albert_tf.records.masking_rules import (
     STATIC,
     masking_from_json,
 )
+from albert_tf.records.names import SOP
 from albert_tf.records.pretraining_records import parse_batch
-from albert_tf.records.sentence_tasks import SOP
 from albert_tf.records.unmasked_records import parse_unmasked_batch
 from albert_tf.runtime.errors import InputError
 
@@ -67,8 +67,8 @@ def batch_parser(
             raise InputError(f"records with masks are read as they are. Received {reading}.")
         return lambda _, serialized: parse_batch(serialized, max_seq_length, max_predictions_per_seq)
     from albert_tf.inputs.dynamic_masking import DynamicMasker
+    from albert_tf.inputs.example_draws import OrderDrawer
     from albert_tf.inputs.excerpts import Cutter
-    from albert_tf.inputs.segment_order import OrderDrawer
 
     rules, ids = masking_from_json(manifest.masking_parameters)
     if (manifest.max_seq_length, rules.max_predictions_per_seq) != (max_seq_length, max_predictions_per_seq):

@@ -25,13 +25,13 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.inputs.example_draws import ExampleDraws
-from albert_tf.records.feature_names import LABEL, WEIGHTS_FEATURE
 from albert_tf.records.masking_rules import (
     KEEP_SHARE,
     MASK_SHARE,
     MaskingRules,
     PieceIds,
 )
+from albert_tf.records.names import LABEL, WEIGHTS_FEATURE
 from albert_tf.records.unmasked_records import UnmaskedBatch
 
 _NEVER = 2.0  # beyond every key

@@ -68,7 +68,7 @@ def feed_forward(x, inner, outer, activation, norm, dropout, view):
         x: float [..., H].
         inner: (kernel [H, I] in x's dtype, bias float32 [I]).
         outer: (kernel [I, H] in x's dtype, bias float32 [H]).
-        activation: a function that layers.activations.get_activation returns.
+        activation: a function that layers.base.get_activation returns.
         norm, dropout, view: see add_projection.
 
     Returns:

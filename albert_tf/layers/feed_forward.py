@@ -7,8 +7,7 @@ import keras
 from keras import ops
 
 from albert_tf import kernels
-from albert_tf.layers.activations import get_activation
-from albert_tf.layers.base import ConfiguredLayer, make_layer_norm
+from albert_tf.layers.base import ConfiguredLayer, get_activation, make_layer_norm
 from albert_tf.layers.dropout import StatelessDropout
 
 

@@ -13,7 +13,7 @@ from absl import logging
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.kernels import View, formulas
-from albert_tf.pretraining.masked_pieces import count_masked_pieces
+from albert_tf.pretraining.constant_answers import count_masked_pieces
 
 # Calibrated on the runs in docs/training.md, "My loss is stuck at 7".
 PLATEAU_MARGIN = 0.15  # nats

@@ -9,7 +9,7 @@ from albert_tf.inputs.reading import AS_MADE
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.masking_rules import DYNAMIC
-from albert_tf.records.sentence_tasks import SOP
+from albert_tf.records.names import SOP
 from albert_tf.runtime.errors import InputError
 
 # Share of padding that is worth a word.

@@ -8,7 +8,7 @@ from albert_tf.pretraining.opened_records import open_all_records
 from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.pretraining.time_budget import plan_steps
-from albert_tf.training.precision import choose_precision
+from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import open_session
 
 

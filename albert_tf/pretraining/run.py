@@ -17,20 +17,17 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.optimization.names import STABLE_DECAY
 from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
-from albert_tf.pretraining.counted_embeddings import initialise_embeddings
 from albert_tf.pretraining.diagnosis import Diagnosis, read_sample
 from albert_tf.pretraining.evaluation import evaluate
+from albert_tf.pretraining.initial_values import initialise_embeddings, initialise_output_bias, initialise_positions
 from albert_tf.pretraining.opened_records import resolve_sentence_task
-from albert_tf.pretraining.output_bias import initialise_output_bias
-from albert_tf.pretraining.position_waves import initialise_positions
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
 from albert_tf.records.masking_rules import masking_from_json
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.flops import train_step_flops
-from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.machine import measure_matmul_peak, train_step_flops
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun

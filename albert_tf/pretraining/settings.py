@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
-from albert_tf.records.sentence_tasks import SENTENCE_TASKS
+from albert_tf.records.names import SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
 from albert_tf.training.settings import TrainingSettings

@@ -17,7 +17,7 @@ from albert_tf.records.example_messages import (
     feature_head,
     pack_spans,
 )
-from albert_tf.records.feature_names import (
+from albert_tf.records.names import (
     BOUNDARY_BITS_FEATURE,
     BOUNDARY_FEATURE,
     FIRST_LENGTH_FEATURE,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from albert_tf.records.masking_rules import DYNAMIC
-from albert_tf.records.sentence_tasks import SENTENCE_TASKS
+from albert_tf.records.names import SENTENCE_TASKS
 from albert_tf.runtime.json_text import to_json_bytes
 
 DIGEST = "digest"

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from albert_tf.records.example_messages import decode_example, encode_example, pack_integers
-from albert_tf.records.feature_names import (
+from albert_tf.records.manifest import Manifest, read_manifest
+from albert_tf.records.masking_rules import DYNAMIC
+from albert_tf.records.names import (
     BOUNDARY_FEATURE,
     LABEL,
     LABEL_ON_DISK,
@@ -20,8 +22,6 @@ from albert_tf.records.feature_names import (
     SEQUENCE_FEATURES,
     WEIGHTS_FEATURE,
 )
-from albert_tf.records.manifest import Manifest, read_manifest
-from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.record_files import (
     count_examples,
     detect_compression,

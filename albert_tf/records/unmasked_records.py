@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from albert_tf.records.feature_names import (
+from albert_tf.records.names import (
     BOUNDARY_BITS_FEATURE,
     BOUNDARY_FEATURE,
     FIRST_LENGTH_FEATURE,

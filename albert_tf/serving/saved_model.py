@@ -23,17 +23,44 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.runtime import command, files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving.classification_module import (
+    ClassificationModule,
+    MultiLabelModule,
+    RegressionModule,
+)
 from albert_tf.serving.export_file import EXTRA_FOLDER, is_export, write_export
 from albert_tf.serving.finetuned_module import FinetunedModule
-from albert_tf.serving.module_of_head import make_module
+from albert_tf.serving.multiple_choice_module import MultipleChoiceModule
 from albert_tf.serving.served_copy import serving_copy
 from albert_tf.serving.settings import TOLERANCES, ExportSettings
 from albert_tf.serving.signatures import ServingModule
+from albert_tf.serving.span_module import SpanModule
+from albert_tf.serving.tagging_module import TaggingModule
 from albert_tf.serving.verification import largest_error, largest_finetuned_error
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import parse_model, read_model
+
+_MODULES = {
+    "classification": ClassificationModule,
+    "multi_label": MultiLabelModule,
+    "regression": RegressionModule,
+    "multiple_choice": MultipleChoiceModule,
+    "token_classification": TaggingModule,
+    "span": SpanModule,
+    "span_beam": SpanModule,
+}
+
+
+def make_module(model: Any, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int) -> FinetunedModule:
+    """The module for a fine-tuned model; arguments as FinetunedModule's.
+
+    Raises:
+        InputError: max_seq_length leaves no room for text.
+    """
+    return _MODULES[task.head](model, tokenizer, task, max_seq_length)
+
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"

@@ -9,6 +9,15 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from absl import logging
+
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.checkpoints.checkpoint_state import TrainingState
+from albert_tf.optimization.lamb import LAMB
+from albert_tf.runtime.errors import InputError
+from albert_tf.training import run_description
+from albert_tf.training.diagnostics import TrustRatios, write_nonfinite_report
+from albert_tf.training.reporting import TrainingReporter
 from albert_tf.training.steps import Progress
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement
@@ -134,3 +143,135 @@ def train(
             progress = progress.cleared()
         if plan.saves_at(step) and events.save(step, progress, evaluate=True):
             return
+
+
+class TrainingEvents:
+    """The LoopEvents of a run.
+
+    Args:
+        run: run.TrainingRun.
+        state: where it starts.
+        reporter: of the run.
+        diagnosis: diagnosis.Diagnosis, whose figures are reported too; None: none.
+    """
+
+    def __init__(self, run, state: TrainingState, reporter: TrainingReporter, diagnosis=None):
+        self._run = run
+        self._settings = run.settings
+        self._state = state
+        self._reporter = reporter
+        self._diagnosis = diagnosis
+        self._trust_ratios = None
+        if isinstance(run.optimizer, LAMB) and run.cluster.is_chief:
+            self._trust_ratios = TrustRatios(run.model, run.optimizer)
+        self._told_of_all_reduce = False
+
+    def evaluate_if_left_out(self) -> None:
+        """Makes up for the evaluation of the checkpoint that the run goes on from, if it was cut off."""
+        if (
+            not self._settings.do_eval
+            or not self._state.step
+            or self._state.step % self._settings.save_checkpoints_steps
+        ):
+            return
+        folder = self._run.checkpoints.path(self._state.step)
+        left_out = read_evaluation(folder) is None
+        # No worker has begun to write it before all have looked.
+        self._run.agreement.mean(0.0)
+        if left_out:
+            self._evaluate(folder)
+
+    def report(self, step: int, progress: Progress) -> None:
+        """Writes and shows the means over the steps since the last report."""
+        scale = progress.scale
+        scaled = {"loss_scale": float(scale.scale), "overflow_steps": int(scale.overflows)}
+        more = (scaled if self._run.steps.scale_loss else {}) | {"nonfinite_steps": self._state.nonfinite_steps}
+        metrics = dict(zip(self._run.steps.metrics, progress.means(), strict=True))
+        self._reporter.train(
+            step,
+            metrics,
+            self._learning_rate(step - 1),
+            waited=float(progress.waited),
+            more=more | (self._diagnosis.report(step, metrics) if self._diagnosis is not None else {}),
+            trust_ratios=self._trust_ratios.now() if self._trust_ratios is not None else None,
+        )
+        if not self._told_of_all_reduce:
+            self._told_of_all_reduce = True
+            if text := run_description.describe_all_reduce(self._run.steps):
+                self._reporter.message(text)
+
+    def traced(self, seconds: float, steps: int, progress: Progress) -> None:
+        """Leaves the time of tracing out of the next report's rates."""
+        self._reporter.traced(seconds, steps, float(progress.waited))
+
+    def save(self, step: int, progress: Progress, evaluate: bool) -> bool:
+        """Writes a checkpoint, and evaluates it with --do_eval; then says whether the run is over before its end."""
+        run, settings = self._run, self._settings
+        scale = {name: value.numpy().item() for name, value in progress.scale._asdict().items()}
+        self._state = dataclasses.replace(
+            self._state,
+            step=step,
+            examples_seen=self._examples_seen(step),
+            loss_scale=scale if run.steps.scale_loss else None,
+        )
+        folder = run.checkpoints.path(step)
+        if run.cluster.is_chief:
+            run.checkpoints.save(run.model, run.optimizer, self._state)
+            self._reporter.message(f"saved {folder}")
+        if evaluate and settings.do_eval:
+            self._evaluate(folder)
+        self._reporter.start_clock()
+        return evaluate and settings.do_eval and run.is_over(step)
+
+    def nonfinite(self, step: int, values: list[float], progress: Progress) -> None:
+        """Reports the step and its batch, and ends the run unless such steps are to be skipped.
+
+        Raises:
+            InputError: with --nonfinite=stop, or after --max_nonfinite_steps of them.
+        """
+        run, settings = self._run, self._settings
+        self._state = dataclasses.replace(self._state, nonfinite_steps=self._state.nonfinite_steps + 1)
+        metrics = dict(zip(run.steps.metrics, values, strict=True))
+        rate, first = self._learning_rate(step), self._examples_seen(step)
+        what = "loss" if not abs(metrics["loss"]) < float("inf") else "gradient_norm"
+        where = ""
+        if run.cluster.is_chief:
+            where = "; see " + write_nonfinite_report(
+                settings.output_dir,
+                step,
+                metrics,
+                run.find_batch(step, first),
+                learning_rate=rate,
+                loss_scale=float(progress.scale.scale),
+                first_example=first,
+                weights_at_step=step,
+            )
+        told = (
+            f"the {what} is {metrics[what]} in step {step} (learning rate {rate:.3g}, examples {first} to "
+            f"{first + run.examples_between(step, step + 1) - 1}{where})"
+        )
+        count, limit = self._state.nonfinite_steps, settings.max_nonfinite_steps
+        if settings.nonfinite == "stop":
+            raise InputError(
+                f"{told}; lower --learning_rate, lengthen --num_warmup_steps, look at the records, or pass over such "
+                "steps with --nonfinite=skip; the run goes on from its last checkpoint"
+            )
+        if count > limit:
+            raise InputError(
+                f"{told}; such steps: {count}, --max_nonfinite_steps={limit}; lower --learning_rate or look "
+                "at the records; the run goes on from its last checkpoint"
+            )
+        logging.warning("%s; weights and moments stay as they were (%d of %d such steps)", told, count, limit)
+
+    def _evaluate(self, folder: str) -> None:
+        metrics = self._run.evaluate()
+        if self._run.cluster.is_chief:
+            write_evaluation(folder, metrics)
+        self._reporter.evaluation(self._state.step, metrics)
+
+    def _examples_seen(self, step: int) -> int:
+        """The place in the input after so many steps; a different batch size before the restart counts as it was."""
+        return self._state.examples_seen + self._run.examples_between(self._state.step, step)
+
+    def _learning_rate(self, step: int) -> float:
+        return float(self._run.schedule(step))

@@ -29,7 +29,7 @@ class RunFacts:
         examples_per_epoch: records in the input.
         examples_in_all: of the run; 0: as many in every step.
         rows_per_epoch: rows of the batches that hold them once, with those that only fill a batch up; 0: as many.
-        flops_per_step: see albert_tf.training.flops.
+        flops_per_step: see albert_tf.training.machine.
         matmul_peak: operations a second of the devices, 0 if unknown.
         called: what the examples are called where a report counts them.
         shown: metrics that the progress line holds besides the loss: name -> what it is called there.

@@ -21,6 +21,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.training import loop, run_description
 from albert_tf.training.cluster import Cluster
+from albert_tf.training.loop import TrainingEvents
 from albert_tf.training.loss_scale import LossScale
 from albert_tf.training.memory import MemoryEstimate
 from albert_tf.training.reporting import RunFacts, TrainingReporter
@@ -28,7 +29,6 @@ from albert_tf.training.settings import TrainingSettings
 from albert_tf.training.steps import Steps
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement
-from albert_tf.training.training_events import TrainingEvents
 
 # Keras's names of what --precision means: weights, losses, softmax and LayerNorm are float32 in all of them.
 DTYPE_POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}

@@ -6,7 +6,7 @@ from absl import logging
 
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.training import memory
-from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.settings import TrainingSettings
 

@@ -14,7 +14,7 @@ from albert_tf.records.masking_rules import (
     STATIC,
     MaskingRules,
 )
-from albert_tf.records.sentence_tasks import NONE, SENTENCE_TASKS, SOP
+from albert_tf.records.names import NONE, SENTENCE_TASKS, SOP
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Bounds, Count, Interval, OneOf, check, described
 from data_prep.examples.draws import Draws

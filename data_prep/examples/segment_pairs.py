@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from albert_tf.records.sentence_tasks import NONE, NSP, SOP
+from albert_tf.records.names import NONE, NSP, SOP
 from data_prep.examples.draws import Draws
 from data_prep.examples.token_store import TokenStore
 

@@ -104,7 +104,7 @@ def test_ten_clipped_lamb_steps_are_met(official):
 
 
 def test_hidden_act_gelu_is_the_tanh_form():
-    from albert_tf.layers.activations import get_activation
+    from albert_tf.layers.base import get_activation
 
     x = keras.ops.convert_to_tensor([1.0])
     assert float(get_activation("gelu")(x)[0]) == pytest.approx(0.841192, abs=1e-6)

@@ -17,7 +17,7 @@ from albert_tf.inputs.pretraining_dataset import (
     open_records,
 )
 from albert_tf.pretraining.constant_answers import constant_answers
-from albert_tf.records.feature_names import LABEL
+from albert_tf.records.names import LABEL
 from albert_tf.runtime.errors import InputError
 
 S, P, V = 16, 4, 60

@@ -5,10 +5,10 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser
-from albert_tf.inputs.segment_order import OrderDrawer
-from albert_tf.records.feature_names import LABEL
+from albert_tf.inputs.example_draws import OrderDrawer
 from albert_tf.records.instance_batch import to_unmasked_examples
 from albert_tf.records.masking_rules import MaskingRules, PieceIds, masking_to_json
+from albert_tf.records.names import LABEL
 from albert_tf.records.pretraining_records import read_manifest
 from albert_tf.records.unmasked_records import UnmaskedBatch, parse_unmasked_batch
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.kernels import formulas, tensorflow_inference, tensorflow_training
-from albert_tf.layers.activations import get_activation
+from albert_tf.layers.base import get_activation
 
 B, S, P, N, D, INNER, V = 2, 6, 4, 2, 4, 10, 13
 H = N * D

@@ -8,7 +8,7 @@ import pytest
 from albert_tf.config import ACTIVATIONS, AlbertConfig
 from albert_tf.heads.pretraining import MaskedLMHead
 from albert_tf.kernels import View
-from albert_tf.layers.activations import get_activation
+from albert_tf.layers.base import get_activation
 from albert_tf.layers.feed_forward import FeedForward
 
 X = np.linspace(-9, 9, 181, dtype="float32")

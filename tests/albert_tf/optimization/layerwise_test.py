@@ -7,8 +7,7 @@ import pytest
 
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
-from albert_tf.optimization.build import build_optimizer
-from albert_tf.optimization.layerwise import layerwise_factors
+from albert_tf.optimization.build import build_optimizer, layerwise_factors
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "lamb"])

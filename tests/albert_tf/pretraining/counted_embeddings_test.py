@@ -8,7 +8,7 @@ import pytest
 
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.pretraining.counted_embeddings import initialise_embeddings
+from albert_tf.pretraining.initial_values import initialise_embeddings
 from albert_tf.pretraining.pretrain import run
 from albert_tf.runtime.errors import InputError
 

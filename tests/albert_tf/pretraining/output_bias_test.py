@@ -8,8 +8,8 @@ import pytest
 
 from albert_tf.inputs.pretraining_dataset import make_dataset, open_records
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.pretraining.masked_pieces import count_masked_pieces
-from albert_tf.pretraining.output_bias import initialise_output_bias
+from albert_tf.pretraining.constant_answers import count_masked_pieces
+from albert_tf.pretraining.initial_values import initialise_output_bias
 from albert_tf.pretraining.pretrain import run
 from albert_tf.records.pretraining_records import from_example
 from albert_tf.records.record_files import read_records

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.pretraining.position_waves import initialise_positions, make_waves
+from albert_tf.pretraining.initial_values import initialise_positions, make_waves
 from albert_tf.pretraining.pretrain import run
 from albert_tf.runtime.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.models.finetuning import make_finetuning_model
-from albert_tf.serving.module_of_head import make_module
+from albert_tf.serving.saved_model import make_module
 
 ROWS, LENGTH = 8, 9
 HEADS = {

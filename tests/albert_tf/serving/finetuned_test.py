@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.finetuning.feature_sets import make_features
+from albert_tf.finetuning.data import make_features
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.predictor import Predictor
 from albert_tf.serving.saved_model import export_saved_model

@@ -86,7 +86,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
 from albert_tf.pretraining.steps import PretrainingSteps
 from albert_tf.training.strategy import make_strategy

@@ -7,7 +7,7 @@ import pytest
 
 from albert_tf.checkpoints.run_checkpoints import CheckpointFolder, read_state
 from albert_tf.pretraining.pretrain import run
-from albert_tf.training import precision
+from albert_tf.training import machine
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.strategy import Agreement, make_strategy
 
@@ -16,7 +16,7 @@ from albert_tf.training.strategy import Agreement, make_strategy
 def peaks(monkeypatch):
     """The operations a second that a run measures, by precision."""
     found = {"float32": 100e9, "bfloat16": 170e9}
-    monkeypatch.setattr(precision, "measure_matmul_peak", lambda _, dtype: found[dtype])
+    monkeypatch.setattr(machine, "measure_matmul_peak", lambda _, dtype: found[dtype])
     return found
 
 
@@ -30,16 +30,16 @@ def one_device():
 @pytest.mark.parametrize(("half", "chosen"), [(170e9, "bfloat16"), (120e9, "float32"), (60e9, "float32")])
 def test_the_faster_precision_is_taken_if_it_is_clearly_faster(settings, peaks, one_device, half, chosen):
     peaks["bfloat16"] = half
-    assert precision.choose_precision(dataclasses.replace(settings, precision="auto"), *one_device).precision == chosen
+    assert machine.choose_precision(dataclasses.replace(settings, precision="auto"), *one_device).precision == chosen
 
 
 def test_a_precision_that_was_given_stays(settings, peaks, one_device):
-    assert precision.choose_precision(settings, *one_device) is settings
+    assert machine.choose_precision(settings, *one_device) is settings
 
 
 def test_a_tpu_that_is_not_measured_computes_in_bfloat16(settings, peaks, one_device):
     peaks.update(float32=0.0, bfloat16=0.0)
-    found = precision.choose_precision(dataclasses.replace(settings, precision="auto"), *one_device)
+    found = machine.choose_precision(dataclasses.replace(settings, precision="auto"), *one_device)
     assert found.precision == "bfloat16"
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import tensorflow as tf
 
-from albert_tf.training.matmul_peak import measure_matmul_peak
+from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.run_description import advise_precision, describe_all_reduce
 
 

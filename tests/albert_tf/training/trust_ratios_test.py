@@ -6,8 +6,8 @@ import tensorflow as tf
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.training.matmul_peak import measure_matmul_peak
-from albert_tf.training.trust_ratios import TrustRatios
+from albert_tf.training.diagnostics import TrustRatios
+from albert_tf.training.machine import measure_matmul_peak
 
 
 def test_a_ratio_is_what_lamb_multiplies_the_next_update_with(small_config):

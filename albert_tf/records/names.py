@@ -1,4 +1,4 @@
-"""Names of the features of a record, on disk and in a batch."""
+"""Names in the records: the features of an example, and the tasks of two segments."""
 
 SEQUENCE_FEATURES = ("input_ids", "input_mask", "segment_ids")
 PREDICTION_FEATURES = ("masked_lm_positions", "masked_lm_ids")
@@ -9,3 +9,8 @@ LABEL_ON_DISK, LABEL = "next_sentence_labels", "sentence_order_labels"
 # Of records whose masks are drawn in training, beside input_ids and the label.
 FIRST_LENGTH_FEATURE = "first_segment_length"
 BOUNDARY_BITS_FEATURE = "token_boundary_bits"
+
+
+# In order or swapped (paper, section 3.1); of one document or of two (BERT); a single segment without a task.
+SOP, NSP, NONE = "sop", "nsp", "none"
+SENTENCE_TASKS = (SOP, NSP, NONE)

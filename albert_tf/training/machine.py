@@ -1,0 +1,126 @@
+"""The speed of this machine: operations of a step, matrix products, and the precision in which they are faster."""
+
+import dataclasses
+import functools
+import time
+
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.checkpoints.newest_state import newest_state
+from albert_tf.config import AlbertConfig
+from albert_tf.training.settings import AUTO, TrainingSettings
+from albert_tf.training.strategy import Agreement
+
+
+def train_step_flops(config: AlbertConfig, batch_size: int, max_seq_length: int, max_predictions_per_seq: int) -> int:
+    """Operations of the matrix products of one step, forward and backward; sharing parameters does not lower them.
+
+    A product with a kernel of n numbers costs 2 n forward and 4 n backward for each token; the scores of attention
+    and the sums they weigh cost 12 S H for each token and layer.
+
+    Args:
+        config: of the model.
+        batch_size: B.
+        max_seq_length: S, padding included.
+        max_predictions_per_seq: P, padding included.
+    """
+    hidden, embedding = config.hidden_size, config.embedding_size
+    blocks = config.num_hidden_layers * config.inner_group_num
+    kernels = blocks * (4 * hidden**2 + 2 * hidden * config.intermediate_size)
+    if embedding != hidden:
+        kernels += embedding * hidden
+    tokens = batch_size * max_seq_length
+    encoder = 6 * kernels * tokens + 12 * blocks * max_seq_length * hidden * tokens
+    masked_lm = 6 * batch_size * max_predictions_per_seq * embedding * (hidden + config.vocab_size)
+    sentence_order = 6 * batch_size * hidden * (hidden + 2)
+    return encoder + masked_lm + sentence_order
+
+
+# Seconds to measure for, and (rows, inner units, columns) of the products on a CPU and on an accelerator. The libraries
+# do not reach their best in one shape for every type; the small ones end before another program takes the processor.
+_SECONDS = 0.3
+_CPU_SHAPES = ((512, 512, 512), (768, 768, 768), (1024, 1024, 1024), (2048, 768, 768))
+_ACCELERATOR_SHAPES = ((8192, 8192, 8192), (16384, 4096, 4096))
+
+
+def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
+    """The fastest of the matrix products of some tenths of a second, over all devices of the strategy.
+
+    Args:
+        strategy: a tf.distribute strategy. One device is measured. The others are taken to be like it, but for the
+            virtual devices of one CPU, which share it.
+        dtype: of the factors.
+
+    Returns:
+        operations a second (2 m k n for a product of [m, k] and [k, n]); 0 on a TPU, where a single product from
+        outside says nothing.
+    """
+    device = strategy.extended.worker_devices[0]
+    kind = tf.DeviceSpec.from_string(device).device_type
+    if kind == "TPU":
+        return 0.0
+    replicas = strategy.num_replicas_in_sync
+    devices = replicas // len(strategy.extended.worker_devices) if kind == "CPU" else replicas
+    return _measure(device, dtype, _CPU_SHAPES if kind == "CPU" else _ACCELERATOR_SHAPES) * devices
+
+
+@functools.cache
+def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) -> float:
+    """Operations a second of one device; measured once, as several runs of one process are on the same machine."""
+
+    @tf.function
+    def multiply(left, right):
+        # One number of the product, so that little travels back, and nothing else is computed.
+        return tf.matmul(left, right)[0, 0]
+
+    best = 0.0
+    with tf.device(device):
+        products = []
+        for rows, inner, columns in shapes:
+            factors = [
+                tf.cast(tf.random.stateless_normal(shape, [seed, 0]), dtype)
+                for seed, shape in enumerate([(rows, inner), (inner, columns)])
+            ]
+            # Traced apart from being called, or TensorFlow warns of a function that is traced for many shapes.
+            product = multiply.get_concrete_function(*factors)
+            product(*factors).numpy()
+            products.append((2 * rows * inner * columns, product, factors))
+        end = time.monotonic() + _SECONDS
+        while time.monotonic() < end:
+            for operations, product, factors in products:
+                begin = time.perf_counter()
+                product(*factors).numpy()
+                best = max(best, operations / (time.perf_counter() - begin))
+    return best
+
+
+# How many times as fast matrix products in bfloat16 must be: what is not a product is not faster.
+_CLEARLY_FASTER = 1.3
+
+
+def choose_precision(settings: TrainingSettings, strategy, agreement: Agreement) -> TrainingSettings:
+    """The settings with a precision in the place of "auto": bfloat16 where it is clearly faster here, else float32.
+
+    A run that is resumed keeps the precision of its checkpoints.
+
+    Args:
+        settings: of the run.
+        strategy: its devices.
+        agreement: of the workers, who compute in one precision.
+    """
+    if settings.precision != AUTO:
+        return settings
+    before = newest_state(settings.output_dir)
+    if before is not None and before.precision is not None:
+        logging.info("--precision=auto: %s, as the run began", before.precision)
+        return dataclasses.replace(settings, precision=before.precision)
+    full, half = (measure_matmul_peak(strategy, dtype) for dtype in ("float32", "bfloat16"))
+    # What a TPU multiplies is bfloat16 in any case; it is not measured.
+    (wanted,) = agreement.mean(float(half >= _CLEARLY_FASTER * full))
+    chosen = "bfloat16" if wanted > 0.5 else "float32"
+    logging.info(
+        "--precision=auto: %s; matrix products reach %.0f GFLOP/s in float32, %.0f in bfloat16",
+        *(chosen, full / 1e9, half / 1e9),
+    )
+    return dataclasses.replace(settings, precision=chosen)
