@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from absl import logging as absl_logging
 
+from albert_tf.runtime.errors import InputError
+
 _FILE_OPERATIONS = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "open", "shutil.rmtree")
 _KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -41,6 +43,8 @@ def _same_start() -> None:
     """
     for logger, level in zip(_LOGGERS, _LEVELS):
         logger.setLevel(level)
+    # As in a command, whose flags the messages name.
+    InputError.in_command = True
     if "keras" in sys.modules:
         sys.modules["keras"].utils.set_random_seed(0)
 

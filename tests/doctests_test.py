@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from albert_tf.runtime.errors import InputError
+
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -16,7 +18,8 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_hold(name):
+def test_examples_hold(name, monkeypatch):
+    monkeypatch.setattr(InputError, "in_command", False)
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 

@@ -77,6 +77,7 @@ def run(
 
     def start(arguments: list[str]) -> None:
         logging.get_absl_handler().setFormatter(_LineFormatter())
+        InputError.in_command = True
         # A file's name need not be UTF-8, and a terminal need not know every character.
         sys.stdout.reconfigure(errors="backslashreplace")
         words = arguments[1:]

@@ -6,12 +6,30 @@ import re
 _AROUND = re.compile(r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$", re.MULTILINE)
 
 
+# The dashes of a flag in a message, which in Python are no part of a setting's name.
+_DASHES = re.compile(r"(?<![\w-])--(?=[a-z]\w*)")
+
+
 class InputError(ValueError):
     """A mistake in what the user gave: a flag, a file, a config, a record.
 
     The message is one line that says what was wrong, where, and what to do. Commands print it and exit with
     code 1. Anything else that escapes a command is a fault of this project and keeps its traceback.
+
+    Messages are written for commands. In a program that is none, settings are named as Python has them:
+
+    >>> str(InputError("--log_steps must be at least 1. Received 0."))
+    'log_steps must be at least 1. Received 0.'
+
+    Attributes:
+        in_command: whether the process is one of the commands; they say so when they start.
     """
+
+    in_command = False
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if InputError.in_command else _DASHES.sub("", text)
 
 
 class DamagedError(InputError):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from albert_tf.runtime.errors import reason_of
+from albert_tf.runtime.errors import InputError, reason_of
 
 _TRACED = """Graph execution error:
 
@@ -27,3 +27,10 @@ Resource localhost/_4 does not exist.
 )
 def test_a_reason_is_one_line_without_names_of_functions_and_nodes(message, reason):
     assert reason_of(ValueError(message)) == reason
+
+
+def test_flags_are_named_without_dashes_in_python(monkeypatch):
+    error = InputError("give --output_dir or --init_checkpoint=a--b -- not both; --masking=dynamic")
+    assert str(error) == "give --output_dir or --init_checkpoint=a--b -- not both; --masking=dynamic"
+    monkeypatch.setattr(InputError, "in_command", False)
+    assert str(error) == "give output_dir or init_checkpoint=a--b -- not both; masking=dynamic"
