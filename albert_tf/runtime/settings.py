@@ -49,6 +49,9 @@ class OneOf:
     def __init__(self, *words: str) -> None:
         self.words = words
 
+    def __repr__(self) -> str:
+        return f"OneOf{self.words}"
+
     def explain(self, value: Any) -> str | None:
         """Says what the value must be, unless it is."""
         return None if value in self.words else f"be one of {', '.join(self.words)}"
@@ -68,16 +71,15 @@ class Bounds:
         return f"be at most {self.most:,}" if value > self.most else None
 
 
+@dataclasses.dataclass(frozen=True)
 class Interval:
     """The numbers that a setting allows, as mathematics writes them: "[0, 1)" has 0 and not 1."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._bounds = [float(bound) for bound in text[1:-1].split(",")]
+    text: str
 
     def explain(self, value: Any) -> str | None:
         """Says where the value must lie, unless it does; NaN lies in none."""
-        least, most = self._bounds
+        least, most = map(float, self.text[1:-1].split(","))
         above = least <= value if self.text.startswith("[") else least < value
         below = value <= most if self.text.endswith("]") else value < most
         return None if above and below else f"lie in {self.text}"
@@ -115,15 +117,16 @@ class Described:
 def fields_of(kind: type) -> Mapping[str, Described]:
     """The fields of a settings dataclass by name.
 
-    A subclass may change a default without saying again what the field means: `window: int = 5`.
+    A subclass may change a default without saying again what the field means and allows: `window: int = 5`. One that
+    says either replaces the rules.
     """
     hints = [typing.get_type_hints(part, include_extras=True) for part in kind.__mro__[:-1]]
     described = {}
     for field in dataclasses.fields(kind):
         own = [_take_apart(part[field.name]) for part in hints if field.name in part]
-        kinds = own[0][0]
-        rules, text = next((extras[1:] for extras in own if extras[2]), ((), ""))
-        described[field.name] = Described(kinds, rules, text, field.default)
+        rules = next((rules for _, rules, text in own if rules or text), ())
+        text = next((text for _, _, text in own if text), "")
+        described[field.name] = Described(own[0][0], rules, text, field.default)
     return described
 
 
@@ -142,12 +145,14 @@ def _take_apart(hint: Any) -> tuple[tuple[type, ...], tuple[_Rule, ...], str]:
 
 
 def described(kind: type[_Settings]) -> type[_Settings]:
-    """Adds to the docstring of a settings dataclass what its fields mean."""
+    """Adds to the docstring of a settings dataclass what its fields mean; its signature shows their types alone."""
     lines = [inspect.cleandoc(kind.__doc__ or ""), "", "Attributes:"]
     for name, field in fields_of(kind).items():
         words = f" One of {', '.join(field.words)}." if field.words else ""
         lines += [f"    {name}: {field.text}{words}"] if field.text else []
     kind.__doc__ = "\n".join([*lines, ""])
+    hints, init = typing.get_type_hints(kind), vars(kind)["__init__"]
+    init.__annotations__ = {name: hints.get(name, hint) for name, hint in init.__annotations__.items()}
     return kind
 
 

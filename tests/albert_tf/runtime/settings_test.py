@@ -1,12 +1,16 @@
-"""Settings made in Python of values that no flag could have."""
+"""Settings made in Python of values that no flag could have, and what their fields say of themselves."""
 
+import dataclasses
+import inspect
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
 
 import albert_tf
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import Bounds, Count, OneOf, Share, check, described, fields_of
 from albert_tf.tasks.registry import TaskOptions
 
 
@@ -75,3 +79,47 @@ def test_numbers_of_numpy_and_lists_are_as_good():
 def test_an_empty_name_of_a_class_is_one_line():
     with pytest.raises(InputError, match="--labels must not hold an empty name. Received a,b,.$"):
         TaskOptions(labels=("a", "b", ""))
+
+
+@described
+@dataclasses.dataclass(frozen=True)
+class _Window:
+    """A window."""
+
+    size: Annotated[Count, "Its size."] = 2
+    step: Count = 1
+    form: Annotated[str, OneOf("round", "square")] = "round"
+    share: Annotated[Share | None, "Its share."] = None
+
+    def __post_init__(self):
+        check(self)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [("step", 0, "be at least 1"), ("form", "oval", "be one of round, square"), ("share", 1, "lie in [0, 1)")],
+)
+def test_rules_hold_without_a_text_too(name, value, rule):
+    with pytest.raises(InputError) as error:
+        _Window(**{name: value})
+    assert str(error.value) == f"--{name} must {rule}. Received {value!r}."
+
+
+def test_a_subclass_may_change_a_default_a_rule_or_a_text():
+    @dataclasses.dataclass(frozen=True)
+    class Wider(_Window):
+        size: Annotated[int, Bounds(8)] = 8
+        step: int = 4
+        share: Annotated[float, "Of all."] = 2.0
+
+    assert Wider() == Wider(8, 4, "round", 2.0)
+    assert [fields_of(Wider)[name].text for name in ("size", "share")] == ["Its size.", "Of all."]
+    for name, least in (("size", 8), ("step", 1)):
+        with pytest.raises(InputError, match=f"^--{name} must be at least {least}. Received 0.$"):
+            Wider(**{name: 0})
+
+
+def test_a_signature_shows_plain_types():
+    parameters = inspect.signature(_Window).parameters.values()
+    assert [parameter.annotation for parameter in parameters] == [int, int, str, float | None]
+    assert "Annotated" not in str(inspect.signature(albert_tf.FinetuningSettings))
