@@ -56,7 +56,7 @@ def load_pretrained(
         path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or a checkpoint of
             a different format: docs/conversion.md lists them.
         config_file: albert_config.json; None takes the config that lies with the weights.
-        format_name: one of conversion.settings; None goes by what is at the path.
+        format_name: one of conversion.settings.FORMAT_NAMES; None goes by what is at the path.
         allow_missing_heads: whether weights above the encoder that are missing start afresh.
         allow_nonfinite: whether weights may hold NaN or infinity.
         dtype: name of the model's Keras dtype policy; None: Keras's own.

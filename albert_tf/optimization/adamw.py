@@ -33,7 +33,7 @@ class AdamW(keras.optimizers.Optimizer):
         epsilon: added to the root, outside it.
         exclude_from_weight_decay: regular expressions; a variable whose path has a match is not decayed.
         learning_rate_factors: (regular expression, factor) pairs; the first one that a variable's path has a match
-            for multiplies its learning rate. See layerwise.py.
+            for multiplies its learning rate. See build.layerwise_factors.
         **kwargs: of keras.optimizers.Optimizer. Its `weight_decay` is a different rule, and refused.
     """
 
