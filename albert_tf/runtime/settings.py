@@ -86,6 +86,8 @@ class Interval:
 
 
 Count = Annotated[int, Bounds(1)]
+# What is counted in a corpus may be more than 2^31.
+LongCount = Annotated[int, Bounds(1, 2**63 - 1)]
 CountOrNone = Annotated[int, Bounds(0)]
 Seed = Annotated[int, Bounds(0, 2**32 - 1)]
 Share = Annotated[float, Interval("[0, 1)")]

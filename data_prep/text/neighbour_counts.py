@@ -20,7 +20,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.progress import ByteProgress
-from albert_tf.runtime.settings import Count, check, described
+from albert_tf.runtime.settings import Count, LongCount, check, described
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
@@ -43,7 +43,7 @@ class EmbeddingCounting:
     tokenizer: Annotated[AlbertTokenizer, "The vocabulary; it cleans text as when the records were made."]
     embedding_size: Annotated[Count, "Dimensions: embedding_size of the model's config."] = 128
     window: Annotated[Count, "How far apart two pieces may stand to be neighbours, in pieces."] = 2
-    max_pieces: Annotated[Count, "Stop reading there; memory grows with what is read."] = 50_000_000
+    max_pieces: Annotated[LongCount, "Stop reading there; memory grows with what is read."] = 50_000_000
     reading: Annotated[TextReading, "How the files are read."] = dataclasses.field(default_factory=TextReading)
 
     def __post_init__(self):

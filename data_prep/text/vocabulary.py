@@ -13,7 +13,7 @@ from absl import logging
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
-from albert_tf.runtime.settings import Bounds, Count, Interval, check, described
+from albert_tf.runtime.settings import Bounds, Interval, LongCount, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import CLS, MASK, PAD, SEP, UNK, parse_model
 from data_prep.text.documents import read_parts, sentences_of
@@ -53,7 +53,7 @@ class VocabularyTraining:
         Interval("[0.98, 1]"),
         "Share of the corpus's characters that get pieces, 0.98 to 1; the rest become <unk>.",
     ] = 0.99995
-    input_sentence_size: Annotated[Count, "Train on a random sample of this many sentences if there are more."] = (
+    input_sentence_size: Annotated[LongCount, "Train on a random sample of this many sentences if there are more."] = (
         10_000_000
     )
     cleaning: Annotated[TextCleaning, "Of each sentence; tokenise with the same switches later."] = dataclasses.field(

@@ -106,6 +106,7 @@ def test_reading_stops_at_max_pieces_and_raw_text_is_split(tokenizer, small_corp
     assert count_embeddings(settings_for(tokenizer, small_corpus, tmp_path, reading=raw))[0] == pytest.approx(
         whole[0], rel=0.01
     )
+    assert count_embeddings(settings_for(tokenizer, small_corpus, tmp_path, max_pieces=10**12)) == whole
     read, _ = count_embeddings(settings_for(tokenizer, small_corpus, tmp_path, max_pieces=1, embedding_size=2))
     assert 1 <= read <= whole[0]
     assert "--max_pieces=1 is reached" in caplog.text

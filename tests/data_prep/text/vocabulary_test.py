@@ -98,6 +98,10 @@ def test_long_sentences_are_cut_at_spaces_and_lose_nothing():
     assert list(cut_long_sentence("aaa bbb ccc", 7)) == ["aaa", " bbb", " ccc"]
 
 
+def test_a_sample_may_be_larger_than_any_corpus(corpus, tmp_path):
+    assert train(VocabularyTraining(corpus, str(tmp_path / "v"), vocab_size=120, input_sentence_size=10**12)) == 1500
+
+
 def test_a_vocabulary_too_large_for_the_corpus_says_what_it_allows(corpus, tmp_path):
     message = error_of(input_file=corpus, model_prefix=str(tmp_path / "v"), vocab_size=30_000)
     assert "--vocab_size=30000 is too large for this corpus of 1500 sentences" in message
