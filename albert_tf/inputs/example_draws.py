@@ -41,7 +41,11 @@ class ExampleDraws:
 
 
 class OrderDrawer:
-    """Puts the segments of half of the examples in order, and swaps those of the others."""
+    """Puts the segments of half of the examples in order, and swaps those of the others, anew in every epoch.
+
+    An example of sentence order that keeps its order is seen with the same answer in every epoch, and a small corpus is
+    learned by heart. The official code has several copies of its text in the records, each with an order of its own.
+    """
 
     def __init__(self, seed: int, stream: str):
         """Takes what decides the draws: a seed, and what the examples are for."""

@@ -11,6 +11,8 @@ from albert_tf.runtime.errors import InputError
 def layerwise_factors(config: AlbertConfig, decay: float) -> list[tuple[str, float]]:
     """Factors of the learning rate for each part of an encoder: decay for each step away from the head.
 
+    A smaller rate for what lies nearer to the input (Howard & Ruder, 2018, arXiv 1801.06146, section 3.2).
+
     The layers of a group share their weights, so all of them have one rate. With one group of shared layers there are
     three depths: head and pooler have the whole rate, the shared block `decay` of it, embeddings and their
     projection `decay` squared. G groups make G + 2 depths; a model that shares nothing has one for each layer.

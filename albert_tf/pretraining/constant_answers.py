@@ -12,6 +12,8 @@ from albert_tf.records.names import LABEL, WEIGHTS_FEATURE
 def count_masked_pieces(batches: Iterable[Mapping], num_examples: int, vocab_size: int, enough: int) -> np.ndarray:
     """Counts what is to be predicted in the first examples of a training stream, of one epoch at most; int64 [V].
 
+    It is all that a model that looks at no context can learn.
+
     Args:
         batches: what make_dataset returns, from the stream's start.
         num_examples: of an epoch.

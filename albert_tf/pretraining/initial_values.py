@@ -33,7 +33,12 @@ def make_waves(positions: int, size: int, deviation: float) -> np.ndarray:
 
 
 def initialise_positions(model) -> None:
-    """Gives a new model waves for its position embeddings, as large on the average as its random ones."""
+    """Gives a new model waves for its position embeddings, as large on the average as its random ones.
+
+    To look at a neighbour, attention needs a map from each position to the next one. Of random vectors it has to learn
+    one for every position; of sines and cosines (Vaswani et al., 2017, arXiv 1706.03762, section 3.5) one rotation
+    serves all. They are trained from there like all weights.
+    """
     variable = model.albert.embeddings.position_embeddings
     variable.assign(make_waves(*variable.shape, model.config.initializer_range))
 
@@ -55,6 +60,8 @@ def log_frequencies(counts: np.ndarray) -> np.ndarray:
 
 def initialise_output_bias(model, records: RecordSet, seed: int) -> None:
     """Gives the masked-LM head of a new model the logarithms of the pieces' frequencies for its bias.
+
+    A new model learns the frequencies first. They can be counted instead.
 
     Args:
         model: AlbertForPretraining.

@@ -21,7 +21,7 @@ from albert_tf.tokenization.tokenizer import AlbertTokenizer
 class TaskSettings:
     """The lengths and sizes of a task; the defaults are those of the official run_*.py."""
 
-    max_seq_length: Annotated[int, "The most pieces of an example, or of a window over a text."] = 512
+    max_seq_length: Annotated[int, "The most pieces of an example, or a window over a text, [CLS] and [SEP] too."] = 512
     max_query_length: Annotated[int, "SQuAD: the most pieces of a question; the rest of it is cut off."] = 64
     doc_stride: Annotated[int, "SQuAD: pieces between the starts of two windows over a text."] = 128
     max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = 128

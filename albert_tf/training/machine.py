@@ -17,7 +17,7 @@ def train_step_flops(config: AlbertConfig, batch_size: int, max_seq_length: int,
     """Operations of the matrix products of one step, forward and backward; sharing parameters does not lower them.
 
     A product with a kernel of n numbers costs 2 n forward and 4 n backward for each token; the scores of attention
-    and the sums they weigh cost 12 S H for each token and layer.
+    and the sums they weigh cost 12 S H for each token and layer, H hidden_size.
 
     Args:
         config: of the model.

@@ -22,7 +22,8 @@ SHUFFLE_MEGABYTES = 64
 class RecordJob:
     """Settings of create_pretraining_data.
 
-    num_workers, dask_scheduler, task_index and num_tasks change no byte of the output.
+    num_workers, dask_scheduler, task_index and num_tasks change no byte of the output. A Dask cluster must see the same
+    files.
     """
 
     input_file: Annotated[

@@ -23,7 +23,7 @@ class TextReading:
     """Settings for reading files as documents of sentences."""
 
     input_format: Annotated[
-        str, OneOf("auto", "text", "jsonl", "parquet"), "What the input is; auto: by the ending of each file."
+        str, OneOf("auto", "text", "jsonl", "parquet"), "What the input is; auto: by each file's ending, else text."
     ] = "auto"
     split_sentences: Annotated[bool, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."] = False
     language: Annotated[str, "Language of raw text: en, de, pt-br, zh, ..."] = "en"
