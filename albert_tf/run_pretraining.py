@@ -25,7 +25,7 @@ _GROUPS = {
     "Records": ("max_seq_length", "max_predictions_per_seq", "masking", "sentence_task"),
     "What to do": ("do_train", "do_eval"),
     _OPTIMISATION: (
-        *("train_batch_size", "eval_batch_size", "optimizer", "learning_rate", "muon_rate"),
+        *("train_batch_size", "eval_batch_size", "optimizer", "learning_rate", "muon_rate", "sentence_head_rate"),
         *("learning_rate_schedule", "poly_power", "decay_proportion", "num_train_steps", "train_minutes"),
         *("num_warmup_steps", "warmup_proportion", "start_warmup_step", "batch_schedule", "random_seed"),
     ),

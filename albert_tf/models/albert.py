@@ -217,7 +217,7 @@ class AlbertModel(ConfiguredModel):
             "hidden_states": tuple(hidden_states if positions is not None else [*hidden_states, last]),
             "sequence_output": last,
         }
-        return outputs if self.pooler is None else {**outputs, "pooled_output": self._pool(first)}
+        return outputs if self.pooler is None else {**outputs, "pooled_output": self.pool(first)}
 
     def _encode(self, tensors: dict[str, Any], skip_padding: bool, seeds: tuple[Any, Any], training: bool) -> list[Any]:
         """[embedding_output, *hidden_states] of the inputs and, if not all are read, positions."""
@@ -247,7 +247,8 @@ class AlbertModel(ConfiguredModel):
         parts = list(tensors.values())
         return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(*parts)
 
-    def _pool(self, first: Any) -> Any:
+    def pool(self, first: Any) -> Any:
+        """The pooled output of the first positions' hidden states: float [B, H] -> float32 [B, H], by a tanh."""
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
         return ops.tanh(ops.cast(pooled, "float32") + ops.cast(self.pooler.bias, "float32"))
 

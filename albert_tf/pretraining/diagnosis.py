@@ -19,6 +19,9 @@ from albert_tf.pretraining.constant_answers import count_masked_pieces
 PLATEAU_MARGIN = 0.15  # nats
 ONE_VECTOR = 0.98
 LOOKS_NOWHERE = 0.98
+# Of the pooler's outputs; beyond it the slope of its tanh is below a tenth.
+SATURATED = 0.95
+MOST_SATURATED, CHANCE = 0.2, 0.53
 # No run has learned from context before; what holds then is no sign of anything.
 FEWEST_STEPS = 200
 # Steps between two looks at the encoder: one costs less than a training step, and may then cost no more than 1 %.
@@ -41,6 +44,11 @@ _ONE_VECTOR = (
 _LOOKS_NOWHERE = (
     "attention_entropy {attention_entropy:.3f}: attention takes the mean of all positions and looks at none in "
     "particular. If it stays so, try --optimizer=muon, a larger initializer_range, or shorter sequences first "
+    "(docs/training.md)"
+)
+_SATURATED = (
+    "pooler_saturation {pooler_saturation:.2f}: this share of the pooler's outputs stands at -1 or 1, where it hardly "
+    "learns, and the sentence task is at chance. If it stays so, start anew with --sentence_head_rate=0.1 "
     "(docs/training.md)"
 )
 
@@ -150,8 +158,13 @@ def attention_probabilities(attention, hidden, view) -> tf.Tensor:
     return formulas.attention_probabilities(query, key, view.attention_bias)
 
 
+def pooler_saturation(pooled) -> float:
+    """Computes the share of the pooler's outputs, float [B, H], that are within SATURATED of -1 or 1."""
+    return float(tf.reduce_mean(tf.cast(tf.abs(pooled) > SATURATED, tf.float32)))
+
+
 def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
-    """Encodes some examples without dropout, layer by layer, and computes position_similarity and attention_entropy.
+    """Encodes some examples without dropout, layer by layer, and computes what is told of the encoder and the pooler.
 
     Args:
         model: an AlbertForPretraining; its weights are read, nothing of it is compiled or traced.
@@ -170,6 +183,7 @@ def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
     return {
         "position_similarity": position_similarity(hidden, mask),
         "attention_entropy": sum(entropies) / len(entropies),
+        "pooler_saturation": pooler_saturation(model.albert.pool(hidden[:, 0])),
     }
 
 
@@ -200,7 +214,8 @@ class Diagnosis:
         self._model, self._sample = model, sample
         self._warns_from = max(warmup_end, FEWEST_STEPS)
         self._looked_at: int | None = None
-        self._plateau, self._one_vector, self._looks_nowhere = map(_Warning, (_PLATEAU, _ONE_VECTOR, _LOOKS_NOWHERE))
+        texts = (_PLATEAU, _ONE_VECTOR, _LOOKS_NOWHERE, _SATURATED)
+        self._plateau, self._one_vector, self._looks_nowhere, self._saturated = map(_Warning, texts)
 
     def report(self, step: int, metrics: dict[str, float]) -> dict[str, float]:
         """Computes the figures, and warns of what they tell.
@@ -210,7 +225,8 @@ class Diagnosis:
             metrics: means since the last report, by the names of PretrainingSteps.metrics.
 
         Returns:
-            unigram_loss; and, unless the last look was a few steps ago, position_similarity and attention_entropy.
+            unigram_loss; and, unless the last look was a few steps ago, position_similarity, attention_entropy and
+            pooler_saturation.
         """
         looks = self._looked_at is None or step - self._looked_at >= _STEPS_BETWEEN_LOOKS
         figures = {"unigram_loss": self._sample.unigram_loss}
@@ -226,3 +242,5 @@ class Diagnosis:
         if looked:
             self._one_vector.update(figures["position_similarity"] > ONE_VECTOR, figures)
             self._looks_nowhere.update(figures["attention_entropy"] > LOOKS_NOWHERE, figures)
+            at_chance = figures.get("sentence_order_accuracy", 1.0) < CHANCE
+            self._saturated.update(at_chance and figures["pooler_saturation"] > MOST_SATURATED, figures)

@@ -32,6 +32,8 @@ from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
 
+# The paths of the weights that only the sentence task goes through.
+_SENTENCE_HEAD = r"(^|/)(albert/pooler|sentence_order)/"
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
     "sop": {"sentence_order_accuracy": "order"},
@@ -116,7 +118,8 @@ class PretrainingRun(TrainingRun):
         settings = self.settings
         own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
         decays = {"beta_2": settings.beta_2, "weight_decay_rate": settings.weight_decay_rate}
-        return build_optimizer(settings.optimizer, self.schedule, **decays, **own)
+        factors = [] if settings.sentence_head_rate == 1.0 else [(_SENTENCE_HEAD, settings.sentence_head_rate)]
+        return build_optimizer(settings.optimizer, self.schedule, learning_rate_factors=factors, **decays, **own)
 
     def _make_steps(self, **kwargs):
         train_sentence_order = self.sentence_task != "none"

@@ -45,6 +45,12 @@ class PretrainingSettings(TrainingSettings):
     muon_rate: Annotated[
         float, Interval("(0, 1e6)"), "With --optimizer=muon: the matrices' rate, times --learning_rate."
     ] = 20.0
+    sentence_head_rate: Annotated[
+        float,
+        Interval("(0, 1e3)"),
+        "Rate of the pooler and the sentence-order head, times --learning_rate; below 1 where many steps tell them "
+        "little.",
+    ] = 1.0
     learning_rate_schedule: Annotated[str, OneOf(*SCHEDULES), "What follows the warm-up."] = POLYNOMIAL
     decay_proportion: Annotated[
         float, Interval("(0, 1]"), "Share of the run in which a stable rate decays at last."

@@ -21,14 +21,15 @@ from albert_tf.pretraining.diagnosis import (
     attention_entropy,
     estimate_entropy,
     look_at_encoder,
+    pooler_saturation,
     position_similarity,
     read_sample,
 )
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.run import PretrainingRun
 
-STUCK = {"position_similarity": 0.99, "attention_entropy": 0.99}
-HEALTHY = {"position_similarity": 0.3, "attention_entropy": 0.6}
+STUCK = {"position_similarity": 0.99, "attention_entropy": 0.99, "pooler_saturation": 0.3}
+HEALTHY = {"position_similarity": 0.3, "attention_entropy": 0.6, "pooler_saturation": 0.1}
 
 
 @pytest.fixture
@@ -92,6 +93,15 @@ def test_attention_to_one_token_has_no_entropy(batch):
     to_two[1, :, 9:] = np.eye(16)[0]
     expected = (16 * math.log(2) / math.log(16) + 9 * math.log(2) / math.log(9)) / 25
     assert attention_entropy(to_two, mask) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_pooler_of_large_weights_is_saturated(small_config, batch):
+    model = AlbertForPretraining(small_config)
+    assert look_at_encoder(model, batch)["pooler_saturation"] == 0
+    model.albert.pooler.bias.assign([3.0, -3.0] + [0.0] * 14)
+    assert look_at_encoder(model, batch)["pooler_saturation"] == pytest.approx(2 / 16)
+    pooled = model.albert(batch)["pooled_output"]
+    assert pooler_saturation(pooled) == pytest.approx(2 / 16)
 
 
 def test_the_encoder_is_looked_at_as_it_computes(three_layers, batch):
@@ -186,16 +196,16 @@ def said(monkeypatch, caplog):
     monkeypatch.setattr(diagnosis, "look_at_encoder", lambda model, batch: dict(looks))
     made = Diagnosis(None, Sample({}, unigram_loss=7.0), warmup_end=300)
 
-    def report(step, loss, look):
+    def report(step, loss, look, order=0.5):
         looks.update(look)
         caplog.clear()
-        made.report(step, {"masked_lm_loss": loss})
+        made.report(step, {"masked_lm_loss": loss, "sentence_order_accuracy": order})
         return [record.getMessage().split()[0] for record in caplog.records if record.levelname == "WARNING"]
 
     return report
 
 
-ALL = ["masked_lm_loss", "position_similarity", "attention_entropy"]
+ALL = ["masked_lm_loss", "position_similarity", "attention_entropy", "pooler_saturation"]
 
 
 def test_a_warning_is_given_once_and_again_when_it_is_true_anew(said):
@@ -203,11 +213,14 @@ def test_a_warning_is_given_once_and_again_when_it_is_true_anew(said):
     assert said(400, 6.9, STUCK) == []
     assert said(500, 6.84, HEALTHY) == []
     assert said(600, 6.86, HEALTHY) == ["masked_lm_loss"]
-    assert said(700, 8.0, STUCK) == ["position_similarity", "attention_entropy"]
+    assert said(700, 8.0, STUCK) == ["position_similarity", "attention_entropy", "pooler_saturation"]
+    # A pooler may well stand at its ends where it tells something.
+    assert said(800, 6.0, HEALTHY) == []
+    assert said(900, 6.0, STUCK, order=0.54) == ["position_similarity", "attention_entropy"]
 
 
 def test_a_warning_that_stays_true_is_repeated_after_ten_reports(said):
-    assert [len(said(300 + 100 * report, 7.1, STUCK)) for report in range(21)] == [3, *[0] * 9] * 2 + [3]
+    assert [len(said(300 + 100 * report, 7.1, STUCK)) for report in range(21)] == [4, *[0] * 9] * 2 + [4]
 
 
 def test_nothing_is_warned_of_in_the_warm_up_nor_of_a_loss_that_is_not_finite(said):

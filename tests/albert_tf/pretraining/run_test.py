@@ -79,6 +79,17 @@ def test_without_a_sentence_task_its_head_is_left_as_it_was(settings, read_weigh
 
 
 @pytest.mark.slow
+def test_the_sentence_head_learns_at_a_rate_of_its_own(settings, read_weights):
+    given = dataclasses.replace(settings, optimizer="adamw", sentence_head_rate=0.01, num_train_steps=4)
+    run(dataclasses.replace(given, save_checkpoints_steps=1))
+    # The first step of a warm-up moves nothing.
+    first, last = read_weights(given.output_dir, 1), read_weights(given.output_dir, 4)
+    moved = {name: np.abs(last[name] - first[name]).max() for name in last if name.endswith("kernel")}
+    slow = {name for name in moved if name.startswith(("albert/pooler/", "sentence_order/"))}
+    assert len(slow) == 2
+    assert all(0 < moved[name] < 0.02 * min(moved[other] for other in moved.keys() - slow) for name in slow)
+
+
 def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
     model = load_pretrained(finished.output_dir).model
     broken = str(tmp_path / "broken")

@@ -35,6 +35,7 @@ _BAD_IN_PRETRAINING = _BAD_IN_BOTH | {
     **dict.fromkeys(("max_eval_steps", "max_seq_length", "max_predictions_per_seq"), (0, -1, 2**31)),
     "train_minutes": (NAN, INF, 0.0, -1.0),
     "muon_rate": (NAN, INF, 0.0, -1.0),
+    "sentence_head_rate": (NAN, INF, 0.0, -1.0),
     "decay_proportion": (NAN, 0.0, -0.1, 1.1),
     "warmup_proportion": (NAN, 1.0, -0.1),
     "learning_rate_schedule": ("cosine", ""),
