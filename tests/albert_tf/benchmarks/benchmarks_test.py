@@ -53,6 +53,18 @@ def test_inference_prints_one_json_line(config_file):
 
 
 @pytest.mark.slow
+def test_finetuning_compares_batches_of_like_lengths_with_padded_ones(config_file, small_vocabulary, tmp_path):
+    for split in ("train", "dev"):
+        rows = [f"{'ba ' * (number % 9 + 1)}\t{number % 2}" for number in range(40)]
+        (tmp_path / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows, ""]))
+    arguments = [f"--data_dir={tmp_path}", f"--spm_model_file={small_vocabulary}", f"--output_dir={tmp_path / 'out'}"]
+    steps = ["--max_seq_length=16", "--train_batch_size=4", "--num_train_steps=4", "--rounds=2"]
+    result = _run("finetuning", config_file, *arguments, *steps)
+    assert result["ratio"] > 0
+    assert result["bucketed"]["positions_per_example"] < result["padded"]["positions_per_example"] == 16
+
+
+@pytest.mark.slow
 def test_compare_peers_takes_turns_and_keeps_a_table(config_file, tmp_path):
     table = tmp_path / "table.md"
     arguments = ["--max_seq_length=16", "--batch_size=2", "--max_predictions_per_seq=4", "--rounds=2"]
