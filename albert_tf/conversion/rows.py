@@ -64,8 +64,8 @@ class HeadsRow(Row):
 
     def shape_there(self, shape):
         """The shape with the axis split."""
-        before, units, behind = shape[: self.axis], shape[self.axis], shape[self.axis + 1 :]
-        return (*before, self.num_heads, units // self.num_heads, *behind)
+        before, units, after = shape[: self.axis], shape[self.axis], shape[self.axis + 1 :]
+        return (*before, self.num_heads, units // self.num_heads, *after)
 
     def to_theirs(self, value):
         """The values with the axis split."""

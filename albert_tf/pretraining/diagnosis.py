@@ -164,7 +164,7 @@ def pooler_saturation(pooled) -> float:
 
 
 def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
-    """Encodes some examples without dropout, layer by layer, and computes what is told of the encoder and the pooler.
+    """Encodes some examples without dropout, layer by layer, and computes the figures of encoder and pooler.
 
     Args:
         model: an AlbertForPretraining; its weights are read, nothing of it is compiled or traced.

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +21,7 @@ from albert_tf.inputs.pretraining_dataset import (
 )
 from albert_tf.pretraining.constant_answers import constant_answers
 from albert_tf.pretraining.settings import EvaluationSettings
-from albert_tf.pretraining.steps import EVALUATION_SUMS, PretrainingSteps
+from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, PretrainingSteps
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
@@ -28,8 +29,6 @@ from albert_tf.runtime.errors import InputError
 
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
-# The first parts of the names of the weights that only the sentence task's answer goes through.
-_SENTENCE_HEAD = ("sentence_order/", "albert/pooler/")
 
 
 def evaluate(
@@ -170,7 +169,7 @@ def _check_heads(pretrained: Pretrained) -> None:
 def _sentence_task(pretrained: Pretrained, records: RecordSet) -> str:
     """The task to measure: the head's, if it has one and the records are of it; else "none", and a word about why."""
     trained = pretrained.sentence_task
-    if any(name.startswith(_SENTENCE_HEAD) for name in pretrained.model.load_report.missing):
+    if any(re.search(SENTENCE_HEAD, name) for name in pretrained.model.load_report.missing):
         logging.info("%s has no head of a sentence task: none is measured", pretrained.source)
         return "none"
     if trained == "none":

@@ -13,7 +13,12 @@ from albert_tf.pretraining.constant_answers import count_masked_pieces
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists, open_binary
 
+# The longest wave, over 2 pi, in positions.
 _LONGEST = 10_000.0
+_ROWS_AT_ONCE = 256
+# Pieces counted; of 30,000 kinds, all but the rarest are known then as well as they need be.
+_ENOUGH = 1_000_000
+_WORD_EMBEDDINGS = "albert/embeddings/word_embeddings"
 
 
 def make_waves(positions: int, size: int, deviation: float) -> np.ndarray:
@@ -41,11 +46,6 @@ def initialise_positions(model) -> None:
     """
     variable = model.albert.embeddings.position_embeddings
     variable.assign(make_waves(*variable.shape, model.config.initializer_range))
-
-
-_ROWS_AT_ONCE = 256
-# Pieces counted; of 30,000 kinds, all but the rarest are known then as well as they need be.
-_ENOUGH = 1_000_000
 
 
 def log_frequencies(counts: np.ndarray) -> np.ndarray:
@@ -78,9 +78,6 @@ def initialise_output_bias(model, records: RecordSet, seed: int) -> None:
     )
 
 
-_NAME = "albert/embeddings/word_embeddings"
-
-
 def initialise_embeddings(model, path: str) -> dict[str, Any]:
     """Gives a new model the counted embeddings, as large on the average as its random ones.
 
@@ -97,7 +94,7 @@ def initialise_embeddings(model, path: str) -> dict[str, Any]:
         InputError: no such file, a damaged one, or one that does not fit the model.
     """
     counted, vocabulary = _read(path)
-    variable = named_weights(model)[_NAME]
+    variable = named_weights(model)[_WORD_EMBEDDINGS]
     values = np.array(variable)
     if counted.shape != values.shape:
         raise InputError(

@@ -22,7 +22,7 @@ from albert_tf.pretraining.evaluation import evaluate
 from albert_tf.pretraining.initial_values import initialise_embeddings, initialise_output_bias, initialise_positions
 from albert_tf.pretraining.opened_records import resolve_sentence_task
 from albert_tf.pretraining.settings import PretrainingSettings
-from albert_tf.pretraining.steps import PretrainingSteps
+from albert_tf.pretraining.steps import SENTENCE_HEAD, PretrainingSteps
 from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
 from albert_tf.records.masking_rules import masking_from_json
 from albert_tf.runtime.errors import InputError
@@ -32,8 +32,6 @@ from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
 
-# The paths of the weights that only the sentence task goes through.
-_SENTENCE_HEAD = r"(^|/)(albert/pooler|sentence_order)/"
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
     "sop": {"sentence_order_accuracy": "order"},
@@ -118,7 +116,7 @@ class PretrainingRun(TrainingRun):
         settings = self.settings
         own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
         decays = {"beta_2": settings.beta_2, "weight_decay_rate": settings.weight_decay_rate}
-        factors = [] if settings.sentence_head_rate == 1.0 else [(_SENTENCE_HEAD, settings.sentence_head_rate)]
+        factors = [] if settings.sentence_head_rate == 1.0 else [(SENTENCE_HEAD, settings.sentence_head_rate)]
         return build_optimizer(settings.optimizer, self.schedule, learning_rate_factors=factors, **decays, **own)
 
     def _make_steps(self, **kwargs):

@@ -48,8 +48,7 @@ class PretrainingSettings(TrainingSettings):
     sentence_head_rate: Annotated[
         float,
         Interval("(0, 1e3)"),
-        "Rate of the pooler and the sentence-order head, times --learning_rate; below 1 where many steps tell them "
-        "little.",
+        "Rate of the pooler and the sentence-order head, times --learning_rate.",
     ] = 1.0
     learning_rate_schedule: Annotated[str, OneOf(*SCHEDULES), "What follows the warm-up."] = POLYNOMIAL
     decay_proportion: Annotated[

@@ -25,6 +25,8 @@ EVALUATION_SUMS = (
     "sentence_order_correct",
     "sentence_order_count",
 )
+# What a weight's name or path has if only the sentence task goes through it.
+SENTENCE_HEAD = r"(^|/)(albert/pooler|sentence_order)/"
 
 
 class PretrainingSteps(Steps):

@@ -6,8 +6,8 @@ import re
 _AROUND = re.compile(r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$", re.MULTILINE)
 
 
-# The dashes of a flag in a message, which in Python are no part of a setting's name.
-_DASHES = re.compile(r"(?<![\w-])--(?=[a-z]\w*)")
+# The dashes of a flag in a message, which in Python are no part of a setting's name. A value in quotes keeps its own.
+_DASHES = re.compile(r"(?<![\w'\"-])--(?=[a-z])")
 
 
 class InputError(ValueError):

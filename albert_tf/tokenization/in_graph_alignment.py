@@ -111,9 +111,9 @@ class InGraphAligner(tf.Module):
         row = tf.cast(replaced.value_rowids(), tf.int32)
         lengths = tf.gather(tf.constant(self._piece_lengths), replaced.values)
         # Places of the pieces that stand for one, one after the other up to its end.
-        behind = tf.cumsum(lengths)
+        lengths_so_far = tf.cumsum(lengths)
         row_ends = tf.cast(replaced.row_limits(), tf.int32) - 1
-        rest = tf.gather(tf.gather(behind, row_ends), row) - behind
+        rest = tf.gather(tf.gather(lengths_so_far, row_ends), row) - lengths_so_far
         several = tf.gather(replaced.row_lengths() > 1, row)
         new_ends = tf.where(several, tf.gather(ends, row) - rest, tf.gather(ends, row))
         is_first = tf.concat([tf.ones_like(row[:1], tf.bool), row[1:] != row[:-1]], 0)

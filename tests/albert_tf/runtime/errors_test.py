@@ -30,7 +30,7 @@ def test_a_reason_is_one_line_without_names_of_functions_and_nodes(message, reas
 
 
 def test_flags_are_named_without_dashes_in_python(monkeypatch):
-    error = InputError("give --output_dir or --init_checkpoint=a--b -- not both; --masking=dynamic")
-    assert str(error) == "give --output_dir or --init_checkpoint=a--b -- not both; --masking=dynamic"
+    error = InputError("give --output_dir or --init_checkpoint=a--b -- not both; --masking=dynamic: '--x'")
+    assert str(error) == "give --output_dir or --init_checkpoint=a--b -- not both; --masking=dynamic: '--x'"
     monkeypatch.setattr(InputError, "in_command", False)
-    assert str(error) == "give output_dir or init_checkpoint=a--b -- not both; masking=dynamic"
+    assert str(error) == "give output_dir or init_checkpoint=a--b -- not both; masking=dynamic: '--x'"
