@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from albert_tf.inputs.finetuning_records import HEADS
+from albert_tf.inputs.finetuning_features import HEADS
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
@@ -23,7 +23,7 @@ class FinetunedTask:
     """Part of a checkpoint's checkpoint.json. Of a checkpoint of other code only the first three are known.
 
     Attributes:
-        head: one of inputs.finetuning_records.HEADS.
+        head: one of inputs.finetuning_features.HEADS.
         num_labels: numbers that the head gives; 1 for regression and multiple choice, 2 for spans.
         labels: names of the classes by index; () where there are none, or they are unknown.
         name: --task_name.

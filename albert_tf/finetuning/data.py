@@ -14,8 +14,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.inputs.finetuning_cache import Converter, hash_files, load_features
 from albert_tf.inputs.finetuning_dataset import BatchShape
-from albert_tf.inputs.finetuning_features import FeatureSet
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json

@@ -68,7 +68,7 @@ class FinetuningSteps(Steps):
 
     Args:
         strategy, model: see Steps.
-        head: the kind, one of inputs.finetuning_records.HEADS.
+        head: the kind, one of inputs.finetuning_features.HEADS.
         optimizer, seed: see Steps.
         **kwargs: see Steps.
     """

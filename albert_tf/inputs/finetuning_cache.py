@@ -1,6 +1,6 @@
-"""Features once: converted by several processes, kept as a record file with a manifest, read again if it still fits.
+"""Features once: converted by several processes, kept as safetensors with a manifest, read again if they still fit.
 
-A cache is a folder with features.tfrecord and manifest.json. It appears as a whole or not at all, and is read
+A cache is a folder with features.safetensors and manifest.json. It appears as a whole or not at all, and is read
 only if its key (what the features were made of) is the one asked for and its bytes are those that were written.
 """
 
@@ -13,20 +13,19 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import safetensors.numpy
 from absl import logging
 
-from albert_tf.inputs.finetuning_features import FeatureSet
-from albert_tf.inputs.finetuning_records import Feature, to_example
-from albert_tf.records.record_files import frame
+from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.lock_files import remove_lock_file
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores, end_on_terminate
 
 FORMAT = "albert_tf fine-tuning features"
-# Raised when the same key would give other features, or other records.
-FORMAT_VERSION = 2
-RECORDS, MANIFEST = "features.tfrecord", "manifest.json"
+# Raised when the same key would give other features, or another file of them.
+FORMAT_VERSION = 3
+FEATURES, MANIFEST = "features.safetensors", "manifest.json"
 
 # Examples a process takes at once; below so many, starting processes costs more than it saves.
 _EXAMPLES_AT_ONCE = 100
@@ -35,7 +34,7 @@ _SECONDS_BETWEEN_LINES = 10
 
 
 class Converter:
-    """Turns examples into framed records; each worker process holds one."""
+    """Turns examples into features; each worker process holds one."""
 
     def __init__(self, convert: Callable[[int, Any], Sequence[Feature]], head: str):
         """Keeps its arguments.
@@ -46,19 +45,15 @@ class Converter:
         """
         self.convert, self.head = convert, head
 
-    def records(self, first: int, examples: Sequence[Any]) -> tuple[int, bytes]:
-        """The features of examples that follow one another: how many, and their framed records.
+    def features(self, first: int, examples: Sequence[Any]) -> FeatureSet:
+        """The features of examples that follow one another.
 
         Args:
             first: index of the first example.
             examples: some of them.
         """
-        framed = [
-            frame(to_example(feature, self.head))
-            for index, example in enumerate(examples, first)
-            for feature in self.convert(index, example)
-        ]
-        return len(framed), b"".join(framed)
+        made = [feature for index, example in enumerate(examples, first) for feature in self.convert(index, example)]
+        return FeatureSet.from_features(made, self.head)
 
 
 def load_features(
@@ -82,16 +77,21 @@ def load_features(
     """
     with _one_at_a_time(folder):
         reason = why_unusable(folder, key)
-        if reason is not None:
-            if reason:
-                logging.info("features in %s are made again: %s", folder, reason)
-            write_features(folder, key, examples(), converter, num_workers)
-    return FeatureSet.from_file(os.path.join(folder, RECORDS), converter.head)
+        if reason is None:
+            return _read_features(folder, converter.head)
+        if reason:
+            logging.info("features in %s are made again: %s", folder, reason)
+        return write_features(folder, key, examples(), converter, num_workers)
+
+
+def _read_features(folder: str, head: str) -> FeatureSet:
+    with files.open_binary(os.path.join(folder, FEATURES)) as file:
+        return FeatureSet.from_arrays(safetensors.numpy.load(file.read()), head)
 
 
 def why_unusable(folder: str, key: Mapping[str, Any]) -> str | None:
     """Tells why the cache in a folder cannot be used: in one line; "" if there is no cache; None if it can be used."""
-    manifest_path, records_path = os.path.join(folder, MANIFEST), os.path.join(folder, RECORDS)
+    manifest_path, features_path = os.path.join(folder, MANIFEST), os.path.join(folder, FEATURES)
     if not files.exists(folder):
         return ""
     if not files.exists(manifest_path):
@@ -105,35 +105,45 @@ def why_unusable(folder: str, key: Mapping[str, Any]) -> str | None:
     if manifest.get("key") != key:
         return _describe_difference(manifest.get("key"), key)
     try:
-        sha256 = _hash_file(records_path)
+        sha256 = _hash_file(features_path)
     except OSError as error:
-        return f"{RECORDS} cannot be read ({error.strerror})"
-    return None if sha256 == manifest.get("sha256") else f"{RECORDS} is damaged"
+        return f"{FEATURES} cannot be read ({error.strerror})"
+    return None if sha256 == manifest.get("sha256") else f"{FEATURES} is damaged"
 
 
 def write_features(
     folder: str, key: Mapping[str, Any], examples: Sequence[Any], converter: Converter, num_workers: int = 0
-) -> None:
+) -> FeatureSet:
     """Makes the features of examples and leaves them in the folder; any number of workers writes the same bytes."""
+    with end_on_terminate() as check, files.replace_folder(folder) as temporary:
+        features = _make_features(folder, examples, converter, num_workers, check)
+        contents = safetensors.numpy.save(features.to_arrays())
+        with files.replace_file(os.path.join(temporary, FEATURES)) as file:
+            file.write(contents)
+        fields = {"format": FORMAT, "format_version": FORMAT_VERSION, "examples": len(examples)}
+        fields |= {"features": len(features), "bytes": len(contents), "sha256": hashlib.sha256(contents).hexdigest()}
+        files.write_json(os.path.join(temporary, MANIFEST), fields | {"key": dict(key)})
+    logging.info("%s: %d features of %d examples", folder, len(features), len(examples))
+    return features
+
+
+def _make_features(
+    folder: str, examples: Sequence[Any], converter: Converter, num_workers: int, check: Callable[[], None]
+) -> FeatureSet:
+    """The features of all examples; a line now and then tells how far it is."""
     workers = num_workers or count_cores()
     workers = workers if len(examples) >= _FEWEST_FOR_PROCESSES else 1
     starts = range(0, len(examples), _EXAMPLES_AT_ONCE)
     tasks = ((start, examples[start : start + _EXAMPLES_AT_ONCE]) for start in starts)
-    digest, count, size, told = hashlib.sha256(), 0, 0, time.monotonic()
-    with end_on_terminate() as check, files.replace_folder(folder) as temporary, WorkerPool(workers, converter) as pool:
-        with files.replace_file(os.path.join(temporary, RECORDS)) as file:
-            for start, (features, framed) in zip(starts, pool.map(Converter.records, tasks)):
-                check()
-                if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
-                    told = time.monotonic()
-                    logging.info("%s: features of %d of %d examples", folder, start, len(examples))
-                file.write(framed)
-                digest.update(framed)
-                count, size = count + features, size + len(framed)
-        fields = {"format": FORMAT, "format_version": FORMAT_VERSION, "examples": len(examples), "features": count}
-        fields |= {"bytes": size, "sha256": digest.hexdigest(), "key": dict(key)}
-        files.write_json(os.path.join(temporary, MANIFEST), fields)
-    logging.info("%s: %d features of %d examples", folder, count, len(examples))
+    parts, told = [], time.monotonic()
+    with WorkerPool(workers, converter) as pool:
+        for start, part in zip(starts, pool.map(Converter.features, tasks)):
+            check()
+            if time.monotonic() > told + _SECONDS_BETWEEN_LINES:
+                told = time.monotonic()
+                logging.info("%s: features of %d of %d examples", folder, start, len(examples))
+            parts.append(part)
+    return FeatureSet.joined(parts, converter.head)
 
 
 @contextlib.contextmanager

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from albert_tf.inputs.finetuning_features import FeatureSet, Ragged
-from albert_tf.inputs.finetuning_records import (
+from albert_tf.inputs.finetuning_features import (
     INPUT_IDS,
     LABEL_IDS,
     OPTION_LENGTHS,
@@ -15,12 +14,16 @@ from albert_tf.inputs.finetuning_records import (
     SEGMENT_IDS,
     SPAN_HEADS,
     SPAN_LABELS,
+    FeatureSet,
+    Ragged,
 )
 from albert_tf.inputs.length_buckets import BatchPlan, plan_evaluation, plan_training
 from albert_tf.inputs.pretraining_dataset import ready_ahead, share_of_host
 
 INPUT_MASK, LABEL, EXAMPLE_WEIGHT, FEATURE_INDEX = "input_mask", "label", "example_weight", "feature_index"
 _LENGTH = "length"
+# What stands at the positions of the padding, where it is not 0.
+_FILLERS = {P_MASK: 1, PIECE_LABELS: -1}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,10 +134,10 @@ class BatchGather:
         places = tf.minimum(places, ends - 1)
         batch = {INPUT_MASK: tf.cast(is_real, tf.int32)}
         for name, values in self._by_position.items():
-            filler = 1 if name == P_MASK else 0
+            filler = _FILLERS.get(name, 0)
             batch[name] = tf.where(is_real, tf.cast(tf.gather(values, places), tf.int32), filler)
         if PIECE_LABELS in batch:
-            batch[LABEL] = batch.pop(PIECE_LABELS) - 1
+            batch[LABEL] = batch.pop(PIECE_LABELS)
         if self._many_options:
             shape = tf.stack([tf.size(numbers), self._options, tf.cast(length, tf.int32)])
             batch = {name: tf.reshape(value, shape) for name, value in batch.items()}

@@ -1,28 +1,126 @@
-"""All features of a split in memory: flat arrays, so that making a batch is a gather and not a loop over objects."""
+"""Features of fine-tuning: what one row of the model's input is made from, and all of a split in flat arrays.
+
+Columns have the official feature names where there are any (run_classifier, run_race and run_squad of
+google-research/ALBERT), but no padding: how long a row gets is decided when batches are made, which flat arrays make a
+gather and not a loop over objects.
+"""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from albert_tf.inputs.finetuning_records import (
-    EXAMPLE_INDEX,
-    INPUT_IDS,
-    OPTION_LENGTHS,
-    P_MASK,
-    PIECES_CUT,
-    SEGMENT_IDS,
-    Feature,
-    from_columns,
-    to_columns,
-)
-from albert_tf.records.record_files import locate_damage
 from albert_tf.runtime.errors import InputError
 
-_RECORDS_AT_ONCE = 4096
-_READ_BUFFER_BYTES = 8 << 20
+# What is put on top of the encoder. span: two logits a position; span_beam: the end given the start, and answerability.
+HEADS = (
+    "classification",
+    "multi_label",
+    "regression",
+    "multiple_choice",
+    "span",
+    "span_beam",
+    "token_classification",
+)
+SPAN_HEADS = ("span", "span_beam")
+SPAN_LABELS = ("start_positions", "end_positions", "is_impossible")
+
+INPUT_IDS, SEGMENT_IDS, P_MASK = "input_ids", "segment_ids", "p_mask"
+# Of token_classification, a class for each piece, -1 where none is scored; and of all other heads.
+PIECE_LABELS, LABEL_IDS = "piece_label_ids", "label_ids"
+EXAMPLE_INDEX, OPTION_LENGTHS, PIECES_CUT = "example_index", "option_lengths", "pieces_cut"
+NOTE_PREFIX = "note/"
 # The largest set, RACE, has about 120 million pieces: what is only 0 or 1 is kept small.
 _COLUMN_TYPES = {SEGMENT_IDS: np.int8, P_MASK: np.int8}
+_LENGTHS_SUFFIX = "/lengths"
+
+
+@dataclasses.dataclass(frozen=True)
+class Feature:
+    """Contents of one row of the model's input, unpadded.
+
+    Attributes:
+        example: index of the example it belongs to. A long SQuAD paragraph has several features.
+        input_ids: ids from [CLS] to the last [SEP]; with the head multiple_choice a tuple of one such for each option.
+        segment_ids: 0 or 1 for each of them, in the same form.
+        label: by head: classification and multiple_choice the index of the class; regression a float; multi_label
+            a 0 or 1 for each class; span heads (start, end, is_impossible), positions in input_ids, both inclusive;
+            token_classification a class for each id, -1 where none is scored. None without labels.
+        p_mask: span heads only: 1 where no answer can start or end, else 0.
+        notes: integers >= 0 that the task needs again to make predictions, by name; the model never sees them.
+        pieces_cut: how many pieces of the example were left out because it is too long, the same in each of its
+            features.
+    """
+
+    example: int
+    input_ids: Sequence[int] | tuple[Sequence[int], ...]
+    segment_ids: Sequence[int] | tuple[Sequence[int], ...]
+    label: Any = None
+    p_mask: Sequence[int] | None = None
+    notes: Mapping[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    pieces_cut: int = 0
+
+    @property
+    def length(self) -> int:
+        """The number of ids; of the longest option, with several."""
+        if len(self.input_ids) and not np.isscalar(self.input_ids[0]):
+            return max(len(ids) for ids in self.input_ids)
+        return len(self.input_ids)
+
+
+def to_columns(feature: Feature, head: str) -> dict[str, np.ndarray]:
+    """The feature as named arrays of one dimension, float32 or integers; options lie one after another."""
+    several = head == "multiple_choice"
+    columns: dict[str, Any] = {
+        EXAMPLE_INDEX: [feature.example],
+        PIECES_CUT: [feature.pieces_cut],
+        INPUT_IDS: np.concatenate(feature.input_ids) if several else feature.input_ids,
+        SEGMENT_IDS: np.concatenate(feature.segment_ids) if several else feature.segment_ids,
+    }
+    if several:
+        columns[OPTION_LENGTHS] = [len(ids) for ids in feature.input_ids]
+    if feature.p_mask is not None:
+        columns[P_MASK] = feature.p_mask
+    if feature.label is not None:
+        columns |= _label_columns(feature.label, head)
+    columns |= {NOTE_PREFIX + name: values for name, values in feature.notes.items()}
+    return {name: np.asarray(values) for name, values in columns.items()}
+
+
+def from_columns(columns: Mapping[str, np.ndarray], head: str) -> Feature:
+    """The feature that `to_columns` took apart; its parts are arrays."""
+    input_ids, segment_ids = columns[INPUT_IDS], columns[SEGMENT_IDS]
+    if head == "multiple_choice":
+        ends = np.cumsum(columns[OPTION_LENGTHS])[:-1]
+        input_ids, segment_ids = tuple(np.split(input_ids, ends)), tuple(np.split(segment_ids, ends))
+    notes = {name.removeprefix(NOTE_PREFIX): values for name, values in columns.items() if name.startswith(NOTE_PREFIX)}
+    example = int(columns[EXAMPLE_INDEX][0])
+    pieces_cut = int(columns[PIECES_CUT][0])
+    return Feature(example, input_ids, segment_ids, _label_of(columns, head), columns.get(P_MASK), notes, pieces_cut)
+
+
+def _label_columns(label: Any, head: str) -> dict[str, Any]:
+    if head in SPAN_HEADS:
+        return {name: [int(value)] for name, value in zip(SPAN_LABELS, label)}
+    if head == "regression":
+        return {LABEL_IDS: np.array([label], np.float32)}
+    if head == "token_classification":
+        return {PIECE_LABELS: label}
+    return {LABEL_IDS: list(label) if head == "multi_label" else [int(label)]}
+
+
+def _label_of(columns: Mapping[str, np.ndarray], head: str) -> Any:
+    """Feature.label; None if the columns hold none."""
+    if head in SPAN_HEADS:
+        return tuple(int(columns[name][0]) for name in SPAN_LABELS) if SPAN_LABELS[0] in columns else None
+    if head == "token_classification":
+        return columns.get(PIECE_LABELS)
+    if LABEL_IDS not in columns:
+        return None
+    if head == "multi_label":
+        return tuple(columns[LABEL_IDS].tolist())
+    return columns[LABEL_IDS][0].item()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +165,7 @@ class FeatureSet(Sequence[Feature]):
 
     Attributes:
         head: which head they are for.
-        columns: by the names of finetuning_records, one row for each feature.
+        columns: by the names of finetuning_features, one row for each feature.
     """
 
     def __init__(self, head: str, columns: Mapping[str, Ragged]):
@@ -84,32 +182,29 @@ class FeatureSet(Sequence[Feature]):
         return cls(head, columns)
 
     @classmethod
-    def from_file(cls, path: str, head: str) -> "FeatureSet":
-        """Reads the features of a record file.
+    def joined(cls, parts: Sequence["FeatureSet"], head: str) -> "FeatureSet":
+        """The features of sets of one head, one after another."""
+        filled = [part for part in parts if len(part)]
+        columns = {}
+        for name in filled[0].columns if filled else ():
+            of_name = [part.columns[name] for part in filled]
+            columns[name] = Ragged.from_parts(
+                name, [column.values for column in of_name], [column.lengths for column in of_name]
+            )
+        return cls(head, columns)
 
-        Raises:
-            InputError: the file is damaged.
-        """
-        import tensorflow as tf
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], head: str) -> "FeatureSet":
+        """The set that `to_arrays` took apart."""
+        names = [name for name in arrays if not name.endswith(_LENGTHS_SUFFIX)]
+        return cls(head, {name: Ragged.of_lengths(arrays[name], arrays[name + _LENGTHS_SUFFIX]) for name in names})
 
-        first = next(iter(tf.data.TFRecordDataset(path).take(1)), None)
-        if first is None:
-            return cls(head, {})
-        wanted = _record_columns(tf, first.numpy())
-        values: dict[str, list] = {name: [] for name in wanted}
-        lengths: dict[str, list] = {name: [] for name in wanted}
-        records = tf.data.TFRecordDataset(path, buffer_size=_READ_BUFFER_BYTES).batch(_RECORDS_AT_ONCE)
-        try:
-            for parsed in records.map(lambda batch: tf.io.parse_example(batch, wanted)):
-                for name, column in parsed.items():
-                    part = column.values.numpy()
-                    values[name].append(
-                        part.astype(_COLUMN_TYPES.get(name, np.int32)) if part.dtype == np.int64 else part
-                    )
-                    lengths[name].append(column.row_lengths().numpy())
-        except tf.errors.DataLossError as error:
-            raise InputError(locate_damage([path]) or f"{path}: damaged: {error}") from None
-        return cls(head, {name: Ragged.from_parts(name, values[name], lengths[name]) for name in wanted})
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Flat arrays by name: the values of each column, and the int32 lengths of its rows."""
+        arrays = {}
+        for name, column in self.columns.items():
+            arrays |= {name: column.values, name + _LENGTHS_SUFFIX: column.lengths.astype(np.int32)}
+        return arrays
 
     def __len__(self) -> int:
         return len(self.columns[INPUT_IDS]) if self.columns else 0
@@ -167,13 +262,3 @@ class FeatureSet(Sequence[Feature]):
     def lengths(self) -> np.ndarray:
         """int64 [features]: pieces of each; of the longest option, with several."""
         return self.sequences.lengths.reshape(len(self), self.num_options).max(axis=1, initial=0)
-
-
-def _record_columns(tf, message: bytes) -> dict:
-    """Specification for parsing records like this one: every feature in it, of any length."""
-    example = tf.train.Example.FromString(message)
-    types = {"int64_list": tf.int64, "float_list": tf.float32}
-    return {
-        name: tf.io.RaggedFeature(types[feature.WhichOneof("kind")], row_splits_dtype=tf.int64)
-        for name, feature in example.features.feature.items()
-    }

@@ -9,7 +9,7 @@ Shapes: B batch, W windows, S positions of a window, T pieces of the text, Q of 
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.inputs.finetuning_records import P_MASK
+from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.serving.finetuned_module import ANSWER, FinetunedModule
 from albert_tf.serving.text_module import SEQUENCE, ids_spec
 from albert_tf.serving.window_context import most_context_window

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from albert_tf.inputs.finetuning_records import P_MASK
+from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.serving import signatures
 from albert_tf.serving.finetuned_module import FROM_IDS

@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.squad_examples import SquadExample
 from albert_tf.tasks.task import TaskSettings

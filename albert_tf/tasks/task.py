@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from absl import logging
 
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.settings import check, described
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -57,7 +57,7 @@ class Task(abc.ABC):
 
     Attributes:
         name: as --task_name has it.
-        head: one of albert_tf.inputs.finetuning_records.HEADS.
+        head: one of albert_tf.inputs.finetuning_features.HEADS.
         labels: the names of the classes by index; () where there are none.
         metric: the score by which checkpoints are compared; higher is better.
         threshold_score: the score that is a threshold chosen on a dev split, to be used on other splits; None where

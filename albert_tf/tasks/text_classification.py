@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes

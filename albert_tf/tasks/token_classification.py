@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import conll, entities, reports, scores

@@ -14,8 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.inputs.finetuning_dataset import BatchShape, make_training_dataset
-from albert_tf.inputs.finetuning_features import FeatureSet
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.optimization.build import build_optimizer

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from albert_tf.inputs import finetuning_cache
-from albert_tf.inputs.finetuning_cache import MANIFEST, RECORDS, Converter, hash_files, load_features, why_unusable
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_cache import FEATURES, MANIFEST, Converter, hash_files, load_features, why_unusable
+from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.errors import InputError
 
 KEY = {"task": {"task_name": "made up"}, "settings": {"max_seq_length": 16}, "data": {"files": 1, "sha256": "1"}}
@@ -81,13 +81,13 @@ def damage(name, edit):
 @pytest.mark.parametrize(
     "harm",
     [
-        damage(RECORDS, lambda bytes_: bytes_[:-1]),
-        damage(RECORDS, lambda bytes_: bytes_[:20] + b"x" + bytes_[21:]),
-        damage(RECORDS, lambda bytes_: b""),
+        damage(FEATURES, lambda bytes_: bytes_[:-1]),
+        damage(FEATURES, lambda bytes_: bytes_[:20] + b"x" + bytes_[21:]),
+        damage(FEATURES, lambda bytes_: b""),
         damage(MANIFEST, lambda bytes_: bytes_[:40]),
         damage(MANIFEST, lambda bytes_: b"[]"),
-        damage(MANIFEST, lambda bytes_: bytes_.replace(b'"format_version": 2', b'"format_version": 0')),
-        lambda folder: Path(folder, RECORDS).unlink(),
+        damage(MANIFEST, lambda bytes_: bytes_.replace(b'"format_version": 3', b'"format_version": 0')),
+        lambda folder: Path(folder, FEATURES).unlink(),
         lambda folder: Path(folder, MANIFEST).unlink(),
     ],
 )
@@ -116,7 +116,7 @@ def test_any_number_of_workers_writes_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr(finetuning_cache, "_FEWEST_FOR_PROCESSES", 1)
     examples = [f"text {number}" * (number % 5 + 1) for number in range(950)]
     labels = [load(str(tmp_path / str(workers)), examples=examples, workers=workers)[0] for workers in (1, 2)]
-    contents = [Path(tmp_path, str(workers), RECORDS).read_bytes() for workers in (1, 2)]
+    contents = [Path(tmp_path, str(workers), FEATURES).read_bytes() for workers in (1, 2)]
     assert labels[0] == labels[1] == [len(example) for example in examples]
     assert contents[0] == contents[1]
 
@@ -137,7 +137,7 @@ def test_the_manifest_says_what_the_cache_was_made_of(folder):
     manifest = json.loads(Path(folder, MANIFEST).read_text())
     assert manifest["key"] == KEY
     assert (manifest["examples"], manifest["features"]) == (3, 3)
-    assert manifest["bytes"] == Path(folder, RECORDS).stat().st_size
+    assert manifest["bytes"] == Path(folder, FEATURES).stat().st_size
 
 
 _SCRIPT = """
@@ -161,8 +161,8 @@ def test_a_process_killed_half_way_leaves_no_cache_that_is_read(folder, tmp_path
     parent = Path(folder).parent
     try:
         end = time.monotonic() + 240
-        # Some records are on their way to the disk.
-        while not any(path.stat().st_size for path in parent.glob(".train.*.tmp/*")):
+        # The folder that is to become the cache is there.
+        while not any(parent.glob(".train.*.tmp")):
             assert run.poll() is None
             assert time.monotonic() < end
             time.sleep(0.02)

@@ -10,8 +10,7 @@ from albert_tf.inputs.finetuning_dataset import (
     make_training_dataset,
     restore_order,
 )
-from albert_tf.inputs.finetuning_features import FeatureSet
-from albert_tf.inputs.finetuning_records import Feature
+from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 
 
 def batches(dataset):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.inputs.finetuning_records import HEADS
+from albert_tf.inputs.finetuning_features import HEADS
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import assign_weights, named_weights

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_tf.inputs.finetuning_records import HEADS
+from albert_tf.inputs.finetuning_features import HEADS
 from albert_tf.models.albert import AlbertModel
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.pretraining import AlbertForPretraining

@@ -1,12 +1,9 @@
-"""Features of every head: to records and back, and through flat arrays; the names of the official records."""
+"""Features of every head: to columns and back, and in sets of flat arrays; the names of the official records."""
 
 import numpy as np
 import pytest
 
-from albert_tf.inputs.finetuning_features import FeatureSet
-from albert_tf.inputs.finetuning_records import HEADS, Feature, from_example, to_example
-from albert_tf.records.example_messages import decode_example
-from albert_tf.records.record_files import frame
+from albert_tf.inputs.finetuning_features import HEADS, Feature, FeatureSet, from_columns, to_columns
 from albert_tf.runtime.errors import InputError
 
 FEATURES = {
@@ -41,25 +38,25 @@ def test_every_head_has_a_feature_here():
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_a_feature_comes_back_from_its_record(head):
-    assert same(from_example(to_example(FEATURES[head], head), head), FEATURES[head])
+def test_a_feature_comes_back_from_its_columns(head):
+    assert same(from_columns(to_columns(FEATURES[head], head), head), FEATURES[head])
 
 
 @pytest.mark.parametrize("head", HEADS)
 def test_a_feature_without_a_label_comes_back_without_one(head):
     unlabelled = Feature(**{**FEATURES[head].__dict__, "label": None})
-    assert same(from_example(to_example(unlabelled, head), head), unlabelled)
+    assert same(from_columns(to_columns(unlabelled, head), head), unlabelled)
 
 
-def test_records_have_the_official_names():
-    names = {head: set(decode_example(to_example(feature, head))) for head, feature in FEATURES.items()}
+def test_columns_have_the_official_names():
+    names = {head: set(to_columns(feature, head)) for head, feature in FEATURES.items()}
     assert {"input_ids", "segment_ids", "label_ids"} <= names["classification"]
     official = {"input_ids", "segment_ids", "p_mask", "start_positions", "end_positions", "is_impossible"}
     assert official <= names["span"]
 
 
 def test_the_score_of_a_regression_is_a_float():
-    assert decode_example(to_example(FEATURES["regression"], "regression"))["label_ids"].dtype == np.float32
+    assert to_columns(FEATURES["regression"], "regression")["label_ids"].dtype == np.float32
 
 
 def test_the_length_of_several_options_is_that_of_the_longest():
@@ -67,35 +64,41 @@ def test_the_length_of_several_options_is_that_of_the_longest():
     assert FEATURES["span"].length == 5
 
 
+def sets(features, head) -> list[FeatureSet]:
+    """The features in one set, in two that are joined, and in one that was taken apart."""
+    whole = FeatureSet.from_features(features, head)
+    halves = [FeatureSet.from_features(part, head) for part in (features[:1], [], features[1:])]
+    return [whole, FeatureSet.joined(halves, head), FeatureSet.from_arrays(whole.to_arrays(), head)]
+
+
 @pytest.mark.parametrize("head", HEADS)
-def test_a_set_gives_back_its_features_from_objects_and_from_a_file(head, tmp_path):
+def test_a_set_gives_back_its_features(head):
     features = [FEATURES[head], Feature(**{**FEATURES[head].__dict__, "example": 7})]
-    path = tmp_path / "features.tfrecord"
-    path.write_bytes(b"".join(frame(to_example(feature, head)) for feature in features))
-    for made in (FeatureSet.from_features(features, head), FeatureSet.from_file(str(path), head)):
+    for made in sets(features, head):
         assert len(made) == 2
         assert all(same(found, wanted) for found, wanted in zip(made, features))
         assert made.lengths.tolist() == [features[0].length] * 2
         assert made.num_options == (2 if head == "multiple_choice" else 1)
 
 
-def test_an_empty_set_has_no_features(tmp_path):
-    (tmp_path / "empty").write_bytes(b"")
-    made = FeatureSet.from_file(str(tmp_path / "empty"), "span")
-    assert len(made) == len(made.lengths) == 0
-    with pytest.raises(IndexError):
-        made[0]
+@pytest.mark.parametrize("head", HEADS)
+def test_sets_made_in_different_ways_hold_the_same_arrays(head):
+    whole, *others = (made.to_arrays() for made in sets([FEATURES[head]] * 3, head))
+    assert all(array.dtype in (np.int8, np.int32, np.float32) for array in whole.values())
+    for other in others:
+        assert {name: (array.dtype, array.tolist()) for name, array in other.items()} == {
+            name: (array.dtype, array.tolist()) for name, array in whole.items()
+        }
+
+
+def test_an_empty_set_has_no_features():
+    for made in sets([], "span"):
+        assert len(made) == len(made.lengths) == 0
+        with pytest.raises(IndexError):
+            made[0]
 
 
 def test_questions_with_different_numbers_of_options_are_refused():
     two, one = FEATURES["multiple_choice"], Feature(0, ([2, 3],), ([0, 0],), 0)
     with pytest.raises(InputError, match="as many options; here some have 1, some 2"):
         FeatureSet.from_features([two, one], "multiple_choice").lengths
-
-
-def test_a_damaged_file_is_named_with_the_offset(tmp_path):
-    path = tmp_path / "features.tfrecord"
-    framed = frame(to_example(FEATURES["span"], "span"))
-    path.write_bytes(framed + framed[:-6] + b"x" + framed[-5:])
-    with pytest.raises(InputError, match=rf"features.tfrecord: offset {len(framed)}: a record is corrupt"):
-        FeatureSet.from_file(str(path), "span")
