@@ -30,7 +30,22 @@ FILES = (*DOCUMENTS, "demo/run_demo.sh", *SCRIPTS)
 LANGUAGES = {"sh", "bash", "python", "json", "ini", "yaml", "mermaid", "tree", ""}
 SHELLS = ("sh", "bash")
 # Commands that a shell has, or the machine: of Python, of Slurm.
-SHELL_WORDS = {"bash", "case", "code", "curl", "esac", "exec", "exit", "export", "hf", "make", "pip", "printf", "python", "tar"}
+SHELL_WORDS = {
+    "bash",
+    "case",
+    "code",
+    "curl",
+    "esac",
+    "exec",
+    "exit",
+    "export",
+    "hf",
+    "make",
+    "pip",
+    "printf",
+    "python",
+    "tar",
+}
 SHELL_WORDS |= {"scontrol", "srun"}
 _SEPARATOR = re.compile(r"[();<>|&\n]+")
 
