@@ -26,7 +26,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run() -> None:
     given = flags.FLAGS
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
-    command.import_tensorflow()
+    command.import_tensorflow(backend=given.backend)
     from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 
     result = evaluate_checkpoint(EvaluationSettings(**values_of(EvaluationSettings, given)))

@@ -89,7 +89,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     steps = PretrainingSteps(strategy, model, optimizer)
     dataset = tf.data.Dataset.from_tensors(random_batch(config, *shape)).repeat()
     iterator = iter(strategy.experimental_distribute_dataset(dataset))
-    return lambda count: steps.train(iterator, tf.constant(count)).numpy()
+    return lambda count: steps.train(iterator, count)
 
 
 def _run() -> None:

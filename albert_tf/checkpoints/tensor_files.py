@@ -24,7 +24,7 @@ def save_tensors(prefix: str, tensors: Mapping[str, object]) -> None:
     """
     import tensorflow as tf
 
-    values = [tf.convert_to_tensor(value) for value in tensors.values()]
+    values = [tf.convert_to_tensor(_of_any_backend(value)) for value in tensors.values()]
     try:
         tf.raw_ops.SaveV2(
             prefix=prefix, tensor_names=list(tensors), shape_and_slices=[""] * len(values), tensors=values
@@ -38,6 +38,12 @@ def save_tensors(prefix: str, tensors: Mapping[str, object]) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def _of_any_backend(value):
+    """A Keras variable's value; an array if TensorFlow does not know its kind."""
+    value = getattr(value, "value", value)
+    return value if "tensorflow" in type(value).__module__ else np.asarray(value)
 
 
 def load_tensors(prefix: str, wanted: Callable[[str], bool] = lambda name: True) -> dict[str, np.ndarray]:

@@ -30,15 +30,14 @@ def predict_features(
     Returns:
         the outputs by name, one row for each feature, in their order.
     """
-    predict = steps.predict_static if steps.static_shapes else steps.predict
     batches = steps.strategy.distribute_datasets_from_function(
         lambda context: make_evaluation_dataset(features, shape, context)
     )
     found: dict[str, list[np.ndarray]] = {}
     for batch in batches:
         before_batch()
-        for name, values in predict(batch).items():
-            found.setdefault(name, []).extend(values.numpy())
+        for name, values in steps.predict(batch).items():
+            found.setdefault(name, []).extend(values)
     index, weights = (np.asarray(found.pop(name)) for name in (FEATURE_INDEX, EXAMPLE_WEIGHT))
     return {name: restore_order(rows, index, weights) for name, rows in found.items()}
 

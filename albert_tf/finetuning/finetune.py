@@ -5,7 +5,7 @@ import os
 import statistics
 from typing import Any
 
-import tensorflow as tf
+import keras
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -68,7 +68,7 @@ def _run_seeds(settings, config, data, session: Session, signals) -> dict[str, A
         of_seed = dataclasses.replace(settings, output_dir=folder, random_seed=seed, resolved_flags=flags)
         results = _results_of(folder, flags)
         if results is None:
-            tf.keras.backend.clear_session()
+            keras.backend.clear_session()
             with session.hold(folder):
                 results = _run_one(of_seed, config, data, session, signals)
         else:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -32,6 +31,7 @@ from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
 from albert_tf.training.stop_signals import StopSignals
+from albert_tf.training.strategy import compiles_for_shapes
 
 RESULTS_NAME = "results.json"
 # Dropout of the head where neither a flag nor a checkpoint says otherwise (the official run_*.py).
@@ -139,7 +139,7 @@ class FinetuningRun(TrainingRun):
 
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is on the first dev split; a signal ends that at once."""
-        return self.results.evaluate(int(self.optimizer.iterations.numpy()))
+        return self.results.evaluate(int(self.optimizer.iterations.value))
 
     def ends_early(self, step):
         """Tells whether --early_stopping_patience evaluations in a row were no better than the best."""
@@ -186,7 +186,7 @@ class FinetuningRun(TrainingRun):
 
     def _make_steps(self, **kwargs):
         # XLA compiles for shapes that are known; elsewhere one graph serves batches of every length.
-        static = self.settings.jit_compile == "true" or isinstance(self.strategy, tf.distribute.TPUStrategy)
+        static = self.settings.jit_compile == "true" or compiles_for_shapes(self.strategy)
         return FinetuningSteps(
             self.strategy, self.model, self.task.head, self.optimizer, static_shapes=static, **kwargs
         )

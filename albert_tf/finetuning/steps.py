@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import tensorflow as tf
+from keras import ops
 
 from albert_tf import losses
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, FEATURE_INDEX, LABEL
-from albert_tf.training.steps import Steps
+from albert_tf.training.engine import EngineSteps
 
 _NAMES = ("loss", "accuracy", "tokens", "gradient_norm")
 
@@ -27,7 +27,7 @@ def _regression(outputs, batch):
 
 
 def _pieces(outputs, batch):
-    scored = (outputs["logits"], tf.maximum(batch[LABEL], 0), _piece_weights(batch))
+    scored = (outputs["logits"], ops.maximum(batch[LABEL], 0), _piece_weights(batch))
     return losses.masked_lm_sums(*scored)[:2]
 
 
@@ -56,10 +56,10 @@ _OBJECTIVES: dict[str, Callable[[Any, Any], tuple]] = {
 
 
 def _piece_weights(batch):
-    return tf.cast(batch[LABEL] >= 0, tf.float32) * batch[EXAMPLE_WEIGHT][:, tf.newaxis]
+    return ops.cast(batch[LABEL] >= 0, "float32") * batch[EXAMPLE_WEIGHT][:, None]
 
 
-class FinetuningSteps(Steps):
+class FinetuningSteps(EngineSteps):
     """Steps of a model of models.finetuning.
 
     The metric "accuracy" is the share of right answers among those that are scored: pieces, for
@@ -78,39 +78,18 @@ class FinetuningSteps(Steps):
         self.head = head
         self.metrics = tuple(name for name in _NAMES if name != "accuracy" or head != "regression")
 
-    @tf.function(reduce_retracing=True)
-    def predict(self, batch):
-        """The model's outputs for a batch, padding rows included: by name, each of all replicas together.
-
-        Args:
-            batch: of a distributed evaluation dataset.
-
-        Returns:
-            dict of tensors with B rows: the outputs, FEATURE_INDEX and EXAMPLE_WEIGHT.
-        """
-        return self._predict(batch)
-
-    @tf.function
-    def predict_static(self, batch):
-        """The same, traced anew for every shape, as XLA needs."""
-        return self._predict(batch)
-
-    def _predict(self, batch):
-        results = self.strategy.run(self._predict_replica, args=(batch,))
-        return {name: self.strategy.gather(value, axis=0) for name, value in results.items()}
-
-    def _predict_replica(self, batch):
+    def _predict_share(self, batch):
         outputs = self.model(batch, training=False, skip_padding=not self.static_shapes)
         return {**outputs, **{name: batch[name] for name in (FEATURE_INDEX, EXAMPLE_WEIGHT)}}
 
     def _counts(self, batch):
         weights = _piece_weights(batch) if self.head == "token_classification" else batch[EXAMPLE_WEIGHT]
-        return [tf.reduce_sum(weights)]
+        return [ops.sum(weights)]
 
     def _losses(self, batch, counts, seed):
         outputs = self.model(batch, training=True, dropout_seed=seed)
         loss, correct = _OBJECTIVES[self.head](outputs, batch)
         # A batch of token classification may hold no piece that is scored.
-        count = tf.maximum(counts[0], 1.0)
-        tokens = tf.cast(tf.size(batch["input_ids"]), tf.float32)
-        return loss / count, tf.stack([loss / count, *([] if correct is None else [correct / count]), tokens])
+        count = ops.maximum(counts[0], 1.0)
+        tokens = ops.cast(ops.size(batch["input_ids"]), "float32")
+        return loss / count, ops.stack([loss / count, *([] if correct is None else [correct / count]), tokens])

@@ -40,6 +40,9 @@ if _BACKEND == "tensorflow":
         )
         return draws >= round(rate * 2**32) - 2**31
 
+    # The function of tensors in one graph.
+    compiled = tf.function
+
     def runs_operation_by_operation():
         """Tells whether each operation is shared among threads, and ends before the next begins."""
         return not has_accelerator()
@@ -97,7 +100,7 @@ else:
     if _BACKEND == "jax":
         import jax
 
-        remat = jax.checkpoint
+        remat, compiled = jax.checkpoint, jax.jit
 
         def fold_in(seed, data):
             """A new seed, uint32 [2], made of a seed [2] and an integer."""
@@ -129,6 +132,10 @@ else:
             for at in range(begin, end):
                 x = function(at, x)
             return x
+
+        def compiled(function):
+            """The function itself: its operations run one by one."""
+            return function
 
         def remat(function):
             """The function itself: recomputation is written for the TensorFlow and JAX backends of Keras."""

@@ -5,10 +5,11 @@ B examples, S max_seq_length, H hidden_size, N attention heads, V vocabulary.
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
+from keras import ops
 
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.inputs.reading import AS_MADE, Reading
@@ -62,7 +63,7 @@ class Sample:
         unigram_loss: nats; cross entropy of the best answer that is the same at every masked position.
     """
 
-    batch: dict[str, tf.Tensor]
+    batch: dict[str, Any]
     unigram_loss: float
 
 
@@ -88,7 +89,8 @@ def read_sample(records: RecordSet, vocab_size: int, batch_size: int, seed: int,
         reading=reading,
     )
     counts = count_masked_pieces(stream, records.num_examples, vocab_size, _MOST_PIECES)
-    return Sample(next(iter(stream)), estimate_entropy(counts) if counts.any() else math.nan)
+    batch = {name: value.numpy() for name, value in next(iter(stream)).items()}
+    return Sample(batch, estimate_entropy(counts) if counts.any() else math.nan)
 
 
 def estimate_entropy(counts: np.ndarray) -> float:
@@ -117,12 +119,12 @@ def position_similarity(hidden, input_mask) -> float:
         hidden: float [B, S, H].
         input_mask: int [B, S], 1 for a token, 0 for padding.
     """
-    tokens = tf.cast(input_mask, tf.float32)
-    counts = tf.reduce_sum(tokens, axis=1)
-    directions = tf.math.l2_normalize(tf.cast(hidden, tf.float32), axis=-1) * tokens[:, :, None]
+    tokens = ops.cast(input_mask, "float32")
+    counts = ops.sum(tokens, axis=1)
+    directions = ops.normalize(ops.cast(hidden, "float32"), axis=-1) * tokens[:, :, None]
     # The sum over all pairs, of which those of a position with itself have 1 each.
-    pairs = tf.reduce_sum(tf.square(tf.reduce_sum(directions, axis=1)), axis=-1) - counts
-    return float(tf.reduce_sum(pairs) / tf.reduce_sum(counts * (counts - 1)))
+    pairs = ops.sum(ops.square(ops.sum(directions, axis=1)), axis=-1) - counts
+    return float(ops.sum(pairs) / ops.sum(counts * (counts - 1)))
 
 
 def attention_entropy(probabilities, input_mask) -> float:
@@ -132,14 +134,15 @@ def attention_entropy(probabilities, input_mask) -> float:
         probabilities: float32 [B, N, S, S], of queries over keys.
         input_mask: int [B, S], 1 for a token, 0 for padding.
     """
-    tokens = tf.cast(input_mask, tf.float32)
-    # xlogy is 0 where the probability is, as that of padded keys.
-    entropies = tf.reduce_mean(-tf.reduce_sum(tf.math.xlogy(probabilities, probabilities), axis=-1), axis=1)
-    shares = entropies / tf.math.log(tf.reduce_sum(tokens, axis=1, keepdims=True))
-    return float(tf.reduce_sum(shares * tokens) / tf.reduce_sum(tokens))
+    tokens = ops.cast(input_mask, "float32")
+    # The logarithm is kept finite where the probability is 0, as that of padded keys.
+    logs = ops.log(ops.maximum(probabilities, 1e-37))
+    entropies = ops.mean(-ops.sum(probabilities * logs, axis=-1), axis=1)
+    shares = entropies / ops.log(ops.sum(tokens, axis=1, keepdims=True))
+    return float(ops.sum(shares * tokens) / ops.sum(tokens))
 
 
-def attention_probabilities(attention, hidden, view) -> tf.Tensor:
+def attention_probabilities(attention, hidden, view):
     """Computes how much each query attends to each key, without dropout.
 
     Args:
@@ -153,17 +156,17 @@ def attention_probabilities(attention, hidden, view) -> tf.Tensor:
     (kernel, _), (bias, *_) = attention.compute_weights()
     config = attention.config
     both = slice(0, 2 * config.hidden_size)
-    hidden = tf.cast(hidden, kernel.dtype)
+    hidden = ops.cast(hidden, kernel.dtype)
     query, key = formulas.project_heads(hidden, kernel[:, both], bias[both], config.num_attention_heads, 2)
     return formulas.attention_probabilities(query, key, view.attention_bias)
 
 
 def pooler_saturation(pooled) -> float:
     """Computes the share of the pooler's outputs, float [B, H], that are within SATURATED of -1 or 1."""
-    return float(tf.reduce_mean(tf.cast(tf.abs(pooled) > SATURATED, tf.float32)))
+    return float(ops.mean(ops.cast(ops.abs(pooled) > SATURATED, "float32")))
 
 
-def look_at_encoder(model, batch: dict[str, tf.Tensor]) -> dict[str, float]:
+def look_at_encoder(model, batch: dict[str, Any]) -> dict[str, float]:
     """Encodes some examples without dropout, layer by layer, and computes the figures of encoder and pooler.
 
     Args:

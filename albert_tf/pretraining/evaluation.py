@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -26,6 +25,7 @@ from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.training.strategy import check_backend, default_strategy
 
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
@@ -59,7 +59,7 @@ def evaluate(
     with explain_record_errors(records.paths):
         for batch in batches:
             between_batches()
-            sums += steps.evaluate(batch).numpy()
+            sums += steps.evaluate(batch)
     loss, correct, count, order_loss, order_correct, order_count = sums
     metrics = {"masked_lm_accuracy": float(correct / max(count, 1)), "masked_lm_loss": float(loss / max(count, 1))}
     if steps.train_sentence_order:
@@ -81,6 +81,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
     Raises:
         InputError: no such checkpoint or records, or they do not fit each other.
     """
+    check_backend(settings.backend)
     path = os.fspath(settings.output_dir or settings.init_checkpoint or "")
     input_file = os.fspath(settings.input_file)
     paths = find_record_files(input_file)
@@ -97,7 +98,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         )
     check_vocabulary(pretrained.vocabulary, None if records.manifest is None else records.manifest.vocabulary, path)
     task = _sentence_task(pretrained, records)
-    steps = PretrainingSteps(tf.distribute.get_strategy(), model, train_sentence_order=task != "none")
+    steps = PretrainingSteps(default_strategy(), model, train_sentence_order=task != "none")
     max_steps = settings.max_eval_steps or None
     metrics = evaluate(steps, records, settings.eval_batch_size, max_steps)
     if not metrics["num_predictions"]:

@@ -3,7 +3,6 @@
 import dataclasses
 import os
 
-import tensorflow as tf
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -31,6 +30,7 @@ from albert_tf.training.machine import measure_matmul_peak, train_step_flops
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
+from albert_tf.training.strategy import device_kind
 
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
@@ -144,7 +144,7 @@ class PretrainingRun(TrainingRun):
                 reporter.change_facts(self._facts_of(stage))
                 seen = state.examples_seen + self.examples_between(state.step, step)
                 iterator = self.batches_from(dataclasses.replace(state, step=step, examples_seen=seen))
-            return self.steps.take(iterator, tf.constant(count), progress)
+            return self.steps.take(iterator, count, progress)
 
         return take
 
@@ -238,7 +238,7 @@ class PretrainingRun(TrainingRun):
 
     def _make_diagnosis(self):
         settings, stage = self.settings, self.stages.at(0)
-        if isinstance(self.strategy, tf.distribute.TPUStrategy):
+        if device_kind(self.strategy) == "TPU":
             return None
         sample = read_sample(
             self.records, self.config.vocab_size, stage.batch_size, settings.random_seed, stage.reading

@@ -9,7 +9,7 @@ from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
-from albert_tf.training.settings import TrainingSettings
+from albert_tf.training.settings import BACKEND_TEXT, BACKENDS, TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
 _WARMUP_OF_PLANNED = 0.06
@@ -159,6 +159,7 @@ class EvaluationSettings:
     eval_batch_size: Annotated[Count, "Examples of a step."] = 64
     max_eval_steps: Annotated[CountOrNone, "Most batches; 0 reads all records."] = 0
     output_file: Annotated[StrPath | None, "Where the figures also go, as JSON."] = None
+    backend: Annotated[str | None, OneOf(*BACKENDS), BACKEND_TEXT] = None
 
     def __post_init__(self) -> None:
         check(self)

@@ -1,11 +1,11 @@
 """The two losses of pre-training and their metrics, in training and in evaluation."""
 
-import tensorflow as tf
+from keras import ops
 
 from albert_tf import losses
 from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS
 from albert_tf.kernels import backend
-from albert_tf.training.steps import Steps
+from albert_tf.training.engine import EngineSteps
 
 # What a training step reports, in the order of its vector.
 TRAIN_METRICS = (
@@ -29,7 +29,7 @@ EVALUATION_SUMS = (
 SENTENCE_HEAD = r"(^|/)(albert/pooler|sentence_order)/"
 
 
-class PretrainingSteps(Steps):
+class PretrainingSteps(EngineSteps):
     """Steps of an AlbertForPretraining.
 
     Args:
@@ -44,12 +44,6 @@ class PretrainingSteps(Steps):
         super().__init__(strategy, model, optimizer, seed, **kwargs)
         self.train_sentence_order = train_sentence_order
 
-    @tf.function(reduce_retracing=True)
-    def evaluate(self, batch):
-        """Adds up one batch: float32 vector of EVALUATION_SUMS."""
-        shares = self.strategy.run(self._evaluate_replica, args=(batch,))
-        return self.strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
-
     def _sums(self, outputs, batch):
         predictions = (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"])
         bias = backend.read(self.model.masked_lm.output_bias)
@@ -59,20 +53,20 @@ class PretrainingSteps(Steps):
         order_correct = losses.classification_correct(*order)
         return loss, correct, count, order_loss, order_correct, order_count
 
-    def _evaluate_replica(self, batch):
-        return tf.stack(self._sums(self._predict(batch, training=False), batch))
+    def _evaluate_share(self, batch):
+        return ops.stack(self._sums(self._outputs(batch, training=False), batch))
 
-    def _predict(self, batch, **ways):
+    def _outputs(self, batch, **ways):
         return self.model(batch, read_only_predictions=True, add_output_bias=False, **ways)
 
     def _counts(self, batch):
-        pairs = tf.cast(tf.shape(batch["input_ids"])[0], tf.float32)
-        return [tf.reduce_sum(batch["masked_lm_weights"]), pairs]
+        pairs = ops.cast(ops.shape(batch["input_ids"])[0], "float32")
+        return [ops.sum(batch["masked_lm_weights"]), pairs]
 
     def _losses(self, batch, counts, seed):
         masked = counts[0] + losses.MASKED_LM_DENOMINATOR_EPSILON
-        outputs = self._predict(batch, training=True, dropout_seed=seed)
+        outputs = self._outputs(batch, training=True, dropout_seed=seed)
         loss, correct, _, order_loss, order_correct, _ = self._sums(outputs, batch)
         loss, order_loss = loss / masked, order_loss / counts[1]
         total_loss = loss + order_loss if self.train_sentence_order else loss
-        return total_loss, tf.stack([total_loss, loss, correct / masked, order_loss, order_correct / counts[1]])
+        return total_loss, ops.stack([total_loss, loss, correct / masked, order_loss, order_correct / counts[1]])

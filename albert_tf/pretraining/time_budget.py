@@ -6,7 +6,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-import tensorflow as tf
+import keras
+import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints.newest_state import newest_state
@@ -74,7 +75,7 @@ def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
         seconds, first_step = _measure_stage(run, stage, settings)
         of_a_step += seconds * (stage.end_step - stage.first_step) / settings.num_train_steps
         to_begin += first_step
-    tf.keras.backend.clear_session()
+    keras.backend.clear_session()
     return of_a_step, to_begin
 
 
@@ -82,14 +83,14 @@ def _measure_stage(run, stage: Stage, settings: PretrainingSettings) -> tuple[fl
     """(seconds of a step, seconds to the first one) of a stage."""
     began = time.monotonic()
     iterator = run.batches_from(dataclasses.replace(run.fresh_state(), step=stage.first_step))
-    progress, *_ = run.steps.take(iterator, tf.constant(_STEPS_BEFORE), run.steps.start())
+    progress, *_ = run.steps.take(iterator, _STEPS_BEFORE, run.steps.start())
     first_step = time.monotonic() - began
     count, turns = 0, []
     while sum(seconds for seconds, _ in turns) < _TRIAL_SECONDS:
         at_once = max(1, min(settings.iterations_per_loop, count))
         began = time.monotonic()
-        progress, *_ = run.steps.take(iterator, tf.constant(at_once), progress)
-        progress.counted.numpy()
+        progress, *_ = run.steps.take(iterator, at_once, progress)
+        np.asarray(progress.counted)
         turns.append((time.monotonic() - began, at_once))
         count += at_once
     return typical_step(turns), first_step

@@ -1,6 +1,7 @@
 """The start and the end of every command: flags first, one line for a mistake of the user's, exit codes."""
 
 import contextlib
+import importlib.util
 import logging as python_logging
 import os
 import re
@@ -149,8 +150,8 @@ def quiet_stderr() -> Iterator[None]:
             os.close(saved)
 
 
-def import_tensorflow(frozen_weights: bool = False, log_level: int = 2):
-    """Imports tensorflow without its noise on stderr, and lets Keras run on it.
+def import_tensorflow(frozen_weights: bool = False, log_level: int = 2, backend: str | None = None):
+    """Imports tensorflow without its noise on stderr, and lets Keras run on it, or on JAX beside it.
 
     Commands call it after the flags are parsed.
 
@@ -160,16 +161,26 @@ def import_tensorflow(frozen_weights: bool = False, log_level: int = 2):
         log_level: of what its C++ code logs: 2 for errors and worse, 3 for what ends the process. Where a call fails
             the error is raised in any case. TF_CPP_MIN_LOG_LEVEL=0 in the environment asks for all;
             any other number may come from a process before this one, for which importing TensorFlow sets it.
+        backend: "jax" for Keras to run on JAX: TensorFlow then reads files alone, and leaves accelerators to JAX.
+
+    Raises:
+        InputError: JAX is not installed.
     """
     if os.environ.get("TF_CPP_MIN_LOG_LEVEL") != "0":
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = str(log_level)
-    # Whatever the user's own programs run Keras on: a command is a program of TensorFlow.
-    os.environ["KERAS_BACKEND"] = "tensorflow"
+    if backend == "jax" and importlib.util.find_spec("jax") is None:
+        raise InputError(
+            "--backend=jax needs JAX: pip install 'albert_tf[jax]', or jax for your accelerator (BUILD.md)"
+        )
+    # Whatever the user's own programs run Keras on.
+    os.environ["KERAS_BACKEND"] = backend or "tensorflow"
     if frozen_weights:
         os.environ.setdefault("TF_ONEDNN_ASSUME_FROZEN_WEIGHTS", "1")
-    with quiet_stderr(), _set_aside(_NEVER_USED):
+    with quiet_stderr(), _set_aside(name for name in _NEVER_USED if name != backend):
         import tensorflow
 
+        if backend == "jax":
+            tensorflow.config.set_visible_devices([], "GPU")
         # Several workers can only be joined before TensorFlow has made its logical devices.
         if "TF_CONFIG" in os.environ:
             tensorflow.config.list_physical_devices()

@@ -3,8 +3,10 @@
 import os
 from typing import Any
 
-import tensorflow as tf
+import numpy as np
+from keras import ops
 
+from albert_tf.kernels import backend
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
 
@@ -50,16 +52,16 @@ class TrustRatios:
             for index, ((name, variable), mean, square) in enumerate(weights)
             if optimizer.decays(index)
         }
+        self._compute = backend.compiled(self._ratios)
 
     def now(self) -> dict[str, float]:
         """{name of the weight: ratio}; 1 where either norm is zero, as in LAMB."""
-        return dict(zip(self._parts, self._compute().numpy().tolist(), strict=True))
+        values = [[backend.read(variable) for variable in variables] for _, *variables in self._parts.values()]
+        return dict(zip(self._parts, np.asarray(self._compute(values)).tolist(), strict=True))
 
-    @tf.function
-    def _compute(self):
+    def _ratios(self, values):
         ratios = []
-        for index, *variables in self._parts.values():
-            weight, mean, square = (tf.convert_to_tensor(variable.value) for variable in variables)
+        for (index, *_), (weight, mean, square) in zip(self._parts.values(), values, strict=True):
             update = self._optimizer.direction(index, weight, mean, square)
             ratios.append(self._optimizer.layer_scale(index, weight, update))
-        return tf.stack(ratios)
+        return ops.stack(ratios)

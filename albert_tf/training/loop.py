@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
@@ -137,7 +138,7 @@ def train(
         pace.note(time.monotonic() - began, taken)
         step += taken
         if not usable:
-            events.nonfinite(step - 1, last.numpy().tolist(), progress)
+            events.nonfinite(step - 1, np.asarray(last).tolist(), progress)
         if plan.reports_at(step):
             events.report(step, progress)
             progress = progress.cleared()
@@ -207,7 +208,7 @@ class TrainingEvents:
     def save(self, step: int, progress: Progress, evaluate: bool) -> bool:
         """Writes a checkpoint, and evaluates it with --do_eval; then says whether the run is over before its end."""
         run, settings = self._run, self._settings
-        scale = {name: value.numpy().item() for name, value in progress.scale._asdict().items()}
+        scale = {name: np.asarray(value).item() for name, value in progress.scale._asdict().items()}
         self._state = dataclasses.replace(
             self._state,
             step=step,

@@ -6,7 +6,8 @@ two, so that scaling and unscaling round nothing.
 
 import typing
 
-import tensorflow as tf
+import numpy as np
+from keras import ops
 
 FIRST_SCALE = 2.0**15
 DOUBLE_AFTER = 2000
@@ -28,7 +29,8 @@ class LossScale(typing.NamedTuple):
 
 def first(scaled: bool = False) -> LossScale:
     """The state before the first step; without scaling, that of every step."""
-    return LossScale(tf.constant(FIRST_SCALE if scaled else 1.0), tf.constant(0), tf.constant(0))
+    zero = np.zeros((), np.int32)
+    return LossScale(np.full((), FIRST_SCALE if scaled else 1.0, np.float32), zero, zero)
 
 
 def adjust(state: LossScale, finite, loss_finite, scaled: bool):
@@ -47,10 +49,10 @@ def adjust(state: LossScale, finite, loss_finite, scaled: bool):
     if not scaled:
         return state, finite
     overflow = ~finite & loss_finite & (state.scale > 1.0)
-    good = tf.where(finite, state.good_steps + 1, 0)
+    good = ops.where(finite, state.good_steps + 1, 0)
     doubled = good >= DOUBLE_AFTER
-    scale = tf.where(overflow, state.scale / 2.0, tf.where(doubled, state.scale * 2.0, state.scale))
+    scale = ops.where(overflow, state.scale / 2.0, ops.where(doubled, state.scale * 2.0, state.scale))
     return (
-        LossScale(scale, tf.where(doubled, 0, good), state.overflows + tf.cast(overflow, tf.int32)),
+        LossScale(scale, ops.where(doubled, 0, good), state.overflows + ops.cast(overflow, "int32")),
         finite | overflow,
     )

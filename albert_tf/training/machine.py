@@ -4,13 +4,16 @@ import dataclasses
 import functools
 import time
 
-import tensorflow as tf
+import keras
+import numpy as np
 from absl import logging
+from keras import ops
 
 from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.config import AlbertConfig
+from albert_tf.kernels import backend
 from albert_tf.training.settings import AUTO, TrainingSettings
-from albert_tf.training.strategy import Agreement
+from albert_tf.training.strategy import Agreement, device_kind, local_devices
 
 
 def train_step_flops(config: AlbertConfig, batch_size: int, max_seq_length: int, max_predictions_per_seq: int) -> int:
@@ -48,7 +51,7 @@ def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
     """The fastest of the matrix products of some tenths of a second, over all devices of the strategy.
 
     Args:
-        strategy: a tf.distribute strategy. One device is measured. The others are taken to be like it, but for the
+        strategy: of the run. One device is measured. The others are taken to be like it, but for the
             virtual devices of one CPU, which share it.
         dtype: of the factors.
 
@@ -56,41 +59,39 @@ def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
         operations a second (2 m k n for a product of [m, k] and [k, n]); 0 on a TPU, where a single product from
         outside says nothing.
     """
-    device = strategy.extended.worker_devices[0]
-    kind = tf.DeviceSpec.from_string(device).device_type
+    devices, kind = local_devices(strategy), device_kind(strategy)
     if kind == "TPU":
         return 0.0
     replicas = strategy.num_replicas_in_sync
-    devices = replicas // len(strategy.extended.worker_devices) if kind == "CPU" else replicas
-    return _measure(device, dtype, _CPU_SHAPES if kind == "CPU" else _ACCELERATOR_SHAPES) * devices
+    alike = replicas // len(devices) if kind == "CPU" else replicas
+    return _measure(devices[0], dtype, _CPU_SHAPES if kind == "CPU" else _ACCELERATOR_SHAPES) * alike
 
 
 @functools.cache
 def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) -> float:
     """Operations a second of one device; measured once, as several runs of one process are on the same machine."""
 
-    @tf.function
     def multiply(left, right):
         # One number of the product, so that little travels back, and nothing else is computed.
-        return tf.matmul(left, right)[0, 0]
+        return ops.matmul(left, right)[0, 0]
 
     best = 0.0
-    with tf.device(device):
+    with keras.device(device):
         products = []
         for rows, inner, columns in shapes:
             factors = [
-                tf.cast(tf.random.stateless_normal(shape, [seed, 0]), dtype)
+                ops.cast(np.random.default_rng(seed).standard_normal(shape, np.float32), dtype)
                 for seed, shape in enumerate([(rows, inner), (inner, columns)])
             ]
-            # Traced apart from being called, or TensorFlow warns of a function that is traced for many shapes.
-            product = multiply.get_concrete_function(*factors)
-            product(*factors).numpy()
+            # One for each shape, or TensorFlow warns of a function that is traced for many.
+            product = backend.compiled(multiply)
+            np.asarray(product(*factors))
             products.append((2 * rows * inner * columns, product, factors))
         end = time.monotonic() + _SECONDS
         while time.monotonic() < end:
             for operations, product, factors in products:
                 begin = time.perf_counter()
-                product(*factors).numpy()
+                np.asarray(product(*factors))
                 best = max(best, operations / (time.perf_counter() - begin))
     return best
 

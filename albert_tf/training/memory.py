@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from albert_tf.config import AlbertConfig
 from albert_tf.runtime.errors import InputError
+from albert_tf.training.strategy import errors_of_jax
 
 # Copies of the weights in float32 that are alive at the end of a step: weights, two moments, gradients, and the
 # gradients once more while they are clipped.
@@ -117,9 +118,9 @@ def explain_memory_errors(settings) -> Iterator[None]:
 
     try:
         yield
-    except (tf.errors.ResourceExhaustedError, tf.errors.InternalError, MemoryError) as error:
+    except (tf.errors.ResourceExhaustedError, tf.errors.InternalError, MemoryError, *errors_of_jax()) as error:
         text = " ".join(str(error).split())
-        if isinstance(error, tf.errors.OpError) and not _is_about_memory(text):
+        if not isinstance(error, MemoryError) and not _is_about_memory(text):
             raise
         raise InputError(f"out of memory ({text[:120] or 'in Python'}); {advise(settings)}") from None
 
@@ -141,4 +142,6 @@ def advise(settings) -> str:
 def _is_about_memory(text: str) -> bool:
     # A full disk is a ResourceExhaustedError too.
     lower = text.lower()
-    return any(word in lower for word in ("oom when", "out of memory", "out_of_memory", "allocat"))
+    return any(
+        word in lower for word in ("resource_exhausted", "oom when", "out of memory", "out_of_memory", "allocat")
+    )

@@ -8,7 +8,7 @@ import dataclasses
 import os
 from typing import Any, ClassVar
 
-import tensorflow as tf
+import keras
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -56,7 +56,7 @@ class TrainingRun(abc.ABC):
         self.agreement = Agreement(strategy, cluster)
         self.checkpoints = CheckpointFolder(settings.output_dir, settings.keep_checkpoint_max)
         self.signals = signals or StopSignals()
-        tf.keras.utils.set_random_seed(settings.random_seed)
+        keras.utils.set_random_seed(settings.random_seed)
         self.schedule = self._make_schedule()
         with strategy.scope():
             self.model = self._make_model(DTYPE_POLICIES[settings.precision])
@@ -166,7 +166,7 @@ class TrainingRun(abc.ABC):
     def _make_take(self, state: TrainingState, reporter: TrainingReporter):
         """Makes the function that takes the steps from a state on, as loop.train wants it."""
         iterator = self.batches_from(state)
-        return lambda _, count, progress: self.steps.take(iterator, tf.constant(count), progress)
+        return lambda _, count, progress: self.steps.take(iterator, count, progress)
 
     def examples_between(self, first_step: int, end_step: int) -> int:
         """Rows of the batches of the steps from `first_step` up to `end_step`, which is not among them."""

@@ -9,6 +9,7 @@ from albert_tf.training import memory
 from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.settings import TrainingSettings
+from albert_tf.training.strategy import device_kind, local_devices
 
 # Files named in a warning about changed input.
 _MOST_NAMED = 3
@@ -79,13 +80,13 @@ def advise_precision(precision: str, strategy, peak: float) -> str:
 
     Args:
         precision: of the run.
-        strategy: its tf.distribute strategy. Accelerators are not measured.
+        strategy: its devices. Accelerators are not measured.
         peak: operations a second that matrix products in that precision reach.
 
     Returns:
         the warning, empty where float32 is not clearly faster.
     """
-    if precision == "float32" or "CPU" not in strategy.extended.worker_devices[0]:
+    if precision == "float32" or device_kind(strategy) != "CPU":
         return ""
     in_float32 = measure_matmul_peak(strategy)
     if in_float32 < _CLEARLY_FASTER * peak:
@@ -157,7 +158,7 @@ def describe_changed_flags(before: str, now: str, step: int) -> str | None:
 
 def _warn_of_memory(settings: TrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:
     """Only for a CPU, whose memory is known before it is asked for; replicas of one machine share it."""
-    devices = [device for device in strategy.extended.worker_devices if "CPU" in device]
+    devices = local_devices(strategy) if device_kind(strategy) == "CPU" else ()
     available = memory.machine_memory()
     needed = estimate.total * len(devices)
     if devices and 0 < available < needed:

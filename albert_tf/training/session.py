@@ -11,6 +11,7 @@ from albert_tf.training.run_lock import hold_for_all_workers
 from albert_tf.training.settings import TrainingSettings
 from albert_tf.training.strategy import (
     Agreement,
+    check_backend,
     check_batch_size,
     describe_strategy,
     explain_lost_worker,
@@ -24,7 +25,7 @@ class Session:
     """The devices of a training.
 
     Attributes:
-        strategy: a tf.distribute strategy.
+        strategy: what make_strategy returns.
         cluster: the workers.
         agreement: lets them decide alike.
     """
@@ -50,6 +51,7 @@ def open_session(settings: TrainingSettings, train_batch_sizes: Iterable[int]) -
         InputError: no such devices, a batch that does not fit them, or another run in output_dir.
         RunStopped: another worker was lost.
     """
+    check_backend(settings.backend)
     cluster = find_cluster(settings.distribution_strategy, settings.tpu)
     with explain_lost_worker(cluster):
         strategy = make_strategy(settings.distribution_strategy, settings.tpu)

@@ -9,6 +9,8 @@ from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
 AUTO = "auto"
+BACKENDS = ("tensorflow", "jax")
+BACKEND_TEXT = "Library that computes; left out: tensorflow, in Python what Keras runs on."
 PRECISIONS = ("float32", "bfloat16", "float16", AUTO)
 
 
@@ -45,6 +47,7 @@ class TrainingSettings:
     ] = False
     constant_graph: Annotated[bool, "Loop over the layers on the device: quick to trace if deep."] = False
     jit_compile: Annotated[str, OneOf(AUTO, "true", "false"), "Whether XLA compiles a step."] = AUTO
+    backend: Annotated[str | None, OneOf(*BACKENDS), BACKEND_TEXT] = None
     distribution_strategy: Annotated[str, OneOf(*STRATEGIES), "Devices to train on."] = AUTO
     tpu: Annotated[TpuAddress | None, "The TPU to train on."] = None
     random_seed: Annotated[Seed, "Seed of weights, order of records and dropout."] = 12345

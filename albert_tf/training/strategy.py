@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from absl import logging
 
@@ -32,6 +33,10 @@ def find_cluster(name: str, tpu: TpuAddress | None = None) -> Cluster:
     if name != "multi_worker" and (name != "auto" or tpu is not None):
         return Cluster()
     cluster = read_cluster(os.environ)
+    if runs_on_jax():
+        from albert_tf.training.jax_devices import join_hosts
+
+        return join_hosts(cluster, must_find=name == "multi_worker")
     if cluster is None and name == "multi_worker":
         raise InputError(
             "--distribution_strategy=multi_worker needs TF_CONFIG in the environment, to say who the workers are; "
@@ -54,10 +59,12 @@ def make_strategy(name: str = "auto", tpu: TpuAddress | None = None):
     Raises:
         InputError: an unknown name, a TPU that cannot be reached, or a TF_CONFIG that contradicts itself.
     """
-    import tensorflow as tf
-
     if name not in STRATEGIES:
         raise InputError(f"--distribution_strategy must be one of {', '.join(STRATEGIES)}. Received {name!r}.")
+    if runs_on_jax():
+        return _all_of_jax()
+    import tensorflow as tf
+
     if name == "tpu" or (name == "auto" and tpu is not None):
         return _make_tpu_strategy(tpu or TpuAddress())
     cluster = find_cluster(name, tpu)
@@ -102,6 +109,55 @@ def _make_tpu_strategy(tpu: TpuAddress):
     return tf.distribute.TPUStrategy(resolver)
 
 
+def default_strategy() -> Any:
+    """The strategy of a program that has made none: one device."""
+    if runs_on_jax():
+        return _all_of_jax()
+    import tensorflow as tf
+
+    return tf.distribute.get_strategy()
+
+
+def check_backend(wanted: str | None) -> None:
+    """Raises InputError unless Keras runs on the backend that is wanted; None for any that trains."""
+    import keras
+
+    found = keras.backend.backend()
+    if found not in (("tensorflow", "jax") if wanted is None else (wanted,)):
+        raise InputError(
+            f"--backend={wanted or 'tensorflow'}: Keras runs on {found} in this process; set KERAS_BACKEND="
+            f"{wanted or 'tensorflow'} in the environment before Keras is imported"
+        )
+
+
+def runs_on_jax() -> bool:
+    """Tells whether Keras runs on JAX, and not on TensorFlow."""
+    import keras
+
+    return keras.backend.backend() == "jax"
+
+
+def _all_of_jax():
+    from albert_tf.training.jax_devices import DataParallel
+
+    return DataParallel()
+
+
+def local_devices(strategy) -> tuple[str, ...]:
+    """The names of this process's devices, such as "/device:GPU:0"."""
+    return tuple(strategy.worker_devices if runs_on_jax() else strategy.extended.worker_devices)
+
+
+def device_kind(strategy) -> str:
+    """The kind of its devices: "CPU", "GPU" or "TPU"."""
+    return next(kind for kind in ("TPU", "GPU", "CPU") if kind in local_devices(strategy)[0].upper())
+
+
+def compiles_for_shapes(strategy) -> bool:
+    """Tells whether a step is compiled for the shapes of its batch, so that each other length takes a compilation."""
+    return runs_on_jax() or device_kind(strategy) == "TPU"
+
+
 def check_batch_size(batch_size: int, strategy, flag: str, micro_batches: int = 1) -> None:
     """Raises InputError unless the replicas can share a batch evenly, and cut their shares into micro-batches."""
     replicas = strategy.num_replicas_in_sync
@@ -115,7 +171,7 @@ def check_batch_size(batch_size: int, strategy, flag: str, micro_batches: int = 
 
 def describe_strategy(strategy) -> None:
     """Logs the kind of the strategy and its devices."""
-    devices = strategy.extended.worker_devices
+    devices = local_devices(strategy)
     logging.info(
         "%s of %d replica(s), here on %s",
         *(type(strategy).__name__, strategy.num_replicas_in_sync, ", ".join(devices)),
@@ -139,6 +195,8 @@ class Agreement:
         """The means of the workers' values. Every worker must call this at the same place; it waits for all."""
         if self._alone:
             return list(values)
+        if runs_on_jax():
+            return self._strategy.mean_over_hosts(values)
         import tensorflow as tf
 
         if self._mean is None:
@@ -151,6 +209,15 @@ class Agreement:
             self._mean = tf.function(lambda values: self._strategy.run(reduce, args=(values,)))
         results = self._strategy.experimental_local_results(self._mean(tf.constant(values, tf.float32)))
         return results[0].numpy().tolist()
+
+
+def errors_of_jax() -> tuple[type[Exception], ...]:
+    """The errors of JAX when something goes wrong on a device or with another process."""
+    if not runs_on_jax():
+        return ()
+    import jax
+
+    return (jax.errors.JaxRuntimeError,)
 
 
 @contextlib.contextmanager
@@ -170,6 +237,7 @@ def explain_lost_worker(cluster: Cluster) -> Iterator[None]:
         tf.errors.CancelledError,
         tf.errors.DeadlineExceededError,
         tf.errors.InternalError,
+        *errors_of_jax(),
     ) as error:
         if len(cluster.addresses) == 1:
             raise

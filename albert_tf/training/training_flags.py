@@ -13,7 +13,7 @@ def define_training_flags(flag_values: flags.FlagValues) -> None:
     """Declares those that run_pretraining and run_finetuning have in common, with the same meaning and default."""
     define_flags_of(TrainingSettings, "Loop and reports", flag_values, _LOOP)
     define_flags_of(TrainingSettings, "Memory, precision and compilation", flag_values, _MEMORY)
-    define_flags_of(TrainingSettings, "Devices", flag_values, ["distribution_strategy"])
+    define_flags_of(TrainingSettings, "Devices", flag_values, ["backend", "distribution_strategy"])
     fv = {"flag_values": flag_values}
     flags.DEFINE_bool("use_tpu", False, "Train on a TPU; the same as --distribution_strategy=tpu.", **fv)
     flags.DEFINE_string("tpu_name", None, "The TPU's name or grpc:// address.", **fv)

@@ -8,13 +8,13 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.optimization.build import build_optimizer
-from albert_tf.training.steps import Steps
 from albert_tf.training.strategy import make_strategy
+from albert_tf.training.tensorflow_steps import TensorFlowSteps
 
 MICRO_BATCHES = 4
 
 
-class _SeedSteps(Steps):
+class _SeedSteps(TensorFlowSteps):
     """Steps whose metrics are the seeds that the micro-batches were given, each at the place of its row."""
 
     metrics = ("loss", *(f"seed_{part}_{row}" for row in range(MICRO_BATCHES) for part in (0, 1)), "gradient_norm")

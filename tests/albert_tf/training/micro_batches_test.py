@@ -8,8 +8,8 @@ import tensorflow as tf
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.training import loss_scale
 from albert_tf.training.batches import cut_rows
-from albert_tf.training.steps import Steps
 from albert_tf.training.strategy import make_strategy
+from albert_tf.training.tensorflow_steps import TensorFlowSteps
 
 X = np.array([[3.0, 0.0, 0.0], [0.0, 0.0, 4.0], [3.0, 0.0, 8.0], [6.0, 0.0, 0.0]], "float32")
 # The gradient of every row's sum of products, and of the bias, over four rows.
@@ -30,7 +30,7 @@ def _spoil(x, is_bad):
     return x, lambda upstream: (tf.where(is_bad, np.nan, upstream), None)
 
 
-class _LinearSteps(Steps):
+class _LinearSteps(TensorFlowSteps):
     metrics = ("loss", "rows", "gradient_norm")
 
     def _counts(self, batch):

@@ -149,8 +149,8 @@ def test_an_evaluation_adds_up_examples_that_count(pretraining):
     filled = batch | {"example_weights": tf.constant([1.0, 1.0, 0.0, 0.0])}
     filled["masked_lm_weights"] = batch["masked_lm_weights"] * filled["example_weights"][:, None]
     names = ("masked_lm_loss", "correct", "count", "order_loss", "order_correct", "order_count")
-    found = dict(zip(names, steps._evaluate_replica(filled).numpy(), strict=True))
+    found = dict(zip(names, steps._evaluate_share(filled).numpy(), strict=True))
     half = {name: value[:2] for name, value in batch.items()}
-    expected = dict(zip(names, steps._evaluate_replica(half).numpy(), strict=True))
+    expected = dict(zip(names, steps._evaluate_share(half).numpy(), strict=True))
     assert found == pytest.approx(expected, rel=1e-5)
     assert (found["count"], found["order_count"]) == (4, 2)

@@ -1,0 +1,183 @@
+"""Steps on JAX: one program for all devices, each with its rows of a batch and the same weights."""
+
+import time
+
+import jax
+import jax.numpy as jnp
+import keras
+import numpy as np
+
+from albert_tf.kernels import backend
+from albert_tf.training import loss_scale
+from albert_tf.training.jax_devices import local_copy
+from albert_tf.training.steps import Progress, Steps
+
+# Steps that a call of the device may take; their batches are handed to it together.
+_MOST_STEPS_AT_ONCE = 8
+
+
+class _Placed:
+    """Values of variables on the devices: put there anew only if somebody else gave a variable another one."""
+
+    def __init__(self, variables, sharding):
+        self._variables = list(variables)
+        self._sharding = sharding
+        self._known = [(None, None)] * len(self._variables)
+
+    def read(self) -> list[jax.Array]:
+        """The variables' values, on every device."""
+        for place, variable in enumerate(self._variables):
+            value, (local, _) = variable.value, self._known[place]
+            if value is not local:
+                self._known[place] = value, jax.device_put(value, self._sharding)
+        return [placed for _, placed in self._known]
+
+    def write(self, values: list[jax.Array]) -> None:
+        """Gives the variables new values, of which this process can use its own copy."""
+        for place, (variable, placed) in enumerate(zip(self._variables, values, strict=True)):
+            variable.assign(local_copy(placed))
+            self._known[place] = variable.value, placed
+
+
+class JaxSteps(Steps):
+    """Steps in programs of JAX, which its compiler spreads over the devices."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        on_all = self.strategy.replicated
+        self._weights = _Placed(self._variables, on_all)
+        if self.optimizer is not None:
+            self._slots = _Placed(self.optimizer.variables, on_all)
+        self._take_on_device = jax.jit(self._take_steps, out_shardings=on_all, donate_argnums=(0, 1))
+        self._evaluate_on_device = jax.jit(self._evaluate_batch, out_shardings=on_all)
+        self._predict_on_device = jax.jit(self._predict_batch)
+
+    def evaluate(self, batch):
+        """Adds up what `_evaluate_share` gives; see Steps."""
+        return np.asarray(self._evaluate_on_device(self._weights.read(), self.strategy.share_out(batch)))
+
+    def _evaluate_batch(self, weights, batch):
+        with self._scope(weights):
+            return self._evaluate_share(batch)
+
+    def predict(self, batch):
+        """Gathers what `_predict_share` gives; see Steps."""
+        return self.strategy.gather(self._predict_on_device(self._weights.read(), self.strategy.share_out(batch)))
+
+    def _predict_batch(self, weights, batch):
+        with self._scope(weights):
+            return self._predict_share(batch)
+
+    def take(self, iterator, num_steps, progress):
+        """Takes steps; see Steps."""
+        at_once = 1 if self.static_shapes else _MOST_STEPS_AT_ONCE
+        taken, goes_on, last, waited = 0, True, None, 0.0
+        weights, slots = self._weights.read(), self._slots.read()
+        waited_before = progress.waited
+        progress = jax.device_put(progress._replace(waited=None), self.strategy.replicated)
+        while taken < num_steps and goes_on:
+            began = time.monotonic()
+            batches = [next(iterator) for _ in range(min(at_once, num_steps - taken))]
+            waited += time.monotonic() - began
+            # Always as many, so that one program serves: the last one again, which is not looked at.
+            filled = batches + batches[-1:] * (at_once - len(batches))
+            stacked = {name: np.stack([batch[name] for batch in filled]) for name in batches[0]}
+            weights, slots, progress, done, last, goes_on = self._take_on_device(
+                weights, slots, self.strategy.share_out(stacked, axis=1), len(batches), progress
+            )
+            done, goes_on = int(done), bool(goes_on)
+            iterator.put_back(batches[done:])
+            taken += done
+        self._weights.write(weights)
+        self._slots.write(slots)
+        return progress._replace(waited=waited_before + waited), taken, last, goes_on
+
+    def _take_steps(self, weights, slots, batches, count, progress):
+        """Takes `count` steps on the batches, at most as many as there are; stops after one that is not finite."""
+
+        def goes_on(state):
+            return (state[3] < count) & state[5]
+
+        def step(state):
+            weights, slots, progress, taken, _, _ = state
+            batch = {name: value[taken] for name, value in batches.items()}
+            weights, slots, progress, last, usable = self._step(weights, slots, batch, progress)
+            return weights, slots, progress, taken + 1, last, usable
+
+        begin = (weights, slots, progress, jnp.int32(0), jnp.zeros(len(self.metrics)), jnp.bool_(True))
+        return jax.lax.while_loop(goes_on, step, begin)
+
+    def _step(self, weights, slots, batch, progress: Progress):
+        scale = progress.scale.scale
+        counts = self._counts(batch)
+        iterations = slots[self._place_of_iterations()]
+        seed = backend.fold_in(np.array([self._seed, 0]), iterations)
+        gradients, shares = self._accumulate(weights, batch, counts, seed, scale)
+        self.all_reduce_bytes = sum(4 * value.size for value in (*gradients, shares, *counts))
+        if self.scale_loss:
+            gradients = [gradient / scale for gradient in gradients]
+        norm = jnp.sqrt(sum(jnp.sum(jnp.square(gradient)) for gradient in gradients))
+        most = self.max_gradient_norm
+        gradients = [gradient * (most * jnp.minimum(1.0 / norm, 1.0 / most)) for gradient in gradients]
+        finite = jnp.isfinite(norm) & jnp.isfinite(shares[0])
+        new_weights, new_slots = self._apply(weights, slots, gradients)
+        weights, slots = jax.tree.map(
+            lambda new, old: jnp.where(finite, new, old), (new_weights, new_slots), (weights, slots)
+        )
+        slots[self._place_of_iterations()] = iterations + 1
+        last = jnp.concatenate([shares, norm[None]])
+        scale, usable = loss_scale.adjust(progress.scale, finite, jnp.isfinite(last[0]), self.scale_loss)
+        totals = progress.totals + jnp.where(finite, last, 0.0)
+        counted = progress.counted + finite.astype(jnp.float32)
+        return weights, slots, Progress(totals, counted, progress.waited, scale), last, usable
+
+    def _accumulate(self, weights, batch, counts, seed, scale):
+        """(gradients, times scale; metrics without the norm) of a batch, one micro-batch after another."""
+        number = self.gradient_accumulation_steps
+
+        def losses(weights, batch, seed):
+            with self._scope(weights):
+                loss, shares = self._losses(batch, counts, seed)
+            return loss * scale if self.scale_loss else loss, shares
+
+        compute = jax.grad(losses, has_aux=True)
+        if number == 1:
+            return compute(weights, batch, seed)
+        parts = {name: self._cut_rows(value) for name, value in batch.items()}
+
+        def add(index, sums):
+            part = {name: value[index] for name, value in parts.items()}
+            return jax.tree.map(jnp.add, sums, compute(weights, part, backend.fold_in(seed, index)))
+
+        nothing = ([jnp.zeros_like(weight) for weight in weights], jnp.zeros(len(self.metrics) - 1))
+        return jax.lax.fori_loop(0, number, add, nothing)
+
+    def _cut_rows(self, value):
+        """Micro-batches: [B, ...] -> [number, B / number, ...], so that every device cuts its own rows."""
+        number, devices = self.gradient_accumulation_steps, self.strategy.num_replicas_in_sync
+        parts = value.reshape(devices, number, -1, *value.shape[1:]).swapaxes(0, 1)
+        parts = parts.reshape(number, -1, *value.shape[1:])
+        return jax.lax.with_sharding_constraint(parts, self.strategy.by_rows(1))
+
+    def _apply(self, weights, slots, gradients):
+        """(weights, slots) after an update."""
+        with self._scope(weights, slots) as scope:
+            rate = self.optimizer.learning_rate
+            for variable, gradient in zip(self._variables, gradients, strict=True):
+                self.optimizer.update_step(gradient, variable, rate)
+        return (
+            [scope.get_current_value(variable) for variable in self._variables],
+            [scope.get_current_value(variable) for variable in self.optimizer.variables],
+        )
+
+    def _scope(self, weights, slots=()):
+        """Lets the block read these values in the model's variables, and the optimizer's."""
+        pairs = [*zip(self._variables, weights, strict=True)]
+        if slots:
+            pairs += zip(self.optimizer.variables, slots, strict=True)
+        return keras.StatelessScope(state_mapping=pairs)
+
+    def _place_of_iterations(self) -> int:
+        return next(
+            place for place, variable in enumerate(self.optimizer.variables) if variable is self.optimizer.iterations
+        )
