@@ -210,7 +210,7 @@ class AlbertConfig:
             raise InputError(
                 f"`name` must be one of {', '.join(shipped_files.names(shipped_files.MODELS))}. Received {name!r}."
             )
-        return cls.from_json_file(name)
+        return cls.from_json_file(shipped_files.path_of(name, shipped_files.MODELS))
 
     def to_dict(self) -> dict[str, Any]:
         """The official keys and values; parameter_sharing only where it is not "all"."""

@@ -26,6 +26,7 @@ FORMAT = "albert_tf fine-tuning features"
 # Raised when the same key would give other features, or another file of them.
 FORMAT_VERSION = 3
 FEATURES, MANIFEST = "features.safetensors", "manifest.json"
+_OF_EARLIER_VERSIONS = ("features.tfrecord",)
 
 # Examples a process takes at once; below so many, starting processes costs more than it saves.
 _EXAMPLES_AT_ONCE = 100
@@ -73,42 +74,62 @@ def load_features(
         num_workers: processes; 0 takes one for each core.
 
     Raises:
-        InputError: what the examples or the converter raise.
+        InputError: what the examples or the converter raise; or the folder holds something else, or cannot be made.
     """
-    with _one_at_a_time(folder):
-        reason = why_unusable(folder, key)
-        if reason is None:
-            return _read_features(folder, converter.head)
-        if reason:
-            logging.info("features in %s are made again: %s", folder, reason)
-        return write_features(folder, key, examples(), converter, num_workers)
-
-
-def _read_features(folder: str, head: str) -> FeatureSet:
-    with files.open_binary(os.path.join(folder, FEATURES)) as file:
-        return FeatureSet.from_arrays(safetensors.numpy.load(file.read()), head)
+    # Without the lock, which a folder that may only be read has no place for.
+    reason, contents = _look(folder, key)
+    if reason is not None:
+        with _one_at_a_time(folder):
+            reason, contents = _look(folder, key)
+            if reason is not None:
+                _check_replaceable(folder)
+                if reason:
+                    logging.info("features in %s are made again: %s", folder, reason)
+                return write_features(folder, key, examples(), converter, num_workers)
+    return FeatureSet.from_arrays(safetensors.numpy.load(contents), converter.head)
 
 
 def why_unusable(folder: str, key: Mapping[str, Any]) -> str | None:
     """Tells why the cache in a folder cannot be used: in one line; "" if there is no cache; None if it can be used."""
+    return _look(folder, key)[0]
+
+
+def _look(folder: str, key: Mapping[str, Any]) -> tuple[str | None, bytes]:
+    """(what why_unusable tells, the contents of the file of features if it can be used)."""
     manifest_path, features_path = os.path.join(folder, MANIFEST), os.path.join(folder, FEATURES)
     if not files.exists(folder):
-        return ""
+        return "", b""
     if not files.exists(manifest_path):
-        return f"there is no {MANIFEST}"
+        return f"there is no {MANIFEST}", b""
     try:
         manifest = files.read_json(manifest_path)
     except (InputError, OSError) as error:
-        return str(error)
+        return str(error), b""
     if (manifest.get("format"), manifest.get("format_version")) != (FORMAT, FORMAT_VERSION):
-        return "they were written by another version of this program"
+        return "they were written by another version of this program", b""
     if manifest.get("key") != key:
-        return _describe_difference(manifest.get("key"), key)
+        return _describe_difference(manifest.get("key"), key), b""
     try:
-        sha256 = _hash_file(features_path)
+        with files.open_binary(features_path) as file:
+            contents = file.read()
     except OSError as error:
-        return f"{FEATURES} cannot be read ({error.strerror})"
-    return None if sha256 == manifest.get("sha256") else f"{FEATURES} is damaged"
+        return f"{FEATURES} cannot be read ({error.strerror})", b""
+    if hashlib.sha256(contents).hexdigest() != manifest.get("sha256"):
+        return f"{FEATURES} is damaged", b""
+    return None, contents
+
+
+def _check_replaceable(folder: str) -> None:
+    """Raises InputError if there is something in the folder that no cache has: it is not ours to replace."""
+    if not files.exists(folder):
+        return
+    if not files.is_remote(folder) and not os.path.isdir(folder):
+        raise InputError(f"{folder} is a file; features are kept in a folder of this name: give another --cache_dir")
+    others = sorted(set(files.list_folder(folder)) - {FEATURES, MANIFEST, *_OF_EARLIER_VERSIONS})
+    if others:
+        raise InputError(
+            f"{folder} holds {others[0]}, which no cache of features does; it stays as it is: give another --cache_dir"
+        )
 
 
 def write_features(
@@ -155,9 +176,14 @@ def _one_at_a_time(folder: str) -> Iterator[None]:
     parent, name = os.path.split(folder.rstrip("/"))
     parent = parent or "."
     is_new = not os.path.isdir(parent)
-    files.make_folder(parent)
     path = os.path.join(parent, f".{name}.lock")
-    lock = _wait_for_lock(path)
+    try:
+        files.make_folder(parent)
+        lock = _wait_for_lock(path)
+    except OSError as error:
+        raise InputError(
+            f"{folder}: features cannot be kept there ({error.strerror}); give another --cache_dir"
+        ) from None
     try:
         yield
     finally:

@@ -130,5 +130,5 @@ def _squad(script: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _folder_of(path: str | None) -> dict[str, str]:
-    """--cache_dir, for the files that keep features in the official code."""
-    return {"cache_dir": os.path.dirname(path) or "."} if path else {}
+    """--cache_dir, for the files that keep features in the official code: a folder beside them."""
+    return {"cache_dir": os.path.join(os.path.dirname(path), "features")} if path else {}

@@ -118,11 +118,13 @@ _CLASSIFICATION = {
 
 
 def _cache(what: str) -> OfficialFlag:
-    return _flag(None, "cache_dir", f"the folder of the file; {what} are made anew there, in a format of our own")
+    return _flag(None, "cache_dir", f"`features` beside the file; {what} are made anew there, in a format of our own")
 
 
 _TRAIN_FEATURES = _cache("features")
-_LATER_FEATURES = _flag(None, "cache_dir", "the folder of the file, where no file of training features names one")
+_LATER_FEATURES = _flag(
+    None, "cache_dir", "`features` beside the file, where no file of training features names a place"
+)
 _SQUAD = {
     **_FINETUNING,
     **_same(train_file=None, max_seq_length=384, doc_stride=128, max_query_length=64, do_train=False),

@@ -29,16 +29,21 @@ def find(path: str, *kinds: str) -> str:
     Returns:
         a path, which is the given one where nothing shipped is meant.
     """
-    if os.path.exists(path):
+    if os.path.isfile(path):
         return path
     folder, name = os.path.split(path)
     for kind in kinds:
         if folder not in ("", f"configs/{kind}"):
             continue
-        found = os.path.join(_folder(kind), name.removesuffix(_ENDINGS[kind]) + _ENDINGS[kind])
+        found = path_of(name.removesuffix(_ENDINGS[kind]), kind)
         if os.path.isfile(found):
             return found
     return path
+
+
+def path_of(name: str, kind: str) -> str:
+    """The path of the shipped file of a name without ending, whether there is one or not."""
+    return os.path.join(_folder(kind), name + _ENDINGS[kind])
 
 
 def _folder(kind: str) -> str:

@@ -131,11 +131,12 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("init_checkpoint", "init_embeddings", "init_output_bias", "init_position_waves"),
     *("num_train_steps", "num_warmup_steps", "warmup_proportion"),
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
+    *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
 )
 
 
 def describe_changed_flags(before: str, now: str, step: int) -> str | None:
-    """A warning that a run goes on by other flags than it began with, None if it does not.
+    """A warning that a run goes on with other flags than it began with, None if it does not.
 
     Args:
         before, now: flag files, as runs leave them in their folders; empty where a run had none. An earlier version
@@ -153,7 +154,7 @@ def describe_changed_flags(before: str, now: str, step: int) -> str | None:
     if not changes:
         return None
     weights = "; its weights are the checkpoint's" if any("--init_" in change for change in changes) else ""
-    return f"the run goes on from step {step} by other flags: {'; '.join(changes)}{weights}"
+    return f"the run goes on from step {step} with other flags: {'; '.join(changes)}{weights}"
 
 
 def _warn_of_memory(settings: TrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:

@@ -1,5 +1,6 @@
 """The cache of features: when it is read, when it is made again, what a killed process leaves."""
 
+import errno
 import json
 import logging
 import os
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -98,6 +100,46 @@ def test_a_damaged_cache_is_made_again(folder, harm, caplog):
         assert load(folder) == ([3, 5, 5], True)
     assert caplog.text.count("made again") == 1
     assert load(folder) == ([3, 5, 5], False)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "high", "1.json"])
+def test_a_folder_with_something_else_is_left_as_it_is(folder, name):
+    Path(folder).mkdir(parents=True)
+    Path(folder, name).write_text("mine")
+    with pytest.raises(InputError, match=rf"{folder} holds {name}, .* it stays as it is: give another --cache_dir"):
+        load(folder)
+    assert Path(folder, name).read_text() == "mine"
+    assert os.listdir(Path(folder).parent) == ["train"]
+
+
+def test_a_file_in_the_folder_s_place_is_left_as_it_is(folder):
+    Path(folder).parent.mkdir()
+    Path(folder).write_text("mine")
+    with pytest.raises(InputError, match=rf"{folder} is a file"):
+        load(folder)
+    assert Path(folder).read_text() == "mine"
+
+
+def test_a_parent_that_is_no_folder_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InputError, match="train: features cannot be kept there .* give another --cache_dir"):
+        load(str(tmp_path / "file" / "train"))
+
+
+def test_a_cache_is_read_where_nothing_may_be_written(folder, monkeypatch):
+    load(folder)
+    monkeypatch.setattr(finetuning_cache, "_wait_for_lock", mock.Mock(side_effect=OSError(errno.EROFS, "Read-only")))
+    assert load(folder) == ([3, 5, 5], False)
+    with pytest.raises(InputError, match="cannot be kept there .Read-only."):
+        load(folder, KEY | {"data": "another"})
+
+
+def test_the_cache_of_an_earlier_version_is_replaced(folder):
+    Path(folder).mkdir(parents=True)
+    for name in ("features.tfrecord", MANIFEST):
+        Path(folder, name).write_text("{}")
+    assert load(folder) == ([3, 5, 5], True)
+    assert sorted(os.listdir(folder)) == [FEATURES, MANIFEST]
 
 
 def test_an_error_in_an_example_leaves_the_old_cache(folder):

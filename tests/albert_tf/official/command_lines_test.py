@@ -47,7 +47,13 @@ CHECKPOINT = {"init_checkpoint": "...", "spm_model_file": "..."}
 GLUE = {"data_dir": "...", "spm_model_file": "...", "eval_batch_size": 8}
 SQUAD = {
     **CHECKPOINT,
-    **{"albert_config_file": "...", "output_dir": "...", "train_file": "...", "dev_file": "...", "cache_dir": "."},
+    **{
+        "albert_config_file": "...",
+        "output_dir": "...",
+        "train_file": "...",
+        "dev_file": "...",
+        "cache_dir": "features",
+    },
     **{"do_train": True, "do_eval": True, "max_seq_length": 384, "train_batch_size": 48, "eval_batch_size": 8},
     **{"num_train_epochs": 2.0, "save_checkpoints_steps": 5000},
 }
@@ -63,7 +69,13 @@ EXPECTED = {
     "run_squad_v2": {"task_name": "squad_v2", "classifier_dropout_prob": 0.1, **SQUAD},
     "run_race": {
         **CHECKPOINT,
-        **{"task_name": "race", "albert_config_file": "...", "output_dir": "...", "data_dir": "...", "cache_dir": "."},
+        **{
+            "task_name": "race",
+            "albert_config_file": "...",
+            "output_dir": "...",
+            "data_dir": "...",
+            "cache_dir": "features",
+        },
         **{"do_train": True, "do_eval": True, "eval_batch_size": 8, "learning_rate": 1e-5},
         **{
             "classifier_dropout_prob": 0.1,

@@ -83,10 +83,13 @@ def test_predictions_alone_are_made_in_their_own_batches():
 
 def test_files_of_features_say_where_features_are_kept():
     assert "cache_dir" not in arguments("run_squad_v1")
-    assert arguments("run_squad_v1", train_feature_file="a/train", predict_feature_file="b/dev")["cache_dir"] == "a"
-    assert arguments("run_squad_v1", predict_feature_file="gs://b/dev")["cache_dir"] == "gs://b"
-    assert arguments("run_race", eval_file="dev.tf_record")["cache_dir"] == "."
-    assert arguments("run_race", train_file="x/train.tf_record", eval_file="y/dev")["cache_dir"] == "x"
+    assert (
+        arguments("run_squad_v1", train_feature_file="a/train", predict_feature_file="b/dev")["cache_dir"]
+        == "a/features"
+    )
+    assert arguments("run_squad_v1", predict_feature_file="gs://b/dev")["cache_dir"] == "gs://b/features"
+    assert arguments("run_race", eval_file="dev.tf_record")["cache_dir"] == "features"
+    assert arguments("run_race", train_file="x/train.tf_record", eval_file="y/dev")["cache_dir"] == "x/features"
     assert "train_file" not in arguments("run_race", train_file="x/train.tf_record")
     assert arguments("run_classifier", cached_dir="c")["cache_dir"] == "c"
 

@@ -125,7 +125,7 @@ def test_changed_flags_are_told_of_and_others_are_not(finished, caplog):
     run(dataclasses.replace(finished, resolved_flags="--seed\n--log_steps=7\n"))
     assert "other flags" not in caplog.text
     run(dataclasses.replace(finished, resolved_flags="--seed\n--train_batch_size=8\n--init_checkpoint=a=b\n"))
-    assert "by other flags: --init_checkpoint was not given, is a=b now; its weights are the" in caplog.text
+    assert "with other flags: --init_checkpoint was not given, is a=b now; its weights are the" in caplog.text
     assert "--train_batch_size" not in caplog.text
     before = "--train_batch_size=8\n--nodo_eval\n--learning_rate=0.1\n--output_dir=a\n"
     assert describe_changed_flags(before, before.replace("=a", "=b"), 7) is None
@@ -133,7 +133,7 @@ def test_changed_flags_are_told_of_and_others_are_not(finished, caplog):
     assert describe_changed_flags(before, before + "--muon_rate=20.0\n", 7) is None
     assert "--muon_rate was 1.0, is 20.0" in describe_changed_flags("--muon_rate=1.0\n", "--muon_rate=20.0\n", 7)
     told = describe_changed_flags(before, before.replace("0.1", "0.2"), 7)
-    assert told == "the run goes on from step 7 by other flags: --learning_rate was 0.1, is 0.2 now"
+    assert told == "the run goes on from step 7 with other flags: --learning_rate was 0.1, is 0.2 now"
     assert describe_changed_flags("", before, 7) is None
 
 
