@@ -132,8 +132,8 @@ def save(
             what the model's class tells: one text, and LABEL_0, LABEL_1, ...
 
     Raises:
-        InputError: no such model, no such format, one that cannot express the model, weights that are not finite, or a
-            folder that holds something.
+        InputError: no such model, no such format, one that cannot express the model, weights that are not finite, a
+            vocabulary or a task of another model, or a folder that holds something.
     """
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
@@ -153,9 +153,27 @@ def save(
     elif not files.exists(os.fspath(vocabulary)):
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
     vocabulary = None if vocabulary is None else os.fspath(vocabulary)
-    FORMATS[format].save(model, _path_of(folder), vocabulary, task or getattr(model, "finetuned_task", None))
+    task = task or getattr(model, "finetuned_task", None)
+    _check_fit(model, vocabulary, task)
+    FORMATS[format].save(model, _path_of(folder), vocabulary, task)
     if left_out := FORMATS[format].left_out(model.config, named_weights(model)):
         logging.warning("%s has no place for %s", FORMATS[format].title, ", ".join(left_out))
+
+
+def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None") -> None:
+    """Raises InputError for a vocabulary or a task with which the model could not be loaded again."""
+    from albert_tf.conversion.checkpoint_format import task_of
+    from albert_tf.conversion.stored_checkpoint import describe_vocabulary
+
+    own = task_of(model)
+    if task is not None and (own is None or not task.has_head_like(own)):
+        head = "heads of pre-training" if own is None else f"a head for {own.head} with {own.num_labels} outputs"
+        raise InputError(f"`task` is {task.head} with {task.num_labels} outputs; the model has {head}")
+    if vocabulary is None:
+        return
+    size = describe_vocabulary(vocabulary)["size"]
+    if size != model.config.vocab_size:
+        raise InputError(f"{vocabulary} has {size} pieces, the model's vocab_size is {model.config.vocab_size}")
 
 
 def _path_of(path: Any) -> str:
@@ -165,6 +183,12 @@ def _path_of(path: Any) -> str:
     return os.fspath(path).rstrip("/") or "/"
 
 
+def _check_kind(settings: Any, kind: type) -> None:
+    """Raises InputError unless the settings are of a kind."""
+    if not isinstance(settings, kind):
+        raise InputError(f"`settings` must be {kind.__name__}. Received {type(settings).__name__}.")
+
+
 def pretrain(settings: "PretrainingSettings") -> None:
     """Does what run_pretraining does: trains, evaluates, resumes.
 
@@ -172,7 +196,9 @@ def pretrain(settings: "PretrainingSettings") -> None:
         settings: PretrainingSettings, whose fields are the flags of the command.
     """
     from albert_tf.pretraining.pretrain import run
+    from albert_tf.pretraining.settings import PretrainingSettings
 
+    _check_kind(settings, PretrainingSettings)
     run(settings)
 
 
@@ -187,7 +213,9 @@ def finetune(settings: "FinetuningSettings", task: "Task | None" = None) -> dict
         what the results.json of the run holds, "scores" among it.
     """
     from albert_tf.finetuning.finetune import run
+    from albert_tf.finetuning.settings import FinetuningSettings
 
+    _check_kind(settings, FinetuningSettings)
     return run(settings, task)
 
 
@@ -201,7 +229,9 @@ def evaluate(settings: "EvaluationSettings") -> dict[str, Any]:
         the figures by name, "masked_lm_accuracy" and "masked_lm_loss" (nats) among them.
     """
     from albert_tf.pretraining.evaluation import evaluate_checkpoint
+    from albert_tf.pretraining.settings import EvaluationSettings
 
+    _check_kind(settings, EvaluationSettings)
     return evaluate_checkpoint(settings)
 
 
@@ -215,5 +245,7 @@ def export(settings: "ExportSettings") -> float:
         the largest absolute difference between what the SavedModel and the model compute.
     """
     from albert_tf.serving.saved_model import export_saved_model
+    from albert_tf.serving.settings import ExportSettings
 
+    _check_kind(settings, ExportSettings)
     return export_saved_model(settings)

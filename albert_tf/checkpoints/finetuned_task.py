@@ -44,6 +44,14 @@ class FinetunedTask:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     classifier_dropout_prob: float | None = None
 
+    def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name in _CHECKS}
+        for name, is_right in _CHECKS.items():
+            if not is_right(values[name]):
+                raise InputError(f"the {name} of a task cannot be {reprlib.repr(values[name])}")
+        if self.labels and len(self.labels) != self.num_labels:
+            raise InputError(f"the task has {len(self.labels)} labels, and num_labels={self.num_labels}")
+
     def __str__(self) -> str:
         """The name and the head, as in "cola (classification: 0, 1)"."""
         named = ", ".join(self.labels[:_CLASSES_SHOWN]) + (", …" if len(self.labels) > _CLASSES_SHOWN else "")
@@ -85,15 +93,11 @@ class FinetunedTask:
         if unknown or missing:
             named = f"{unknown[0]!r} is not known" if unknown else f"{missing[0]!r} is missing"
             raise InputError(f"{where}: its task is of another version of albert_tf: {named}")
-        for name, is_right in _CHECKS.items():
-            if name in values and not is_right(values[name]):
-                raise InputError(f"{where}: the {name} of its task cannot be {reprlib.repr(values[name])}")
-        if values.get("labels") and len(values["labels"]) != values["num_labels"]:
-            raise InputError(
-                f"{where}: its task has {len(values['labels'])} labels, and num_labels={values['num_labels']}"
-            )
-        lists = {name: tuple(values[name]) for name in ("labels", "input_fields") if name in values}
-        return cls(**{**values, **lists})
+        lists = {name: values[name] for name in ("labels", "input_fields") if name in values}
+        try:
+            return cls(**{**values, **{name: tuple(found) for name, found in lists.items() if _are_texts(found)}})
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
 
 def _is_number(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import DamagedError
+from albert_tf.runtime.errors import DamagedError, reason_of
 
 # Of the file that the tensors themselves are in.
 DATA_SUFFIX = ".data-00000-of-00001"
@@ -30,7 +30,7 @@ def save_tensors(prefix: str, tensors: Mapping[str, object]) -> None:
             prefix=prefix, tensor_names=list(tensors), shape_and_slices=[""] * len(values), tensors=values
         )
     except tf.errors.OpError as error:
-        raise OSError(f"{prefix}: the checkpoint cannot be written: {str(error).splitlines()[0]}") from None
+        raise OSError(f"{prefix}: the checkpoint cannot be written: {reason_of(error)}") from None
     if not files.is_remote(prefix):
         for path in (f"{prefix}{DATA_SUFFIX}", f"{prefix}.index"):
             descriptor = os.open(path, os.O_RDONLY)
@@ -64,4 +64,4 @@ def load_tensors(prefix: str, wanted: Callable[[str], bool] = lambda name: True)
         reader = tf.train.load_checkpoint(prefix)
         return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if wanted(name)}
     except (tf.errors.OpError, ValueError, IndexError) as error:  # IndexError: a data file cut short
-        raise DamagedError(f"{prefix}: the checkpoint is damaged: {str(error).splitlines()[0]}") from None
+        raise DamagedError(f"{prefix}: the checkpoint is damaged: {reason_of(error)}") from None

@@ -139,6 +139,8 @@ def make_dataset(
         InputError: no record file, or records of another kind than `masking`.
     """
     names = _names_of(paths)
+    if batch_size < 1:
+        raise InputError(f"--batch_size must be at least 1. Received {batch_size}.")
     manifest = read_manifest(names)
     resolve_masking(masking, manifest)
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
@@ -159,7 +161,10 @@ def _names_of(paths: StrPath | Sequence[StrPath]) -> list[str]:
     """The record files of make_dataset's `paths` as text; raises InputError if there are none."""
     if isinstance(paths, str | os.PathLike):
         return find_record_files(os.fspath(paths), "paths")
-    if names := [os.fspath(path) for path in paths]:
+    names = [os.fspath(path) for path in paths]
+    if missing := [name for name in names if not files.exists(name)]:
+        raise InputError(f"{missing[0]}: no such record file")
+    if names:
         return names
     raise InputError("`paths` names no record file.")
 

@@ -164,7 +164,10 @@ class UserClassification(SplitFilesTask, TextClassification):
 
     def _find_labels(self) -> tuple[str, ...]:
         if "train" not in self.split_files.splits():
-            raise InputError("--labels must name the classes where there is no training file to find them in")
+            raise InputError(
+                "there is no training file to find the classes in: give --train_file, a --data_dir with train.csv, "
+                ".tsv or .jsonl, or name them by --labels"
+            )
         path = self.split_files.find("train")
         self._check_columns(path, "train")
         names, kinds = set(), {}

@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -123,7 +124,12 @@ class AlbertTokenizer:
         """The ids of a text, without [CLS] and [SEP].
 
         A text never yields the id of a control piece: "[MASK]" in it is four pieces of ordinary text.
+
+        Raises:
+            InputError: it is no text.
         """
+        if not isinstance(text, str):
+            raise InputError(f"`text` must be a text. Received {reprlib.repr(text)}.")
         return self._apply_digit_comma_rule(self._processor.encode(clean_text(text, self.cleaning)))
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
@@ -194,9 +200,15 @@ class AlbertTokenizer:
         return self._apply_digit_comma_rule(kept)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; [CLS], [SEP], [MASK] and <unk> are shown as such, <pad> is left out."""
-        pieces = []
+        """The text of ids; [CLS], [SEP], [MASK] and <unk> are shown as such, <pad> is left out.
+
+        Raises:
+            InputError: an id is none of the vocabulary's.
+        """
+        pieces, size = [], self.vocab_size
         for piece_id in map(int, ids):
+            if not 0 <= piece_id < size:
+                raise InputError(f"`ids` must lie between 0 and {size - 1}. Received {piece_id}.")
             if piece_id in (self.cls_id, self.sep_id, self.mask_id):
                 pieces.append(SPACE)
             if piece_id != self.pad_id:

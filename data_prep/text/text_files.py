@@ -66,13 +66,14 @@ def size_of_files(paths: list[str]) -> int:
 @contextlib.contextmanager
 def decompressed(raw, path: str) -> Iterator:
     """The bytes of an open file as they were before it was compressed; its name tells how it was."""
-    if path.endswith(".gz"):
+    name = path.lower()
+    if name.endswith(".gz"):
         with gzip.GzipFile(fileobj=raw) as file:
             yield file
-    elif path.endswith(".xz"):
+    elif name.endswith(".xz"):
         with lzma.LZMAFile(raw) as file:
             yield file
-    elif path.endswith(".zst"):
+    elif name.endswith(".zst"):
         yield io.BufferedReader(_ZstandardReader(raw), _BLOCK)
     else:
         yield raw

@@ -218,3 +218,11 @@ def test_json_with_a_rate_that_is_no_number_is_refused(tmp_path, text):
     path = write(tmp_path / "config.json", json.dumps(TINY)[:-1] + f', "initializer_range": {text}}}')
     with pytest.raises(InputError, match="initializer_range"):
         AlbertConfig.from_json_file(path)
+
+
+def test_a_file_or_folder_of_a_shipped_name_does_not_hide_what_the_name_means(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "albert_mini").write_text('{"hidden_size": 8}')
+    (tmp_path / "albert_tiny").mkdir()
+    assert AlbertConfig.from_name("albert_mini").hidden_size == 256
+    assert AlbertConfig.from_name("albert_tiny") == AlbertConfig.from_json_file("albert_tiny")

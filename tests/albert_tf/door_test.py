@@ -232,6 +232,62 @@ def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        (
+            FinetunedTask("classification", 3, ("a", "b", "c")),
+            "with 3 outputs; the model has a head for classification",
+        ),
+        (FinetunedTask("span", 2), "`task` is span with 2 outputs"),
+    ],
+)
+def test_a_task_of_another_head_is_not_saved(in_work, tmp_path, task, message):
+    with pytest.raises(albert_tf.InputError, match=message):
+        albert_tf.save(albert_tf.load("work/sst-2"), tmp_path / "saved", task=task)
+    with pytest.raises(albert_tf.InputError, match="the model has heads of pre-training"):
+        albert_tf.save(albert_tf.load("work/model"), tmp_path / "saved", task=task)
+    assert not (tmp_path / "saved").exists()
+
+
+def test_a_vocabulary_of_another_size_is_not_saved(in_work, tmp_path, train_pieces):
+    rng = random.Random(1)
+    words = [first + vowel for first in "bdfgklmn" for vowel in "aeiou"]
+    other = train_pieces([" ".join(rng.choices(words, k=8)) for _ in range(300)], 50)
+    with pytest.raises(albert_tf.InputError, match="has 50 pieces, the model's vocab_size is 60"):
+        albert_tf.save(albert_tf.load("work/model"), tmp_path / "saved", "hugging_face", vocabulary_file=other)
+    assert not (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize(
+    ("head", "num_labels", "labels"), [("classify", 2, ()), ("classification", 2, ("a",)), ("classification", 0, ())]
+)
+def test_a_task_that_cannot_be_is_refused(head, num_labels, labels):
+    with pytest.raises(albert_tf.InputError, match="task"):
+        FinetunedTask(head, num_labels, labels)
+
+
+@pytest.mark.parametrize("name", ["pretrain", "finetune", "evaluate", "export"])
+def test_settings_of_another_kind_are_one_line(name):
+    for given in ({"output_dir": "x"}, "x"):
+        with pytest.raises(albert_tf.InputError, match=rf"must be \w+Settings. Received {type(given).__name__}"):
+            getattr(albert_tf, name)(given)
+
+
+def test_records_that_are_not_there_are_one_line():
+    with pytest.raises(albert_tf.InputError, match="nope: no such record file"):
+        albert_tf.make_dataset(["nope"], 8, 16, 4)
+
+
+def test_texts_and_ids_that_are_none_are_one_line(in_work):
+    tokenizer = albert_tf.load_tokenizer("work/model")
+    with pytest.raises(albert_tf.InputError, match="`text` must be a text. Received None"):
+        tokenizer.encode(None)
+    for wrong in (-1, 60):
+        with pytest.raises(albert_tf.InputError, match=f"`ids` must lie between 0 and 59. Received {wrong}"):
+            tokenizer.decode([2, wrong])
+
+
 def test_models_load_on_jax_without_tensorflow(in_work, tmp_path):
     pytest.importorskip("jax")
     folder = tmp_path / "there"

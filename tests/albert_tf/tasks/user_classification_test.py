@@ -200,9 +200,9 @@ def test_options_that_contradict_one_another_are_refused(make, options, message)
 def test_without_a_training_file_classes_must_be_named(write, tmp_path):
     path = write("dev.tsv", FILES["tsv"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="--labels must name the classes"):
+    with pytest.raises(InputError, match="no training file to find the classes in: give --train_file"):
         make_task("classification", None, TaskOptions(dev_file=path))
-    with pytest.raises(InputError, match="--labels must name the classes"):
+    with pytest.raises(InputError, match="no training file to find the classes in: give --train_file"):
         make_task("classification", str(tmp_path / "empty"))
     with pytest.raises(InputError, match="--data_dir=.*none does not exist"):
         make_task("classification", str(tmp_path / "none"))

@@ -47,7 +47,7 @@ def test_an_empty_second_text_is_still_a_pair():
 
 @pytest.mark.parametrize(("second", "length"), [(None, 2), ([1], 3), ([1], -1)])
 def test_a_length_without_room_for_text_is_refused(second, length):
-    with pytest.raises(InputError, match=f"no room for text. Received {length}"):
+    with pytest.raises(InputError, match=rf"must be at least \d, so that there is room beside .* Received {length}"):
         pack_pair([1], second, length, cls_id=2, sep_id=3)
 
 
