@@ -63,7 +63,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     allocator.set_up_memory(release=given.release_memory)
-    command.import_tensorflow(backend=flags.FLAGS.backend)
+    command.import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
     from albert_tf.finetuning.finetune import format_results, run
 
     own = flags.FlagValues()

@@ -60,7 +60,7 @@ def _check_budget(given: flags.FlagValues) -> tuple[str, ...]:
 def _run() -> None:
     unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
-    command.import_tensorflow(backend=flags.FLAGS.backend)
+    command.import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
     from albert_tf.pretraining.pretrain import run
 
     given = flags.FLAGS

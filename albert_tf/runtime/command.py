@@ -150,7 +150,9 @@ def quiet_stderr() -> Iterator[None]:
             os.close(saved)
 
 
-def import_tensorflow(frozen_weights: bool = False, log_level: int = 2, backend: str | None = None):
+def import_tensorflow(
+    frozen_weights: bool = False, log_level: int = 2, backend: str | None = None, joins: bool = False
+):
     """Imports tensorflow without its noise on stderr, and lets Keras run on it, or on JAX beside it.
 
     Commands call it after the flags are parsed.
@@ -162,6 +164,7 @@ def import_tensorflow(frozen_weights: bool = False, log_level: int = 2, backend:
             the error is raised in any case. TF_CPP_MIN_LOG_LEVEL=0 in the environment asks for all;
             any other number may come from a process before this one, for which importing TensorFlow sets it.
         backend: "jax" for Keras to run on JAX: TensorFlow then reads files alone, and leaves accelerators to JAX.
+        joins: whether devices of other machines, a TPU's, are to be joined before TensorFlow has made its own.
 
     Raises:
         InputError: JAX is not installed.
@@ -180,9 +183,11 @@ def import_tensorflow(frozen_weights: bool = False, log_level: int = 2, backend:
         import tensorflow
 
         if backend == "jax":
+            # It tells of every kind of device that is not there.
+            python_logging.getLogger("jax").setLevel(python_logging.WARNING)
             tensorflow.config.set_visible_devices([], "GPU")
         # Several workers can only be joined before TensorFlow has made its logical devices.
-        if "TF_CONFIG" in os.environ:
+        if joins or "TF_CONFIG" in os.environ:
             tensorflow.config.list_physical_devices()
         else:
             tensorflow.config.list_logical_devices()

@@ -53,7 +53,7 @@ def open_session(settings: TrainingSettings, train_batch_sizes: Iterable[int]) -
     """
     check_backend(settings.backend)
     cluster = find_cluster(settings.distribution_strategy, settings.tpu)
-    with explain_lost_worker(cluster):
+    with explain_lost_worker(cluster, settings.tpu is not None):
         strategy = make_strategy(settings.distribution_strategy, settings.tpu)
         for size in train_batch_sizes:
             check_batch_size(size, strategy, "train_batch_size", settings.gradient_accumulation_steps)

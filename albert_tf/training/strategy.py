@@ -11,6 +11,7 @@ from absl import logging
 from albert_tf.runtime.command import EXIT_WORKER_LOST, quiet_stderr
 from albert_tf.runtime.errors import InputError, RunStopped
 from albert_tf.training.cluster import Cluster, read_cluster
+from albert_tf.training.tpu import make_tpu_strategy
 
 STRATEGIES = ("auto", "one_device", "mirrored", "multi_worker", "tpu")
 
@@ -62,11 +63,12 @@ def make_strategy(name: str = "auto", tpu: TpuAddress | None = None):
     if name not in STRATEGIES:
         raise InputError(f"--distribution_strategy must be one of {', '.join(STRATEGIES)}. Received {name!r}.")
     if runs_on_jax():
-        return _all_of_jax()
+        return _make_jax_devices(name, tpu)
     import tensorflow as tf
 
     if name == "tpu" or (name == "auto" and tpu is not None):
-        return _make_tpu_strategy(tpu or TpuAddress())
+        address = tpu or TpuAddress()
+        return make_tpu_strategy(address.name, address.zone, address.project)
     cluster = find_cluster(name, tpu)
     if name == "multi_worker" or len(cluster.addresses) > 1:
         return _make_multi_worker_strategy(cluster)
@@ -93,26 +95,29 @@ def _make_multi_worker_strategy(cluster: Cluster):
         raise InputError(f"the workers of TF_CONFIG cannot be joined: {' '.join(str(error).split())[:300]}") from None
 
 
-def _make_tpu_strategy(tpu: TpuAddress):
-    import tensorflow as tf
+def _make_jax_devices(name: str, tpu: TpuAddress | None):
+    import jax
 
-    try:
-        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu.name, zone=tpu.zone, project=tpu.project)
-        tf.config.experimental_connect_to_cluster(resolver)
-        tf.tpu.experimental.initialize_tpu_system(resolver)
-    except (tf.errors.OpError, ValueError, ImportError, OSError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(
-            f"no TPU can be reached under --tpu_name={tpu.name or ''}: {reason}; check --tpu_name, --tpu_zone and "
-            "--gcp_project, or leave --use_tpu out"
-        ) from None
-    return tf.distribute.TPUStrategy(resolver)
+    from albert_tf.training.jax_devices import DataParallel
+
+    if tpu is not None or name == "tpu":
+        if tpu is not None and tpu.name not in (None, "local"):
+            raise InputError(
+                f"--tpu_name={tpu.name}: JAX trains on the TPU of the machine it runs on; start the command there, "
+                "without --tpu_name, --tpu_zone and --gcp_project"
+            )
+        if jax.default_backend() != "tpu":
+            raise InputError(
+                f"--use_tpu: JAX sees no TPU here, only a {jax.default_backend()}; on a TPU's own machine "
+                "`pip install 'jax[tpu]'` brings what it needs"
+            )
+    return DataParallel(jax.local_devices()[:1] if name == "one_device" else None)
 
 
 def default_strategy() -> Any:
     """The strategy of a program that has made none: one device."""
     if runs_on_jax():
-        return _all_of_jax()
+        return _make_jax_devices("auto", None)
     import tensorflow as tf
 
     return tf.distribute.get_strategy()
@@ -135,12 +140,6 @@ def runs_on_jax() -> bool:
     import keras
 
     return keras.backend.backend() == "jax"
-
-
-def _all_of_jax():
-    from albert_tf.training.jax_devices import DataParallel
-
-    return DataParallel()
 
 
 def local_devices(strategy) -> tuple[str, ...]:
@@ -221,11 +220,11 @@ def errors_of_jax() -> tuple[type[Exception], ...]:
 
 
 @contextlib.contextmanager
-def explain_lost_worker(cluster: Cluster) -> Iterator[None]:
-    """Turns what TensorFlow says when another worker is gone into one line and an exit code of its own.
+def explain_lost_worker(cluster: Cluster, is_tpu: bool = False) -> Iterator[None]:
+    """Turns what is said when another worker, or the TPU, is gone into one line and an exit code of its own.
 
     Raises:
-        RunStopped: a worker was lost; all must be started again.
+        RunStopped: it was lost; the command, on all workers, must be started again.
     """
     import tensorflow as tf
 
@@ -239,10 +238,12 @@ def explain_lost_worker(cluster: Cluster) -> Iterator[None]:
         tf.errors.InternalError,
         *errors_of_jax(),
     ) as error:
-        if len(cluster.addresses) == 1:
+        alone = len(cluster.addresses) == 1
+        if alone and not is_tpu:
             raise
+        lost, again = ("the TPU", "the command") if alone else ("another worker", "all workers")
         raise RunStopped(
-            f"another worker was lost ({type(error).__name__}); start all workers again with the same command, and "
-            "they go on from the last checkpoint",
+            f"{lost} was lost ({type(error).__name__}); start {again} again with the same flags: the run goes on from "
+            "its last checkpoint",
             EXIT_WORKER_LOST,
         ) from None

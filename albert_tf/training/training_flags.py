@@ -22,5 +22,6 @@ def define_training_flags(flag_values: flags.FlagValues) -> None:
 
 
 def asks_for_tpu(given: flags.FlagValues) -> bool:
-    """Tells whether the flags ask for a TPU."""
-    return given.use_tpu or given.distribution_strategy == "tpu"
+    """Tells whether the flags ask for a TPU: by name, unless --use_tpu=false says that none is meant."""
+    named = given.tpu_name is not None and not given["use_tpu"].present
+    return given.use_tpu or named or given.distribution_strategy == "tpu"
