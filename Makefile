@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity bench docs dist lint types format clean
+.PHONY: help demo test test-slow faults golden mutants parity tpu bench docs dist lint types format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
@@ -14,6 +14,7 @@ help:
 	@echo "make golden     run the commands on a made-up text: records, losses and outputs are what they were (3 minutes)"
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
+	@echo "make tpu        compile the training step for TPUs that are not there, and look at the programs"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
 	@echo "make docs       the documents and a reference of the Python names as a site in docs/_build, every link checked"
 	@echo "make dist       wheel and sdist in dist/, checked"
@@ -30,6 +31,10 @@ $(VENV)/.dev: setup.py
 
 $(VENV)/.parity: $(VENV)/.dev
 	$(PIP) --editable '.[dev,parity]'
+	touch $@
+
+$(VENV)/.tpu: $(VENV)/.parity
+	$(PIP) --editable '.[dev,parity,tpu]'
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.dev
@@ -63,6 +68,9 @@ mutants: $(VENV)/.dev
 
 parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m parity
+
+tpu: $(VENV)/.tpu
+	$(BIN)/python -m pytest -m tpu
 
 bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.data_creation

@@ -90,14 +90,16 @@ setup(
         "docs": ["furo>=2025.12,<2027", "myst-parser>=4,<6", "sphinx>=8.1,<10", "sphinxcontrib-mermaid>=2.1,<3"],
         "embeddings": ["scipy>=1.13,<2"],
         # On a processor; jax.dev says what to install for a GPU or a TPU.
-        "jax": ["jax>=0.6,<1"],
+        "jax": ["jax>=0.6.1,<1"],
+        # JAX for a TPU, and the TPU's compiler, which runs without one.
+        "tpu": ["jax[tpu]>=0.6.1,<1"],
         "parquet": ["pyarrow>=18,<26"],
         "zstd": ["zstandard>=0.23,<1"],
         # The scores of the tasks.
         "finetuning": ["scikit-learn>=1.5,<2", "scipy>=1.13,<2"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
-        "parity": ["jax>=0.6,<1", "keras-hub>=0.32,<0.33", "torch==2.13.0", "transformers>=4.57,<5"],
+        "parity": ["jax>=0.6.1,<1", "keras-hub>=0.32,<0.33", "torch==2.13.0", "transformers>=4.57,<5"],
     },
     entry_points={
         "console_scripts": [

@@ -9,6 +9,7 @@ from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.training.settings import BACKENDS
 
 # The Keras dtype policy of a precision.
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -23,6 +24,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
     flags.DEFINE_enum("precision", "float32", tuple(POLICIES), "Of the matrix products.", **fv)
+    flags.DEFINE_enum("backend", "tensorflow", BACKENDS, "Library that computes.", **fv)
     flags.DEFINE_bool("remat", False, "Compute the inside of a layer again for its gradient, to save memory.", **fv)
     flags.DEFINE_bool("release_memory", False, "Give freed memory back to the system.", **fv)
     flags.DEFINE_bool("constant_graph", False, "Apply the shared block in a loop of the device.", **fv)
@@ -75,6 +77,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     """
     import tensorflow as tf
 
+    from albert_tf.inputs.pretraining_dataset import share_of_host
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
@@ -88,14 +91,16 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
         optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(strategy, model, optimizer)
     dataset = tf.data.Dataset.from_tensors(random_batch(config, *shape)).repeat()
-    iterator = iter(strategy.experimental_distribute_dataset(dataset))
+    iterator = iter(
+        strategy.distribute_datasets_from_function(lambda context: share_of_host(dataset, shape[0], context))
+    )
     return lambda count: steps.train(iterator, count)
 
 
 def _run() -> None:
     started = time.perf_counter()
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
-    command.import_tensorflow()
+    command.import_tensorflow(backend=flags.FLAGS.backend)
     from albert_tf.config import AlbertConfig
     from albert_tf.training.machine import train_step_flops
 
@@ -120,6 +125,7 @@ def _run() -> None:
         "length": shape[1],
         "optimizer": given.optimizer,
         "precision": given.precision,
+        "backend": given.backend,
         **ways,
         "release_memory": given.release_memory,
         "sequences_per_second": shape[0] / median,

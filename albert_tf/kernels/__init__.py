@@ -3,10 +3,10 @@
 `formulas` says what is computed, in plain keras.ops; the rest says how the backend is fastest at it.
 """
 
-from albert_tf.kernels.backend import fold_in, keep_mask
+from albert_tf.kernels.backend import fold_in, gather_positions, keep_mask
 from albert_tf.kernels.block_runner import BlockRunner
 from albert_tf.kernels.doors import add_projection, attend, feed_forward, project, vocabulary_sums
-from albert_tf.kernels.formulas import drop, gather_positions, layer_norm
+from albert_tf.kernels.formulas import drop, layer_norm
 from albert_tf.kernels.view import View
 
 __all__ = [

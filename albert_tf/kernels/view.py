@@ -6,7 +6,7 @@ Shapes: B batch, S sequence, P positions, H hidden.
 import dataclasses
 from typing import Any
 
-from albert_tf.kernels import formulas
+from albert_tf.kernels import backend, formulas
 from albert_tf.kernels.unpadding import Unpadding
 
 
@@ -48,4 +48,4 @@ class View:
 
     def wanted(self, hidden):
         """The hidden states at the positions whose output is wanted: float [B, S, H] -> [B, P, H]."""
-        return hidden if self.positions is None else formulas.gather_positions(hidden, self.positions)
+        return hidden if self.positions is None else backend.gather_positions(hidden, self.positions)

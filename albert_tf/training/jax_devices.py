@@ -16,7 +16,8 @@ from albert_tf.training.cluster import Cluster
 
 # For all processes to be there.
 _SECONDS_TO_JOIN = 300
-_ROWS = "rows"
+# The axis of the devices.
+ROWS = "rows"
 
 
 class HostBatches:
@@ -52,7 +53,7 @@ class DataParallel:
     """
 
     def __init__(self, devices: Sequence[Any] | None = None):
-        self.mesh = Mesh(np.asarray(devices or jax.devices()), (_ROWS,))
+        self.mesh = Mesh(np.asarray(devices or jax.devices()), (ROWS,))
         self.replicated = NamedSharding(self.mesh, PartitionSpec())
 
     @property
@@ -83,7 +84,7 @@ class DataParallel:
 
     def by_rows(self, axis: int = 0) -> NamedSharding:
         """The sharding of an array whose rows are on this axis."""
-        return NamedSharding(self.mesh, PartitionSpec(*[None] * axis, _ROWS))
+        return NamedSharding(self.mesh, PartitionSpec(*[None] * axis, ROWS))
 
     def share_out(self, batch: dict[str, np.ndarray], axis: int = 0) -> dict[str, jax.Array]:
         """Puts the rows of a batch on the devices.
@@ -94,6 +95,29 @@ class DataParallel:
         """
         sharding = self.by_rows(axis)
         return {name: jax.make_array_from_process_local_data(sharding, value) for name, value in batch.items()}
+
+    def sum_over_devices(self, function: Callable[..., Any], weights: Any, batch: Any, more: Any) -> Any:
+        """The sums over the devices of what a function makes of each one's rows, in the types that it makes.
+
+        Each device computes by itself what it can, and there is one exchange of all sums; a compiler that is left to
+        find this by itself exchanges gradients in the precision of the products they come from.
+
+        Args:
+            function: of (weights, rows, more) to arrays.
+            weights: the same on every device.
+            batch: arrays whose rows are shared out.
+            more: the same on every device.
+        """
+        everywhere, shared = PartitionSpec(), PartitionSpec(ROWS)
+        compute = jax.shard_map(
+            lambda weights, rows, more: jax.lax.psum(function(weights, rows, more), ROWS),
+            mesh=self.mesh,
+            in_specs=(everywhere, shared, everywhere),
+            out_specs=everywhere,
+            # What is computed of weights is each device's own until it is summed here.
+            check_vma=False,
+        )
+        return compute(weights, batch, more)
 
     def gather(self, values: dict[str, jax.Array]) -> dict[str, np.ndarray]:
         """All rows of arrays that are shared out, on every host."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from albert_tf.kernels import backend
 from albert_tf.training import loss_scale
-from albert_tf.training.jax_devices import local_copy
+from albert_tf.training.jax_devices import ROWS, local_copy
 from albert_tf.training.steps import Progress, Steps
 
 # Steps that a call of the device may take; their batches are handed to it together.
@@ -92,6 +92,28 @@ class JaxSteps(Steps):
         self._slots.write(slots)
         return progress._replace(waited=waited_before + waited), taken, last, goes_on
 
+    def lower(self, batch):
+        """The program that `take` runs, not yet compiled: for devices that need not be there.
+
+        Args:
+            batch: by name an array, or a shape and a type of numbers, of a whole batch's rows.
+
+        Returns:
+            jax.stages.Lowered.
+        """
+        devices = self.strategy
+
+        def described(value, sharding, *before):
+            return jax.ShapeDtypeStruct((*before, *value.shape), value.dtype, sharding=sharding)
+
+        weights, slots = (
+            [described(variable.value, devices.replicated) for variable in variables]
+            for variables in (self._variables, self.optimizer.variables)
+        )
+        batches = {name: described(value, devices.by_rows(1), _MOST_STEPS_AT_ONCE) for name, value in batch.items()}
+        progress = jax.tree.map(lambda value: described(value, devices.replicated), self.start()._replace(waited=None))
+        return self._take_on_device.lower(weights, slots, batches, _MOST_STEPS_AT_ONCE, progress)
+
     def _take_steps(self, weights, slots, batches, count, progress):
         """Takes `count` steps on the batches, at most as many as there are; stops after one that is not finite."""
 
@@ -109,11 +131,9 @@ class JaxSteps(Steps):
 
     def _step(self, weights, slots, batch, progress: Progress):
         scale = progress.scale.scale
-        counts = self._counts(batch)
         iterations = slots[self._place_of_iterations()]
         seed = backend.fold_in(np.array([self._seed, 0]), iterations)
-        gradients, shares = self._accumulate(weights, batch, counts, seed, scale)
-        self.all_reduce_bytes = sum(4 * value.size for value in (*gradients, shares, *counts))
+        gradients, shares = self.strategy.sum_over_devices(self._compute_share, weights, batch, (seed, scale))
         if self.scale_loss:
             gradients = [gradient / scale for gradient in gradients]
         norm = jnp.sqrt(sum(jnp.sum(jnp.square(gradient)) for gradient in gradients))
@@ -131,9 +151,12 @@ class JaxSteps(Steps):
         counted = progress.counted + finite.astype(jnp.float32)
         return weights, slots, Progress(totals, counted, progress.waited, scale), last, usable
 
-    def _accumulate(self, weights, batch, counts, seed, scale):
-        """(gradients, times scale; metrics without the norm) of a batch, one micro-batch after another."""
+    def _compute_share(self, weights, batch, seed_and_scale):
+        """(gradients, times scale; metrics without the norm) of one device's rows, one micro-batch after another."""
+        seed, scale = seed_and_scale
+        counts = jax.lax.psum(self._counts(batch), ROWS)
         number = self.gradient_accumulation_steps
+        seed = backend.fold_in(seed, jax.lax.axis_index(ROWS))
 
         def losses(weights, batch, seed):
             with self._scope(weights):
@@ -142,22 +165,19 @@ class JaxSteps(Steps):
 
         compute = jax.grad(losses, has_aux=True)
         if number == 1:
-            return compute(weights, batch, seed)
-        parts = {name: self._cut_rows(value) for name, value in batch.items()}
+            found = compute(weights, batch, seed)
+        else:
+            # Rows 0..b/n are the first micro-batch, and so on.
+            parts = {name: value.reshape(number, -1, *value.shape[1:]) for name, value in batch.items()}
 
-        def add(index, sums):
-            part = {name: value[index] for name, value in parts.items()}
-            return jax.tree.map(jnp.add, sums, compute(weights, part, backend.fold_in(seed, index)))
+            def add(index, sums):
+                part = {name: value[index] for name, value in parts.items()}
+                return jax.tree.map(jnp.add, sums, compute(weights, part, backend.fold_in(seed, index)))
 
-        nothing = ([jnp.zeros_like(weight) for weight in weights], jnp.zeros(len(self.metrics) - 1))
-        return jax.lax.fori_loop(0, number, add, nothing)
-
-    def _cut_rows(self, value):
-        """Micro-batches: [B, ...] -> [number, B / number, ...], so that every device cuts its own rows."""
-        number, devices = self.gradient_accumulation_steps, self.strategy.num_replicas_in_sync
-        parts = value.reshape(devices, number, -1, *value.shape[1:]).swapaxes(0, 1)
-        parts = parts.reshape(number, -1, *value.shape[1:])
-        return jax.lax.with_sharding_constraint(parts, self.strategy.by_rows(1))
+            nothing = ([jnp.zeros_like(weight) for weight in weights], jnp.zeros(len(self.metrics) - 1))
+            found = jax.lax.fori_loop(0, number, add, nothing)
+        self.all_reduce_bytes = sum(4 * value.size for value in (*jax.tree.leaves(found), *counts))
+        return found
 
     def _apply(self, weights, slots, gradients):
         """(weights, slots) after an update."""
