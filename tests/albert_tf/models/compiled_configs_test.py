@@ -97,7 +97,7 @@ def _compiled_evaluation(steps):
 def _check(compiled, *inputs, bfloat16=False):
     hlo = compiled.experimental_get_compiler_ir(*inputs)(stage="hlo")
     assert "f32[" in hlo
-    assert not bfloat16 or "bf16[" in hlo
+    assert ("bf16[" in hlo) == bfloat16
     assert "f64[" not in hlo
     # A dynamic dimension is written "<=".
     assert not re.search(r"\[[^\]]*<=", hlo)

@@ -5,6 +5,7 @@ import dataclasses
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
@@ -85,7 +86,6 @@ def test_a_thousand_steps_leave_adamw_where_the_formula_is():
 @pytest.mark.slow
 @pytest.mark.parametrize(("optimizer_class", "rate"), [(AdamW, 3e-4), (LAMB, 6e-2)])
 def test_50_steps_of_fine_tuning_have_the_losses_of_the_formula(optimizer_class, rate, small_config):
-    tf = pytest.importorskip("tensorflow")
     config = dataclasses.replace(small_config, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     keras.utils.set_random_seed(3)
     model = AlbertForSequenceClassification(config, num_labels=2, classifier_dropout_prob=0.0)

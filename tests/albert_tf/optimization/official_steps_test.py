@@ -5,6 +5,7 @@ import contextlib
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.build import build_optimizer
@@ -92,7 +93,7 @@ def test_a_misspelt_optimizer_is_refused():
         build_optimizer("lamp", 0.001)
 
 
-def _adamw_step(tf, start, compiled):
+def _adamw_step(start, compiled):
     """A variable, and a function of a gradient and a learning rate that updates it."""
     (kernel,) = _variables({"dense/kernel": start}).values()
     optimizer = AdamW()
@@ -103,14 +104,13 @@ def _adamw_step(tf, start, compiled):
 
 
 def test_an_adamw_step_that_xla_compiles_is_the_same_without_float64():
-    tf = pytest.importorskip("tensorflow")
     start, arguments = np.full((2, 3), 3.0, "f4"), (tf.fill([2, 3], 2.0), tf.constant(0.1))
-    plain, step = _adamw_step(tf, start, compiled=False)
+    plain, step = _adamw_step(start, compiled=False)
     step(*arguments)
     # m = .1 * 2, v = .001 * 4, and the decay is .01 of what stood there.
     by_hand = 3.0 - 0.1 * (0.2 / (np.sqrt(0.004) + 1e-6) + 0.01 * 3.0)
     np.testing.assert_allclose(plain.numpy(), np.full((2, 3), by_hand), rtol=1e-5)
-    kernel, step = _adamw_step(tf, start, compiled=True)
+    kernel, step = _adamw_step(start, compiled=True)
     step(*arguments)
     np.testing.assert_allclose(kernel.numpy(), plain.numpy(), rtol=1e-6)
     assert "f64[" not in step.experimental_get_compiler_ir(*arguments)(stage="hlo")

@@ -4,13 +4,12 @@ import random
 import unicodedata
 
 import pytest
+import tensorflow as tf
 
+from albert_tf.tokenization import in_graph
 from albert_tf.tokenization.packing import pack_pair
 from albert_tf.tokenization.text_cleaning import clean_text
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-
-tf = pytest.importorskip("tensorflow")
-in_graph = pytest.importorskip("albert_tf.tokenization.in_graph")
 
 TEXTS = [
     "In 1995, 2,000 people [MASK]. Ünïted 字 ``x'' ",

@@ -142,13 +142,13 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
                 if victim == "parent":
                     break
         _, errors = run.communicate(timeout=120)
-        # A worker that is just starting when its parent is killed says so; nobody is left to keep it from that.
-        assert run.returncode == -signal.SIGKILL or "Traceback" not in errors
         if run.returncode == 0:
+            assert "Traceback" not in errors
             assert checksums(output.parent) == expected
             shutil.rmtree(output.parent)
             completed += 1
         else:
+            # A worker that is just starting when its parent is killed says so; nobody is left to keep it from that.
             assert run.returncode == -signal.SIGKILL, errors
             # Files under their names are whole, whenever the run ended.
             for path in output.parent.glob("train-0*"):
@@ -183,7 +183,7 @@ def test_a_disk_full_in_any_stage_is_one_line_and_with_room_the_run_completes(
         stages.add(Path(lines[0].split(": ")[1]).name.split("-")[0].lstrip("."))
         filler.unlink()
         again = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "going on with what an earlier run finished" in again.stderr or share < 0.05
+        assert "going on with what an earlier run finished" in again.stderr
         assert checksums(small_disk / "new") == expected
         shutil.rmtree(small_disk / "new")
     assert {"tokens", "examples", "shard"} <= stages
