@@ -170,7 +170,7 @@ class HuggingFaceFormat(CheckpointFormat):
             special_ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
             copy_file(vocabulary_file, os.path.join(folder, _VOCABULARY_NAME))
             hugging_face_config.write_tokenizer_config(folder, config.max_position_embeddings)
-        task_values = hugging_face_tasks.task_values(task)
+        task_values = hugging_face_tasks.task_values(task, architecture)
         hugging_face_config.write_config(folder, config, architecture, self.title, special_ids, task_values)
         kept = {name: array for name, array in arrays.items() if re.search(_TENSORS_OF[architecture], name)}
         if architecture == "AlbertModel":

@@ -86,14 +86,18 @@ def architecture_of(task: FinetunedTask | None) -> str:
     return "AlbertForPreTraining" if task is None else _ARCHITECTURES[task.head]
 
 
-def task_values(task: FinetunedTask | None) -> dict[str, Any]:
-    """Entries of config.json about a task."""
+def task_values(task: FinetunedTask | None, architecture: str) -> dict[str, Any]:
+    """Entries of config.json about a task, as far as the architecture that is written has them.
+
+    An official head of one row is of a regression, unless it is written as of multiple choice.
+    """
     if task is None or task.head not in _ARCHITECTURES:
         return {}
-    values: dict[str, Any] = {"problem_type": _PROBLEMS[task.head]} if task.head in _PROBLEMS else {}
+    has_labels = architecture not in (_ARCHITECTURES["span"], _ARCHITECTURES["multiple_choice"])
+    values: dict[str, Any] = {"problem_type": _PROBLEMS[task.head]} if has_labels and task.head in _PROBLEMS else {}
     if task.classifier_dropout_prob is not None:
         values[DROPOUT_KEY] = task.classifier_dropout_prob
-    if task.head in ("span", "multiple_choice"):
+    if not has_labels:
         return values
     labels = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
     return values | {
