@@ -90,7 +90,7 @@ def _compiled_step(steps):
 
 
 def _compiled_evaluation(steps):
-    replica = steps._predict_replica if isinstance(steps, FinetuningSteps) else steps._evaluate_replica
+    replica = steps._predict_share if isinstance(steps, FinetuningSteps) else steps._evaluate_share
     return tf.function(lambda batch: steps.strategy.run(replica, args=(batch,)), jit_compile=True)
 
 
