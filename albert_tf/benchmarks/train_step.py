@@ -6,13 +6,11 @@ import time
 from absl import flags
 
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
 from albert_tf.training.settings import BACKENDS
-
-# The Keras dtype policy of a precision.
-POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -23,7 +21,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
-    flags.DEFINE_enum("precision", "float32", tuple(POLICIES), "Of the matrix products.", **fv)
+    flags.DEFINE_enum("precision", "float32", tuple(DTYPE_POLICIES), "Of the matrix products.", **fv)
     flags.DEFINE_enum("backend", "tensorflow", BACKENDS, "Library that computes.", **fv)
     flags.DEFINE_bool("remat", False, "Compute the inside of a layer again for its gradient, to save memory.", **fv)
     flags.DEFINE_bool("release_memory", False, "Give freed memory back to the system.", **fv)
@@ -69,7 +67,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
         config: AlbertConfig.
         shape: (batch size, sequence length, predictions a sequence).
         optimizer_name: one of OPTIMIZER_NAMES.
-        precision: a key of POLICIES.
+        precision: a key of DTYPE_POLICIES.
         **ways: remat and constant_graph of AlbertForPretraining.
 
     Returns:
@@ -86,7 +84,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
 
     strategy = make_strategy("auto")
     with strategy.scope():
-        model = AlbertForPretraining(config, dtype=POLICIES[precision], **ways)
+        model = AlbertForPretraining(config, dtype=DTYPE_POLICIES[precision], **ways)
         optimizer = build_optimizer(optimizer_name, 1e-4)
         optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(strategy, model, optimizer)

@@ -18,6 +18,7 @@ from typing import Any
 from albert_tf.checkpoints.checkpoint_files import describe_files
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.sealed_json import read_sealed_json, write_sealed_json
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.records.names import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, InputError
@@ -190,7 +191,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "loss_scale": _or_none(_has(scale=_is_number, good_steps=_is_count, overflows=_is_count)),
     "task": _or_none(_is_task),
     "planned_steps": _or_none(_is_count),
-    "precision": lambda value: value in (None, "float32", "bfloat16", "float16"),
+    "precision": lambda value: value in (None, *DTYPE_POLICIES),
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from albert_tf.checkpoints.finetuned_task import FINETUNING_HEADS
 from albert_tf.conversion.rows import ConstantRow, Row
 from albert_tf.models.named_weights import find_nonfinite
 from albert_tf.runtime.errors import InputError
@@ -15,7 +16,7 @@ _ENCODER = ("albert/embeddings/", "albert/encoder/")
 _HEADS = {
     "a pre-training head": ("masked_lm/", "sentence_order/"),
     "the pooler, which this model's head does not read": ("albert/pooler/",),
-    "a fine-tuning head": ("classifier/", "span/", "span_beam/"),
+    "a fine-tuning head": FINETUNING_HEADS,
 }
 _NAMES_SHOWN = 3
 

@@ -14,6 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +103,7 @@ def find_vocabulary(folder: str, sha256: str | None = None) -> str | None:
         folder: where to look.
         sha256: of the one that is wanted; None takes what lies there, if there is just one.
     """
-    names = [name for name in files.list_folder(folder) if name.endswith((".model", ".spm"))]
+    names = [name for name in files.list_folder(folder) if name.endswith(VOCABULARY_ENDINGS)]
     found = [os.path.join(folder, name) for name in names]
     if sha256 is not None:
         found = [path for path in found if _sha256_of(path) == sha256][:1]

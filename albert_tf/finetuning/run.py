@@ -18,6 +18,7 @@ from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.steps import FinetuningSteps
+from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB
 from albert_tf.inputs.finetuning_dataset import make_training_dataset
 from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.models.finetuning import make_finetuning_model
@@ -34,8 +35,6 @@ from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import compiles_for_shapes
 
 RESULTS_NAME = "results.json"
-# Dropout of the head where neither a flag nor a checkpoint says otherwise (the official run_*.py).
-_HEAD_DROPOUT = 0.1
 
 
 class FinetuningRun(TrainingRun):
@@ -271,7 +270,7 @@ def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
     for known in stored_tasks(settings.output_dir, settings.init_checkpoint):
         if known.classifier_dropout_prob is not None and known.shares_head_with(task):
             return known.classifier_dropout_prob
-    return _HEAD_DROPOUT
+    return CLASSIFIER_DROPOUT_PROB
 
 
 def _check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:

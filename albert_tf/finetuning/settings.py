@@ -52,7 +52,7 @@ class FinetuningSettings(TrainingSettings):
     num_seeds: Annotated[Count, "Runs, from --random_seed upwards, to report the median of."] = 1
     num_workers: Annotated[CountOrNone, "Processes that make features; 0: one for each core."] = 0
     cache_dir: Annotated[StrPath | None, "Where features are kept; left out: OUTPUT_DIR/features."] = None
-    random_seed: Annotated[Seed, "Seed of the head, order of examples and dropout."] = 12345
+    random_seed: Annotated[Seed, "Seed of the head, order of examples and dropout."] = TrainingSettings.random_seed
 
     def __post_init__(self) -> None:
         super().__post_init__()

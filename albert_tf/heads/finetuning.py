@@ -12,6 +12,10 @@ from albert_tf.layers.base import ConfiguredLayer, make_initializer
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.runtime.errors import InputError
 
+# Of what a head projects, in training (create_model of the official classifier_utils.py, the dropout_prob of
+# run_race.py and run_squad).
+CLASSIFIER_DROPOUT_PROB = 0.1
+
 
 @keras.saving.register_keras_serializable("albert_tf")
 class ClassificationHead(ConfiguredLayer):
@@ -23,7 +27,7 @@ class ClassificationHead(ConfiguredLayer):
         dropout_rate: of what is projected, in training.
     """
 
-    def __init__(self, config, num_labels, dropout_rate=0.1, **kwargs):
+    def __init__(self, config, num_labels, dropout_rate=CLASSIFIER_DROPOUT_PROB, **kwargs):
         super().__init__(config, **kwargs)
         if not isinstance(num_labels, numbers.Integral) or num_labels < 1:
             raise InputError(f"`num_labels` must be a whole number of at least 1. Received {num_labels!r}.")
@@ -60,7 +64,7 @@ class MultipleChoiceHead(ClassificationHead):
         dropout_rate: of the pooled output, in training.
     """
 
-    def __init__(self, config, dropout_rate=0.1, **kwargs):
+    def __init__(self, config, dropout_rate=CLASSIFIER_DROPOUT_PROB, **kwargs):
         super().__init__(config, 1, dropout_rate, **kwargs)
 
     def call(self, pooled_output, num_options, seed=None, training=False):

@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from albert_tf import kernels
+from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB
 from albert_tf.layers.base import ConfiguredLayer, make_layer_norm
 from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.runtime.errors import InputError
@@ -33,7 +34,7 @@ class SpanBeamHead(ConfiguredLayer):
         dropout_rate: in the answerability.
     """
 
-    def __init__(self, config, beam_size=5, dropout_rate=0.1, **kwargs):
+    def __init__(self, config, beam_size=5, dropout_rate=CLASSIFIER_DROPOUT_PROB, **kwargs):
         super().__init__(config, **kwargs)
         if not isinstance(beam_size, numbers.Integral) or beam_size < 1:
             raise InputError(f"`beam_size` must be a whole number of at least 1. Received {beam_size!r}.")

@@ -15,6 +15,7 @@ from albert_tf.kernels.projection import Projection, Unquantized
 from albert_tf.layers.base import make_initializer, read_config
 from albert_tf.layers.embeddings import AlbertEmbeddings
 from albert_tf.layers.encoder import SharedEncoder
+from albert_tf.models.dtype_policies import DTYPE_POLICIES, FROZEN_POLICY
 from albert_tf.models.inputs import (
     INPUT_IDS,
     INPUT_MASK,
@@ -29,7 +30,7 @@ from albert_tf.models.inputs import (
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 
-DTYPES = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16")
+DTYPES = (*DTYPE_POLICIES.values(), FROZEN_POLICY)
 # Seeds folded into a step's dropout seed, one for each part of the model that draws.
 _EMBEDDINGS_STREAM, _ENCODER_STREAM = 0, 1
 # Which outputs are read, among the tensors that are encoded.

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.finetuning import MultipleChoiceHead, SpanHead
+from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, MultipleChoiceHead, SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.models.inputs import INPUT_MASK, encoder_inputs
 from albert_tf.models.with_head import AlbertWithClassifier, AlbertWithHead
@@ -38,7 +38,7 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
         self,
         config: AlbertConfig | dict[str, Any],
         num_labels: int = 2,
-        classifier_dropout_prob: float = 0.1,
+        classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
         name: str = "albert_for_sequence_classification",
         **kwargs: Any,
     ) -> None:
@@ -79,7 +79,7 @@ class AlbertForTokenClassification(AlbertWithClassifier):
         self,
         config: AlbertConfig | dict[str, Any],
         num_labels: int = 2,
-        classifier_dropout_prob: float = 0.1,
+        classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
         name: str = "albert_for_token_classification",
         **kwargs: Any,
     ) -> None:
@@ -114,7 +114,7 @@ class AlbertForMultipleChoice(AlbertWithHead):
     def __init__(
         self,
         config: AlbertConfig | dict[str, Any],
-        classifier_dropout_prob: float = 0.1,
+        classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
         name: str = "albert_for_multiple_choice",
         **kwargs: Any,
     ) -> None:
@@ -169,7 +169,7 @@ class AlbertForSpan(AlbertWithHead):
         config: AlbertConfig | dict[str, Any],
         beam: bool = False,
         beam_size: int = 5,
-        classifier_dropout_prob: float = 0.1,
+        classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
         name: str = "albert_for_span",
         **kwargs: Any,
     ) -> None:
@@ -230,7 +230,7 @@ def make_finetuning_model(
     config: AlbertConfig | dict[str, Any],
     head: str,
     num_labels: int = 0,
-    classifier_dropout_prob: float = 0.1,
+    classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
     **kwargs: Any,
 ) -> FinetuningModel:
     """The model for a kind of head.
@@ -252,6 +252,8 @@ def make_finetuning_model(
         return AlbertForTokenClassification(config, num_labels, **kwargs)
     if head == "multiple_choice":
         return AlbertForMultipleChoice(config, **kwargs)
-    if head in ("span", "span_beam"):
-        return AlbertForSpan(config, beam=head == "span_beam", **kwargs)
+    if head == "span":
+        return AlbertForSpan(config, **kwargs)
+    if head == "span_beam":
+        return AlbertForSpan(config, beam=True, **kwargs)
     raise ValueError(f"`head` is no kind of head. Received head={head!r}.")

@@ -3,10 +3,10 @@
 import dataclasses
 from typing import Annotated, Any
 
-from albert_tf.optimization.names import POLYNOMIAL, SCHEDULES, STABLE_DECAY
+from albert_tf.optimization.names import BETA_2, POLYNOMIAL, SCHEDULES, STABLE_DECAY, WEIGHT_DECAY_RATE
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
-from albert_tf.records.names import SENTENCE_TASKS
+from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
 from albert_tf.training.settings import BACKEND_TEXT, BACKENDS, TrainingSettings
@@ -36,8 +36,10 @@ class PretrainingSettings(TrainingSettings):
     init_position_waves: Annotated[
         bool, "Start the position embeddings from sines and cosines, not from random numbers."
     ] = False
-    max_seq_length: Annotated[Count, "Tokens of a record, padding included."] = 512
-    max_predictions_per_seq: Annotated[Count, "Masked positions of a record, padding included."] = 20
+    max_seq_length: Annotated[Count, "Tokens of a record, padding included."] = MAX_SEQ_LENGTH
+    max_predictions_per_seq: Annotated[Count, "Masked positions of a record, padding included."] = (
+        MAX_PREDICTIONS_PER_SEQ
+    )
     train_batch_size: int = 4096
     eval_batch_size: int = 64
     optimizer: str = "lamb"
@@ -81,8 +83,10 @@ class PretrainingSettings(TrainingSettings):
     ngram: Annotated[
         str | None, "Longest run of words masked at once, for the run or by shares of the steps: 1:0.5,3:0.5."
     ] = None
-    beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = 0.999
-    weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = 0.01
+    beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = BETA_2
+    weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = (
+        WEIGHT_DECAY_RATE
+    )
     max_gradient_norm: Annotated[
         float, Interval("(0, 1e30)"), "What the norm of all gradients together is clipped to."
     ] = 1.0
@@ -156,7 +160,7 @@ class EvaluationSettings:
     output_dir: Annotated[StrPath | None, "A run's folder: its best checkpoint, else its newest."] = None
     init_checkpoint: Annotated[StrPath | None, "A checkpoint, ours or another format's, instead."] = None
     albert_config_file: Annotated[StrPath | None, "The model's shape; left out: the file beside the weights."] = None
-    eval_batch_size: Annotated[Count, "Examples of a step."] = 64
+    eval_batch_size: Annotated[Count, "Examples of a step."] = PretrainingSettings.eval_batch_size
     max_eval_steps: Annotated[CountOrNone, "Most batches; 0 reads all records."] = 0
     output_file: Annotated[StrPath | None, "Where the figures also go, as JSON."] = None
     backend: Annotated[str | None, OneOf(*BACKENDS), BACKEND_TEXT] = None

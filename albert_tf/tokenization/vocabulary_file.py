@@ -5,6 +5,8 @@ from albert_tf.runtime.files import exists, open_binary
 
 PAD, UNK, CLS, SEP, MASK = "<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"
 REQUIRED_PIECES = (PAD, CLS, SEP, MASK)
+# Of the names of sentencepiece models.
+VOCABULARY_ENDINGS = (".model", ".spm")
 
 
 def parse_model(model_bytes: bytes, name: str):

@@ -14,6 +14,7 @@ from absl import logging
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.run_checkpoints import CheckpointFolder
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.models.named_weights import named_weights
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.record_files import file_size
@@ -29,9 +30,6 @@ from albert_tf.training.settings import TrainingSettings
 from albert_tf.training.steps import Steps
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import Agreement
-
-# Keras's names of what --precision means: weights, losses, softmax and LayerNorm are float32 in all of them.
-DTYPE_POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 class TrainingRun(abc.ABC):

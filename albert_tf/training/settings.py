@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Annotated
 
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, StrPath, check, described
@@ -11,7 +12,7 @@ from albert_tf.training.strategy import STRATEGIES, TpuAddress
 AUTO = "auto"
 BACKENDS = ("tensorflow", "jax")
 BACKEND_TEXT = "Library that computes; left out: tensorflow, in Python what Keras runs on."
-PRECISIONS = ("float32", "bfloat16", "float16", AUTO)
+PRECISIONS = (*DTYPE_POLICIES, AUTO)
 
 
 @described

@@ -14,7 +14,7 @@ from albert_tf.records.masking_rules import (
     STATIC,
     MaskingRules,
 )
-from albert_tf.records.names import NONE, SENTENCE_TASKS, SOP
+from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, NONE, SENTENCE_TASKS, SOP
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Bounds, Count, Interval, OneOf, check, described
 from data_prep.examples.draws import Draws
@@ -35,8 +35,10 @@ class InstanceSettings:
     """
 
     # As long as a model can have; every example takes as much memory.
-    max_seq_length: Annotated[int, Bounds(5, _LONGEST), "Tokens in an example, padding included."] = 512
-    max_predictions_per_seq: Annotated[int, Bounds(1, _LONGEST), "Masked pieces in an example, at most."] = 20
+    max_seq_length: Annotated[int, Bounds(5, _LONGEST), "Tokens in an example, padding included."] = MAX_SEQ_LENGTH
+    max_predictions_per_seq: Annotated[int, Bounds(1, _LONGEST), "Masked pieces in an example, at most."] = (
+        MAX_PREDICTIONS_PER_SEQ
+    )
     dupe_factor: Annotated[Count, "Passes over the text, each with other pairs and masks."] = 40
     masked_lm_prob: Annotated[float, Interval("[0, 1]"), "Share of an example's tokens to mask."] = 0.15
     short_seq_prob: Annotated[

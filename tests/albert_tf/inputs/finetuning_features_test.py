@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from albert_tf.finetuning import steps
 from albert_tf.inputs.finetuning_features import HEADS, Feature, FeatureSet, from_columns, to_columns
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving import saved_model
 
 FEATURES = {
     "classification": Feature(3, [2, 300, 3], [0, 0, 0], 1),
@@ -35,6 +37,10 @@ def same(first: Feature, second: Feature) -> bool:
 
 def test_every_head_has_a_feature_here():
     assert set(FEATURES) == set(HEADS)
+
+
+def test_training_and_serving_know_every_kind_of_head():
+    assert set(steps._OBJECTIVES) == set(saved_model._MODULES) == set(HEADS)
 
 
 @pytest.mark.parametrize("head", HEADS)
