@@ -34,16 +34,3 @@ def descendants(process: int) -> list[int]:
         # It has ended; what it had started is another's child now.
         return children
     return children + [below for child in children for below in descendants(child)]
-
-
-def worker_processes(process: int) -> list[int]:
-    """The descendants that multiprocessing has started to work, without the one that it keeps for itself."""
-    workers = []
-    for child in descendants(process):
-        try:
-            with open(f"/proc/{child}/cmdline", "rb") as file:
-                if b"spawn_main" in file.read():
-                    workers.append(child)
-        except OSError:
-            continue
-    return workers

@@ -34,10 +34,6 @@ class BatchPlan:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def starting_at(self, step: int) -> "BatchPlan":
-        """The plan without the first steps."""
-        return BatchPlan(self.rows[step:], self.weights[step:], self.lengths[step:])
-
 
 def choose_buckets(
     lengths: Sequence[int] | np.ndarray, max_seq_length: int, max_buckets: int = MAX_BUCKETS

@@ -86,16 +86,6 @@ def read_records(path: str) -> Iterator[tuple[int, bytes]]:
             offset += length + FRAME_BYTES
 
 
-def split_frames(framed: bytes) -> list[bytes]:
-    """Cuts framed records that follow one another into one bytes object each, still framed."""
-    records, at = [], 0
-    while at < len(framed):
-        end = at + int.from_bytes(framed[at : at + 8], "little") + FRAME_BYTES
-        records.append(framed[at:end])
-        at = end
-    return records
-
-
 def count_examples(paths: Iterable[str]) -> int:
     """The number of records in the files, from the length of each record; the data is not checked.
 

@@ -34,20 +34,18 @@ class FinetunedModule(TextModule):
     """
 
     signature: str
+    # Of a task that names none; and whatever the task names.
+    default_fields: tuple[str, ...] = ("text",)
+    only_fields: tuple[str, ...] = ()
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         super().__init__(model, tokenizer, max_seq_length)
-        self.fields = self._field_names(task)
+        self.fields = self.only_fields or tuple(task.input_fields) or self.default_fields
         self.label_names = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
         self._head = lambda inputs: model(inputs, training=False, skip_padding=True)
         specs = [self._field_spec(field) for field in self.fields]
         self.predict = tf.function(self._predict, input_signature=specs, autograph=False)
         self.from_ids = tf.function(self._from_ids, input_signature=self._id_specs(), autograph=False)
-
-    default_fields: tuple[str, ...] = ("text",)
-
-    def _field_names(self, task: FinetunedTask) -> tuple[str, ...]:
-        return tuple(task.input_fields) or self.default_fields
 
     def signatures(self) -> dict[str, Callable]:
         """The functions by the names they are served under."""

@@ -7,6 +7,7 @@ OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: wh
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -85,11 +86,11 @@ def export_saved_model(settings: ExportSettings) -> float:
         module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
         signatures = module.signatures()
         more: dict[str, Any] = {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
-        compare = largest_finetuned_error
+        compare: Callable[..., float] = largest_finetuned_error
     else:
         module, signatures = _pretrained_module(settings, pretrained, tokenizer)
         more = {"sentence_task": pretrained.sentence_task}
-        compare = largest_error
+        compare = functools.partial(largest_error, tokenizer=tokenizer)
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
     with files.replace_folder(output_dir) as folder:
         with command.quiet_stderr(), _warnings_only():
@@ -99,7 +100,10 @@ def export_saved_model(settings: ExportSettings) -> float:
                 raise OSError(f"{output_dir}: cannot be written: {reason_of(error)}") from None
             serving = tf.saved_model.load(folder).signatures
             difference = compare(
-                serving, pretrained.model, tokenizer, module.max_seq_length, TOLERANCES[settings.precision]
+                serving,
+                pretrained.model,
+                max_seq_length=module.max_seq_length,
+                tolerance=TOLERANCES[settings.precision],
             )
         about = {
             "albert_tf": albert_tf.__version__,

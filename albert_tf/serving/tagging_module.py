@@ -26,14 +26,12 @@ class TaggingModule(FinetunedModule):
     """
 
     signature = TAG
+    only_fields = (WORDS,)
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         self._doc_stride = TaskSettings(**task.settings).doc_stride
         super().__init__(model, tokenizer, task, max_seq_length)
         self.predict_text = tf.function(self._predict_text, input_signature=[texts_spec("text")], autograph=False)
-
-    def _field_names(self, task):
-        return (WORDS,)
 
     def signatures(self):
         """The signatures of every fine-tuned model, and one that takes texts, which is the default."""

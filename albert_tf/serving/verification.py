@@ -94,9 +94,7 @@ def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None)
     return {name: np.asarray(value) for name, value in expected.items()}
 
 
-def largest_finetuned_error(
-    serving, model, tokenizer: AlbertTokenizer, max_seq_length: int, tolerance: float = TOLERANCES["float32"]
-) -> float:
+def largest_finetuned_error(serving, model, max_seq_length: int, tolerance: float = TOLERANCES["float32"]) -> float:
     """The same for a fine-tuned model, whose outputs from ids are compared; arguments as of largest_error."""
     wanted = serving[FROM_IDS].structured_input_signature[1]
     rows = _inputs(_random_rows(model.config, min(max_seq_length, _LENGTHS[0])))

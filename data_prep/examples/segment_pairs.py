@@ -8,7 +8,6 @@ knows about text or vocabularies: documents are ids and offsets, a segment is wh
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,14 +32,6 @@ class SegmentPairs:
     starts: np.ndarray
     ends: np.ndarray
     labels: np.ndarray
-
-    @classmethod
-    def from_lists(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int], int]]) -> "tuple[np.ndarray, SegmentPairs]":
-        """Ids and pairs from (first, second, label), with the ids of both segments as lists."""
-        ids = np.array([piece for first, second, _ in pairs for piece in (*first, *second)], np.uint16)
-        lengths = np.array([[len(first), len(second)] for first, second, _ in pairs], np.int64)
-        ends = np.cumsum(lengths.ravel()).reshape(-1, 2)
-        return ids, cls(ends - lengths, ends, np.array([label for *_, label in pairs], np.uint8))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -89,11 +89,6 @@ class RecordStatistics:
         for name in _COUNTERS:
             getattr(self, name).update(dict(map(tuple, counts[name])))
 
-    def merge(self, other: "RecordStatistics") -> None:
-        """Adds the counts of other examples to these."""
-        for name in (*_COUNTERS, "distinct"):
-            getattr(self, name).update(getattr(other, name))
-
     def summary(self, max_seq_length: int, masked: bool = True) -> dict:
         """The figures as numbers and lists that JSON can hold; shares are rounded.
 

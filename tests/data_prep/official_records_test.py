@@ -9,13 +9,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from segment_lists import from_lists
 
 from albert_tf.records.pretraining_records import from_example
 from albert_tf.records.record_files import read_records
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.examples.draws import Draws
 from data_prep.examples.masking import Masker, MaskingRules, Pieces
-from data_prep.examples.segment_pairs import SegmentPairs
 from data_prep.inspection.statistics import RecordStatistics
 
 DRAWS = 12
@@ -43,7 +43,7 @@ def _text(instance) -> tuple[list, list, int]:
 
 def _mask_again(official, pieces, seed, times=DRAWS) -> list:
     """Our masks on their texts, `times` of each, one after the other."""
-    ids, pairs = SegmentPairs.from_lists([_text(theirs) for theirs in official for _ in range(times)])
+    ids, pairs = from_lists([_text(theirs) for theirs in official for _ in range(times)])
     batch, _ = Masker(RULES, pieces).mask(ids, pairs, Draws(seed))
     return [batch.instance(number) for number in range(len(batch))]
 

@@ -13,7 +13,6 @@ from albert_tf.records.record_files import (
     locate_damage,
     masked_crc32c,
     read_records,
-    split_frames,
 )
 from albert_tf.runtime.errors import InputError
 
@@ -60,10 +59,6 @@ def test_offsets_are_those_of_the_file(written):
     contents = written.read_bytes()
     for offset, message in read_records(str(written)):
         assert contents[offset:].startswith(frame(message))
-
-
-def test_frames_are_split_where_they_were_joined(written):
-    assert split_frames(written.read_bytes()) == [frame(message) for message in MESSAGES]
 
 
 def test_a_flipped_bit_anywhere_is_found_with_file_and_offset(written):

@@ -6,8 +6,8 @@ import signal
 import time
 
 import pytest
+from worker_processes import worker_processes
 
-from albert_tf.benchmarks.measure import worker_processes
 from albert_tf.runtime import process_executor
 from albert_tf.runtime.process_executor import ProcessExecutor, WorkerKilled
 from albert_tf.runtime.worker_pool import WorkerPool

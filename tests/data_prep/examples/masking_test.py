@@ -11,11 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from segment_lists import from_lists
 
 from albert_tf.records.masking_rules import PieceIds
 from data_prep.examples.draws import Draws
 from data_prep.examples.masking import Masker, MaskingRules, Pieces
-from data_prep.examples.segment_pairs import SegmentPairs
 
 CLS, SEP, MASK = 2, 3, 4
 # Ids of at least 100 start a word, ids from 50 to 99 continue one.
@@ -28,7 +28,7 @@ def _rules(prob=0.15, most=20, **changes) -> MaskingRules:
 
 def masked(masker, pairs, seed=0):
     """(the masked instances of (first, second, label), how many windows have 0, 1, 2, ... words)."""
-    batch, windows = masker.mask(*SegmentPairs.from_lists(pairs), Draws(seed))
+    batch, windows = masker.mask(*from_lists(pairs), Draws(seed))
     return [batch.instance(number) for number in range(len(batch))], windows
 
 

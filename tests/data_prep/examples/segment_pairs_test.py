@@ -7,11 +7,11 @@ from collections import Counter
 from typing import NamedTuple
 
 import pytest
+from segment_lists import from_lists
 
 from data_prep.examples.draws import Draws
 from data_prep.examples.segment_pairs import (
     PairRules,
-    SegmentPairs,
     build_pairs,
     truncate,
 )
@@ -71,7 +71,7 @@ def _many(document, rules, times, seed=0):
 
 
 def _truncate(first, second, room, times=1, seed=0):
-    ids, pairs = SegmentPairs.from_lists([([*first], [*second], 0)] * times)
+    ids, pairs = from_lists([([*first], [*second], 0)] * times)
     return _lists(ids, truncate(pairs, room, Draws(seed)))
 
 

@@ -12,8 +12,9 @@ import warnings
 from pathlib import Path
 
 import pytest
+from worker_processes import worker_processes
 
-from albert_tf.benchmarks.measure import descendants, worker_processes
+from albert_tf.benchmarks.measure import descendants
 
 pytestmark = pytest.mark.faults
 

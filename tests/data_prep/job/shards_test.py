@@ -7,8 +7,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from record_frames import split_frames
 
-from albert_tf.records.record_files import frame, split_frames
+from albert_tf.records.record_files import frame
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.draws import derive_seed, shuffled_order
 from data_prep.job.shards import OutputFiles, gather, scatter
