@@ -1,6 +1,7 @@
-"""Shared by the tests of several rooms: a config, records of random ids, short runs to take apart, free addresses."""
+"""Shared by the tests of several rooms: a config, short runs to take apart, records to read, free addresses."""
 
 import dataclasses
+import functools
 import json
 import os
 import random
@@ -11,6 +12,8 @@ from collections.abc import Iterable
 import keras
 import numpy as np
 import pytest
+import random_records
+from random_records import PREDICTIONS, SEQUENCE_LENGTH
 
 from albert_tf.checkpoints.tensor_files import load_tensors
 from albert_tf.config import AlbertConfig
@@ -18,20 +21,10 @@ from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.models.albert import AlbertModel
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import PretrainingSettings
-from albert_tf.records.instance_batch import InstanceBatch, to_unmasked_examples
-from albert_tf.records.manifest import MANIFEST_SUFFIX, Manifest
-from albert_tf.records.masking_rules import (
-    DYNAMIC,
-    MaskingRules,
-    PieceIds,
-    masking_to_json,
-)
-from albert_tf.records.pretraining_records import PretrainingInstance, to_example
-from albert_tf.records.record_files import frame
+from albert_tf.records.manifest import Manifest
 from albert_tf.tasks.task import TaskSettings
 from data_prep.text.vocabulary import VocabularyTraining, train
 
-SEQUENCE_LENGTH, PREDICTIONS = 16, 4
 STEPS = 12
 # Settings of a short run, of pre-training or of fine-tuning, that takes three checkpoints.
 _SHORT_RUN = {
@@ -77,93 +70,22 @@ def classifier_around_albert(small_config) -> keras.Model:
     return Classifier()
 
 
-def _random_instance(rng) -> PretrainingInstance:
-    """A pair whose pieces come from one half of the vocabulary or the other, as its label says: easy to learn."""
-    length = int(rng.integers(8, SEQUENCE_LENGTH + 1))
-    label = int(rng.integers(2))
-    ids = [2, *(rng.integers(5, 32, length - 2) + 28 * label).tolist(), 3]
-    positions = sorted(
-        rng.choice(np.arange(1, length - 1), int(rng.integers(1, PREDICTIONS + 1)), replace=False).tolist()
-    )
-    return PretrainingInstance(
-        input_ids=[4 if position in positions else piece for position, piece in enumerate(ids)],
-        segment_ids=[0] * (length // 2) + [1] * (length - length // 2),
-        token_boundary=[1] * length,
-        masked_lm_positions=positions,
-        masked_lm_ids=[ids[position] for position in positions],
-        label=label,
-    )
-
-
 @pytest.fixture
 def write_records(tmp_path):
     """A function that writes a file of `count` random records and returns its path."""
-
-    def write(name: str, count: int, seed: int = 0) -> str:
-        rng = np.random.default_rng(seed)
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        messages = [to_example(_random_instance(rng), SEQUENCE_LENGTH, PREDICTIONS) for _ in range(count)]
-        path.write_bytes(b"".join(frame(message) for message in messages))
-        return str(path)
-
-    return write
-
-
-def _random_batch(rng, count: int, max_length: int = SEQUENCE_LENGTH, separated: bool = True) -> InstanceBatch:
-    """Examples without predictions: two segments or, one in five, one; words of a piece or more.
-
-    Args:
-        rng: the source of the random numbers.
-        count: number of examples.
-        max_length: largest number of tokens in an example.
-        separated: True to start a word with each segment, as is done without reference_quirks.
-    """
-    lengths = rng.integers(5, max_length + 1, count)
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    firsts = np.where(rng.random(count) < 0.2, lengths, 3 + (rng.random(count) * (lengths - 4)).astype(int))
-    ids, boundary = rng.integers(5, 60, offsets[-1]), (rng.random(offsets[-1]) < 0.6).astype(np.uint8)
-    starts, ends = offsets[:-1], offsets[1:]
-    for place, piece in ((starts, 2), (starts + firsts - 1, 3), (ends - 1, 3)):
-        ids[place], boundary[place] = piece, 1
-    if separated:
-        boundary[starts + 1] = 1
-        boundary[(starts + firsts)[firsts < lengths]] = 1
-    nothing = np.zeros(0, np.int64)
-    labels = rng.integers(0, 2, count).astype(np.uint8)
-    return InstanceBatch(ids, offsets, firsts, boundary, nothing, nothing, np.zeros(count + 1, np.int64), labels)
+    return functools.partial(random_records.write_records, tmp_path)
 
 
 @pytest.fixture
 def random_batch():
     """A function of (rng, count, max_length, separated): an InstanceBatch without predictions, ids below 60."""
-    return _random_batch
+    return random_records.random_batch
 
 
 @pytest.fixture
 def write_unmasked_records(tmp_path):
     """A function that writes files of `count` random records without masks each, their manifest; returns the paths."""
-
-    def write(base: str, count: int, num_files: int = 1, seed: int = 0, **changes) -> list[str]:
-        rng, names = np.random.default_rng(seed), [f"{base}-{number}" for number in range(num_files)]
-        for name in names:
-            messages = to_unmasked_examples(_random_batch(rng, count), SEQUENCE_LENGTH)
-            (tmp_path / name).write_bytes(b"".join(map(frame, messages)))
-        manifest = Manifest(
-            files=[{"name": n, "examples": count, "bytes": (tmp_path / n).stat().st_size, "sha256": ""} for n in names],
-            num_examples=count * num_files,
-            max_seq_length=SEQUENCE_LENGTH,
-            max_predictions_per_seq=PREDICTIONS,
-            sentence_task="sop",
-            compression="none",
-            vocabulary={"file": "v.model", "sha256": "ab", "size": 60},
-            masking=DYNAMIC,
-            masking_parameters=masking_to_json(MaskingRules(0.2, PREDICTIONS), PieceIds(60)),
-        )
-        (tmp_path / (base + MANIFEST_SUFFIX)).write_text(dataclasses.replace(manifest, **changes).to_json())
-        return [str(tmp_path / name) for name in names]
-
-    return write
+    return functools.partial(random_records.write_unmasked_records, tmp_path)
 
 
 @pytest.fixture
