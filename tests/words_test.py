@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = sorted(path for part in ("albert_tf", "data_prep", "demo") for path in (ROOT / part).rglob("*.py"))
+PARTS = ("albert_tf", "data_prep", "demo", "tests")
+SOURCES = sorted(path for part in PARTS for path in (ROOT / part).rglob("*.py"))
 # Tables of figures, kept as they were written.
 RECORDS = ("docs/experiments/", "docs/benchmarks/")
 DOCUMENTS = [

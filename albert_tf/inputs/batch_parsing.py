@@ -14,7 +14,7 @@ from albert_tf.records.pretraining_records import parse_batch
 from albert_tf.records.unmasked_records import parse_unmasked_batch
 from albert_tf.runtime.errors import InputError
 
-# What masks are drawn for: other ones in each stream, though seed and place are the same.
+# What masks are drawn for: different masks for each, though seed and place are the same.
 TRAINING, EVALUATION = "training", "evaluation"
 
 

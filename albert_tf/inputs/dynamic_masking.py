@@ -1,4 +1,4 @@
-"""Masks drawn when an example is read: other ones every epoch, by the rules of data_prep/examples/masking.py.
+"""Masks drawn when an example is read: different ones every epoch, by the rules of data_prep/examples/masking.py.
 
 B examples, S max_seq_length, P max_predictions_per_seq, W words of the longest example, T = S pieces of text (tokens
 without [CLS] and [SEP]).

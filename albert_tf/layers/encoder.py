@@ -134,7 +134,7 @@ class SharedEncoder(ConfiguredLayer):
         return hidden
 
     def _apply_layers_in_loops(self, run, hidden, positions):
-        """The same, of which only the first and the last are to be had."""
+        """The first and the last of what _apply_layers gives, layers of one group in a loop of the device."""
         first, last = hidden, self.config.num_hidden_layers - 1
         for row, group in itertools.groupby(range(last), self._row_of_layer):
             hidden = run.repeat(self.blocks[row], hidden, list(group))

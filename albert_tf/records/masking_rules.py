@@ -95,6 +95,6 @@ def masking_from_json(parameters: Mapping[str, Any]) -> tuple[MaskingRules, Piec
     names = [[field.name for field in dataclasses.fields(kind)] for kind in (MaskingRules, PieceIds)]
     expected = {name for group in names for name in group}
     if wrong := sorted(expected ^ set(parameters)):
-        raise ValueError(f"masking_parameters lack, or have without being known, {', '.join(wrong)}")
+        raise ValueError(f"missing from masking_parameters, or unknown: {', '.join(wrong)}")
     rules, ids = ({name: parameters[name] for name in group} for group in names)
     return MaskingRules(**rules), PieceIds(**ids)

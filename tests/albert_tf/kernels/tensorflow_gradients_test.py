@@ -1,4 +1,4 @@
-"""What a program that trains one model after another keeps of the first: nothing."""
+"""Memory of a program that trains one model after another: nothing of the first is kept."""
 
 import gc
 import weakref

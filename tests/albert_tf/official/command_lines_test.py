@@ -107,7 +107,7 @@ OUR_DEFAULTS = {"learning_rate": 5e-5, "train_batch_size": 32}
 
 
 def expected(line):
-    """What a line becomes; of run_glue.sh first a training that keeps all checkpoints, then their evaluation."""
+    """Values of the command that a line becomes; run_glue.sh first trains, keeping all checkpoints, then evaluates."""
     name = name_of(line)
     if line[0].startswith("albert."):
         return EXPECTED[name]

@@ -85,7 +85,7 @@ def test_a_set_is_of_one_kind(write_unmasked_records, write_records, tmp_path):
     ("changes", "message"),
     [
         ({"masking": "later"}, "masking is 'later', this program knows static and dynamic"),
-        ({"masking_parameters": {"ngram": 3}}, "masking_parameters lack, or have without being known, cls_id"),
+        ({"masking_parameters": {"ngram": 3}}, "missing from masking_parameters, or unknown: cls_id"),
     ],
 )
 def test_a_manifest_that_does_not_say_how_is_refused(write_unmasked_records, changes, message):

@@ -92,7 +92,7 @@ def share(shared, name, folder):
 def test_no_question_is_lost_and_answers_are_recovered(
     shared, official_tokenizer, tmp_path, name, file, questions, in_windows, exact, exact_normalized
 ):
-    """Where an answer is not recovered to the character, it starts or ends within a piece, and the pieces hold it."""
+    """An answer that is not recovered to the character starts or ends within a piece, and the pieces hold it."""
     from albert_tf.tasks.squad_scores import exact_match
     from albert_tf.tokenization.alignment import align
 

@@ -128,7 +128,7 @@ class Documents:
         return sample
 
     def dynamic(self, times: int, seed: int = 0, rules: MaskingRules | None = None) -> Sample:
-        """Masks the pairs in the graph for `times` epochs, by other rules if some are given."""
+        """Masks the pairs in the graph for `times` epochs, by different rules if they are given."""
         rules = rules or self.settings.masking_rules
         sample, count = Sample(_hides_whole_words(rules)), len(self.unmasked)
         masker = DynamicMasker(rules, self.pieces.ids, S, seed)
