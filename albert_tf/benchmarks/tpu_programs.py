@@ -10,7 +10,7 @@ from typing import Any
 
 from absl import flags
 
-from albert_tf.benchmarks.train_step import POLICIES
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
@@ -33,7 +33,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
     flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a chip's batch, one after another.", **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
-    flags.DEFINE_enum("precision", "bfloat16", tuple(POLICIES), "Of the matrix products.", **fv)
+    flags.DEFINE_enum("precision", "bfloat16", tuple(DTYPE_POLICIES), "Of the matrix products.", **fv)
     flags.DEFINE_bool("remat", False, "Compute the inside of a layer again for its gradient, to save memory.", **fv)
     flags.DEFINE_bool("constant_graph", True, "Apply the shared block in a loop of the device.", **fv)
 
@@ -74,7 +74,7 @@ def lower_step(chips: list[Any], config, shape: tuple[int, int, int], **ways):
 
     rows, length, predictions = shape
     of_model = {name: ways[name] for name in ("remat", "constant_graph")}
-    model = AlbertForPretraining(config, dtype=POLICIES[ways["precision"]], **of_model)
+    model = AlbertForPretraining(config, dtype=DTYPE_POLICIES[ways["precision"]], **of_model)
     optimizer = build_optimizer(ways["optimizer"], 1e-4)
     optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(

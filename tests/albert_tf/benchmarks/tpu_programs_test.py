@@ -19,7 +19,7 @@ pytestmark = pytest.mark.tpu
 
 
 def compile_for(*flags):
-    """What the benchmark says of one program."""
+    """Compiles one program: the figures that the benchmark prints."""
     arguments = [f"--{flag}" for flag in ("max_seq_length=128", "batch_size_per_chip=16", *flags)]
     done = subprocess.run(
         [sys.executable, "-m", "albert_tf.benchmarks.tpu_programs", "--albert_config_file=albert_tiny", *arguments],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.kernels import formulas, tensorflow_inference, tensorflow_training
+from albert_tf.kernels import formulas, gather_positions, tensorflow_inference, tensorflow_training
 from albert_tf.layers.base import get_activation
 
 B, S, P, N, D, INNER, V = 2, 6, 4, 2, 4, 10, 13
@@ -193,3 +193,10 @@ def test_the_left_side_of_a_product_is_made_anew_when_its_gradient_is_there():
     # The activation, forwards, again and backwards, and the norm, forwards and backwards.
     assert len(calls) == 5
     assert len(waiting) == 1
+
+
+@pytest.mark.parametrize("gather", [formulas.gather_positions, gather_positions])
+def test_positions_are_picked_within_each_sequence(gather):
+    sequence = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    picked = gather(tf.constant(sequence), tf.constant([[3, 0], [1, 1]]))
+    _assert_close(picked, np.stack([sequence[0, [3, 0]], sequence[1, [1, 1]]]))
