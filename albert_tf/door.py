@@ -91,6 +91,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
         InputError: no vocabulary there.
     """
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
+    from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
 
     path = _path_of(path)
     known: dict[str, Any] = {}
@@ -100,7 +101,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
 
         about = read_export(path)
         vocabulary, known = os.path.join(path, "assets", about["vocabulary"]["file"]), about["cleaning"]
-    elif path.endswith((".model", ".spm")) or os.path.isfile(path):
+    elif path.endswith(VOCABULARY_ENDINGS) or os.path.isfile(path):
         vocabulary = path
     else:
         from albert_tf.conversion.pretrained import open_checkpoint
