@@ -75,21 +75,24 @@ class JaxSteps(Steps):
         weights, slots = self._weights.read(), self._slots.read()
         waited_before = progress.waited
         progress = jax.device_put(progress._replace(waited=None), self.strategy.replicated)
-        while taken < num_steps and goes_on:
-            began = time.monotonic()
-            batches = [next(iterator) for _ in range(min(at_once, num_steps - taken))]
-            waited += time.monotonic() - began
-            # Always as many, so that one program serves: the last one again, which is not looked at.
-            filled = batches + batches[-1:] * (at_once - len(batches))
-            stacked = {name: np.stack([batch[name] for batch in filled]) for name in batches[0]}
-            weights, slots, progress, done, last, goes_on = self._take_on_device(
-                weights, slots, self.strategy.share_out(stacked, axis=1), len(batches), progress
-            )
-            done, goes_on = int(done), bool(goes_on)
-            iterator.put_back(batches[done:])
-            taken += done
-        self._weights.write(weights)
-        self._slots.write(slots)
+        try:
+            while taken < num_steps and goes_on:
+                began = time.monotonic()
+                batches = [next(iterator) for _ in range(min(at_once, num_steps - taken))]
+                waited += time.monotonic() - began
+                # Always as many, so that one program serves: the last one again, which is not looked at.
+                filled = batches + batches[-1:] * (at_once - len(batches))
+                stacked = {name: np.stack([batch[name] for batch in filled]) for name in batches[0]}
+                weights, slots, progress, done, last, goes_on = self._take_on_device(
+                    weights, slots, self.strategy.share_out(stacked, axis=1), len(batches), progress
+                )
+                done, goes_on = int(done), bool(goes_on)
+                iterator.put_back(batches[done:])
+                taken += done
+        finally:
+            # What the variables held before is given to the device, whatever came of a later batch.
+            self._weights.write(weights)
+            self._slots.write(slots)
         return progress._replace(waited=waited_before + waited), taken, last, goes_on
 
     def lower(self, batch):

@@ -73,7 +73,7 @@ def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) 
 
     def multiply(left, right):
         # One number of the product, so that little travels back, and nothing else is computed.
-        return ops.matmul(left, right)[0, 0]
+        return ops.cast(ops.matmul(left, right)[0, 0], "float32")
 
     best = 0.0
     with keras.device(device):

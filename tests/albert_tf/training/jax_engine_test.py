@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import keras
@@ -132,7 +134,7 @@ def arguments_of(settings, **changes):
     names = ("albert_config_file", "input_file", "output_dir", "init_checkpoint", "optimizer", "learning_rate")
     names += ("max_seq_length", "max_predictions_per_seq", "train_batch_size", "num_train_steps", "num_warmup_steps")
     names += ("save_checkpoints_steps", "log_steps", "random_seed")
-    values = {name: getattr(settings, name) for name in names} | changes
+    values = {name: getattr(settings, name) for name in names if getattr(settings, name) is not None} | changes
     return [sys.executable, "-m", "albert_tf.run_pretraining", "--backend=jax"] + [
         f"--{name}={value}" for name, value in values.items()
     ]
@@ -205,3 +207,37 @@ def test_two_processes_are_one_run(from_weights, read_log, free_addresses, tmp_p
     told = [end(process) for process in [start(two, environment) for environment in workers]]
     assert "process 0 of 2: waiting for the others" in told[0]
     assert abs(last_loss(one, read_log) - last_loss(two, read_log)) < 1e-5
+
+
+# Kills of one run; each start takes seconds.
+KILLS = 5
+
+
+def log_size(settings):
+    """The bytes of a run's log, 0 where there is none yet."""
+    path = Path(settings.output_dir, "train_log.jsonl")
+    return path.stat().st_size if path.exists() else 0
+
+
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(settings, read_weights, tmp_path):
+    environment = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "programs")}
+    environment |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    last, rng = 240, random.Random(3)
+    whole, killed = (
+        dataclasses.replace(
+            settings, output_dir=str(tmp_path / name), num_train_steps=last, save_checkpoints_steps=3, log_steps=1
+        )
+        for name in ("whole", "killed")
+    )
+    end(start(whole, environment))
+    for _ in range(KILLS):
+        before, process = log_size(killed), start(killed, environment)
+        while process.poll() is None and log_size(killed) < before + rng.randrange(300, 6000):
+            time.sleep(0.002)
+        process.kill()
+        process.communicate()
+    assert "going on from step" in end(start(killed, environment))
+    expected, found = (read_weights(run.output_dir, last) for run in (whole, killed))
+    assert expected.keys() == found.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
