@@ -43,6 +43,10 @@ if _BACKEND == "tensorflow":
     # The function of tensors in one graph.
     compiled = tf.function
 
+    def compiled_for(function, *arguments):
+        """The function, compiled for arguments like these before it is called."""
+        return tf.function(function).get_concrete_function(*arguments)
+
     def gather_positions(sequence, positions):
         """Picks positions out of each sequence: float [B, S, H], int [B, P] -> [B, P, H].
 
@@ -113,6 +117,10 @@ else:
 
         remat, compiled = jax.checkpoint, jax.jit
 
+        def compiled_for(function, *arguments):
+            """The function, compiled for arguments like these before it is called."""
+            return jax.jit(function).lower(*arguments).compile()
+
         def fold_in(seed, data):
             """A new seed, uint32 [2], made of a seed [2] and an integer."""
             return jax.random.fold_in(jax.numpy.asarray(seed).astype("uint32"), data)
@@ -144,9 +152,11 @@ else:
                 x = function(at, x)
             return x
 
-        def compiled(function):
+        def compiled(function, *arguments):
             """The function itself: its operations run one by one."""
             return function
+
+        compiled_for = compiled
 
         def remat(function):
             """The function itself: recomputation is written for the TensorFlow and JAX backends of Keras."""

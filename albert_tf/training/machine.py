@@ -83,8 +83,8 @@ def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) 
                 ops.cast(np.random.default_rng(seed).standard_normal(shape, np.float32), dtype)
                 for seed, shape in enumerate([(rows, inner), (inner, columns)])
             ]
-            # One for each shape, or TensorFlow warns of a function that is traced for many.
-            product = backend.compiled(multiply)
+            # Compiled apart from being called, or TensorFlow warns of a function that is traced for many shapes.
+            product = backend.compiled_for(multiply, *factors)
             np.asarray(product(*factors))
             products.append((2 * rows * inner * columns, product, factors))
         end = time.monotonic() + _SECONDS
