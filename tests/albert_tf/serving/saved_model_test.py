@@ -223,7 +223,7 @@ def test_another_vocabulary_of_the_same_size_is_refused(refused, train_vocabular
 
 def test_a_max_seq_length_that_the_model_cannot_take_is_refused(refused):
     assert "--max_seq_length=25 is more than the model's max_position_embeddings=24" in refused(max_seq_length=25)
-    assert "no room for text" in refused(max_seq_length=3)
+    assert "must be at least 4" in refused(max_seq_length=3)
 
 
 def test_missing_inputs_are_refused(refused, tmp_path):
