@@ -8,6 +8,7 @@ from absl import flags
 from albert_tf.conversion.settings import FORMAT_NAMES, ConversionSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 _OTHERS = (
     *("albert_config_file", "spm_model_file", "allow_missing_heads", "allow_nonfinite", "hugging_face_architecture"),
@@ -25,7 +26,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
-    command.import_tensorflow()
+    import_tensorflow()
     from albert_tf.conversion.converter import convert
 
     formats = {"from_format": given["from"].value, "to_format": given.to}

@@ -7,6 +7,7 @@ from absl import flags
 
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving.settings import ExportSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
@@ -25,8 +26,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
-    command.import_tensorflow()
-    with command.quiet_stderr():
+    import_tensorflow()
+    with quiet_stderr():
         from albert_tf.serving.saved_model import export_saved_model
     cleaning = TextCleaning(**values_of(TextCleaning, given))
     export_saved_model(ExportSettings(**values_of(ExportSettings, given), cleaning=cleaning))

@@ -16,6 +16,7 @@ from absl import flags
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving.export_file import gains_by_frozen_weights
 
 
@@ -42,8 +43,8 @@ def _run(texts: list[str]) -> None:
         raise InputError(f"--first and --second take no further text. Received {texts[0]!r}")
     if given.top_k < 1:
         raise InputError(f"--top_k must be at least 1. Received {given.top_k}")
-    command.import_tensorflow(gains_by_frozen_weights(given.saved_model), log_level=3)
-    with command.quiet_stderr():
+    import_tensorflow(gains_by_frozen_weights(given.saved_model), log_level=3)
+    with quiet_stderr():
         from albert_tf.serving.fill_mask import FillMask
         from albert_tf.serving.input_lines import read_lines
         from albert_tf.serving.result_formats import TABLE, choose_format, to_bytes

@@ -14,6 +14,7 @@ from absl import flags
 
 from albert_tf.runtime import command, files, output_paths
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving.export_file import gains_by_frozen_weights
 
 _INPUT_FORMATS = ("auto", "text", "jsonl", "tsv", "csv", "conll", "squad")
@@ -46,8 +47,8 @@ def _run(texts: list[str]) -> None:
     if given.batch_size < 1:
         raise InputError(f"--batch_size must be at least 1. Received {given.batch_size}.")
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
-    command.import_tensorflow(gains_by_frozen_weights(given.saved_model or ""), log_level=3)
-    with command.quiet_stderr():
+    import_tensorflow(gains_by_frozen_weights(given.saved_model or ""), log_level=3)
+    with quiet_stderr():
         from albert_tf.serving.answered_rows import answer_rows, count_errors
         from albert_tf.serving.input_rows import columns_of, read_rows
         from albert_tf.serving.predictor import Predictor

@@ -11,6 +11,7 @@ from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -26,7 +27,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run() -> None:
     given = flags.FLAGS
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
-    command.import_tensorflow(backend=given.backend)
+    import_tensorflow(backend=given.backend)
     from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 
     result = evaluate_checkpoint(EvaluationSettings(**values_of(EvaluationSettings, given)))

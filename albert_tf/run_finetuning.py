@@ -11,6 +11,7 @@ from absl import flags
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
@@ -63,7 +64,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     allocator.set_up_memory(release=given.release_memory)
-    command.import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
+    import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
     from albert_tf.finetuning.finetune import format_results, run
 
     own = flags.FlagValues()

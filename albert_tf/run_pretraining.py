@@ -12,6 +12,7 @@ from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import allocator, command, flag_help
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.strategy import TpuAddress
 from albert_tf.training.training_flags import asks_for_tpu, define_training_flags
 
@@ -60,7 +61,7 @@ def _check_budget(given: flags.FlagValues) -> tuple[str, ...]:
 def _run() -> None:
     unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
-    command.import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
+    import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
     from albert_tf.pretraining.pretrain import run
 
     given = flags.FLAGS

@@ -8,6 +8,7 @@ from absl import flags
 
 from albert_tf.runtime import command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 _WAYS = {"bucketed": False, "padded": True}
 
@@ -87,7 +88,7 @@ class Contestant:
 
 def _run() -> None:
     command.require_flags("data_dir", "output_dir")
-    command.import_tensorflow()
+    import_tensorflow()
     from albert_tf.finetuning.finetune import model_and_vocabulary
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.tasks.registry import make_task

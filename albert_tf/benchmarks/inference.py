@@ -10,6 +10,7 @@ from albert_tf.benchmarks.measure import peak_memory_mb
 from albert_tf.benchmarks.train_step import ragged_batch, random_batch
 from albert_tf.runtime import command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -56,7 +57,7 @@ def export_and_load(config, precision: str = "float32", classify: bool = False):
         outputs = model(dict(zip(names, ids, strict=True)), training=False, skip_padding=True)
         return {name: tf.cast(outputs[name], tf.float32) for name in outputs_wanted}
 
-    with tempfile.TemporaryDirectory() as folder, command.quiet_stderr():
+    with tempfile.TemporaryDirectory() as folder, quiet_stderr():
         traced = tf.function(tokens, input_signature=signature, autograph=False)
         tf.saved_model.save(module, folder, signatures={"tokens": traced})
         loaded = tf.saved_model.load(folder)
@@ -81,7 +82,7 @@ def _median_seconds(encode, batch, repeats: int) -> float:
 def _run() -> None:
     given = flags.FLAGS
     # As the commands that serve do.
-    command.import_tensorflow(frozen_weights=given.precision == "bfloat16")
+    import_tensorflow(frozen_weights=given.precision == "bfloat16")
     from albert_tf.config import AlbertConfig
 
     config = AlbertConfig.from_json_file(given.albert_config_file)

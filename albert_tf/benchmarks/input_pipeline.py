@@ -9,6 +9,7 @@ from absl import flags
 
 from albert_tf.runtime import command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -69,7 +70,7 @@ def _write_records(folder: str, count: int, length: int, predictions: int, maski
 
 
 def _run() -> None:
-    command.import_tensorflow()
+    import_tensorflow()
     from albert_tf.benchmarks.measure import process_seconds
     from albert_tf.inputs.pretraining_dataset import make_dataset
 

@@ -26,6 +26,7 @@ from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 RESULTS_NAME, TABLE_NAME, PICTURE_NAME = "results.jsonl", "learning.md", "learning.png"
 MEASURES = ("masked_lm_loss", "masked_lm_accuracy", "sentence_order_accuracy")
@@ -207,7 +208,7 @@ def _run() -> None:
     _check_recipes(given.recipes)
     # Before hours of training, not after them.
     import_pyplot()
-    command.import_tensorflow()
+    import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
     results = read_results(given.output_dir)
     for budget in budgets:

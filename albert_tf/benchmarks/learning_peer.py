@@ -20,6 +20,7 @@ from albert_tf.benchmarks.contestants import torch_model
 from albert_tf.config import AlbertConfig
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 _WARMUP = 0.06
 _MAX_GRADIENT_NORM = 1.0
@@ -129,7 +130,7 @@ def _run() -> None:
     except ImportError as error:
         raise InputError(f"learning_peer needs {error.name}: pip install 'albert_tf[parity]'") from None
     import_pyplot()
-    command.import_tensorflow()
+    import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
     results, budget = learning.read_results(given.output_dir), {"minutes": given.minutes}
     for rate in rates:

@@ -15,6 +15,7 @@ from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 # Bytes of a number, by the compiler's names of types.
 _BYTES = {"f32": 4, "s32": 4, "u32": 4, "bf16": 2, "f16": 2, "pred": 1}
@@ -28,7 +29,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     flags.DEFINE_list("albert_config_file", ["albert_base_v2"], "Shapes of the model.", **fv)
     flags.DEFINE_list("topology", ["v5e:2x2"], "Kind and number of chips: v5e:4x4, v5p:2x2x1, v6e:2x2.", **fv)
-    flags.DEFINE_list("batch_size_per_chip", ["32"], "Examples of a step and chip.", **fv)
+    flags.DEFINE_multi_integer("batch_size_per_chip", [32], "Examples of a step and chip.", **fv)
     flags.DEFINE_integer("max_seq_length", 512, "Tokens of an example.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
     flags.DEFINE_integer("gradient_accumulation_steps", 1, "Parts of a chip's batch, one after another.", **fv)
@@ -140,7 +141,7 @@ def _run() -> None:
     # What is compiled for is not here; what is here must not be asked for.
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["TPU_SKIP_MDS_QUERY"] = "1"
-    command.import_tensorflow(backend="jax")
+    import_tensorflow(backend="jax")
     from albert_tf.config import AlbertConfig
 
     given = flags.FLAGS
@@ -150,7 +151,7 @@ def _run() -> None:
         config = AlbertConfig.from_json_file(name)
         for topology in given.topology:
             chips = find_chips(topology)
-            for rows in map(int, given.batch_size_per_chip):
+            for rows in given.batch_size_per_chip:
                 shape = (rows, given.max_seq_length, given.max_predictions_per_seq)
                 lowered, began = lower_step(chips, config, shape, **ways), time.perf_counter()
                 about = {"benchmark": "tpu_programs", "config": name, "topology": topology}

@@ -10,6 +10,7 @@ from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.settings import BACKENDS
 
 
@@ -75,7 +76,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     """
     import tensorflow as tf
 
-    from albert_tf.inputs.pretraining_dataset import share_of_host
+    from albert_tf.inputs.host_batches import share_of_host
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
@@ -98,7 +99,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
 def _run() -> None:
     started = time.perf_counter()
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
-    command.import_tensorflow(backend=flags.FLAGS.backend)
+    import_tensorflow(backend=flags.FLAGS.backend)
     from albert_tf.config import AlbertConfig
     from albert_tf.training.machine import train_step_flops
 

@@ -13,6 +13,7 @@ from absl import flags
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -57,7 +58,7 @@ def _run() -> None:
         # As the commands do that train, and those that serve.
         if given.contestant == "albert_tf" and given.task == "train":
             allocator.set_up_memory()
-        command.import_tensorflow(frozen_weights=given.task != "train" and given.precision == "bfloat16")
+        import_tensorflow(frozen_weights=given.task != "train" and given.precision == "bfloat16")
     config = AlbertConfig.from_json_file(given.albert_config_file)
     third = given.max_predictions_per_seq if given.task == "train" else given.shortest or given.max_seq_length
     shape = (given.batch_size, given.max_seq_length, third)

@@ -17,8 +17,8 @@ from albert_tf.inputs.finetuning_features import (
     FeatureSet,
     Ragged,
 )
+from albert_tf.inputs.host_batches import ready_ahead, share_of_host
 from albert_tf.inputs.length_buckets import BatchPlan, plan_evaluation, plan_training
-from albert_tf.inputs.pretraining_dataset import ready_ahead, share_of_host
 
 INPUT_MASK, LABEL, EXAMPLE_WEIGHT, FEATURE_INDEX = "input_mask", "label", "example_weight", "feature_index"
 _LENGTH = "length"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
+from albert_tf.inputs.host_batches import ready_ahead, share_of_host
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.records.manifest import MANIFEST_SUFFIX
 from albert_tf.records.pretraining_records import (
@@ -34,7 +35,6 @@ _FILES_AT_ONCE = 4
 _SHUFFLE_BUFFER = 10_000
 _GRAPH_SEED = 12345
 _BATCHES_PARSED_AT_ONCE = 4
-_BATCHES_READY = 8
 # Of the masks that are drawn for an evaluation: the same ones every time.
 _EVALUATION_SEED = 0
 # Weight of an example in evaluation: 0 where it only fills the last batch.
@@ -205,31 +205,6 @@ def read_in_order(
     return epochs.flat_map(read_epoch).skip(position)
 
 
-def share_of_host(batches: "tf.data.Dataset", batch_size: int, context: Any) -> "tf.data.Dataset":
-    """Takes the rows of one host from whole batches, and cuts them into those of its replicas, one after another.
-
-    Args:
-        batches: tf.data.Dataset of tensors, or of dicts or pairs of them, with B rows.
-        batch_size: B.
-        context: tf.distribute.InputContext, or None for all rows.
-    """
-    import tensorflow as tf
-
-    if context is None or context.num_replicas_in_sync == 1:
-        return batches
-    rows = batch_size // context.num_input_pipelines
-    rows_of_replica = batch_size // context.num_replicas_in_sync
-    start = rows * context.input_pipeline_id
-
-    def cut(value: Any) -> Any:
-        return tf.reshape(value[start : start + rows], [-1, rows_of_replica, *value.shape[1:]])
-
-    def cut_all(*batch: Any) -> Any:
-        return tf.nest.map_structure(cut, batch if len(batch) > 1 else batch[0])
-
-    return batches.map(cut_all).unbatch()
-
-
 def make_evaluation_dataset(
     records: RecordSet,
     batch_size: int,
@@ -270,15 +245,6 @@ def make_evaluation_dataset(
 
     batches = serialized.enumerate().batch(batch_size).map(parse_and_fill)
     return ready_ahead(share_of_host(batches, batch_size, context))
-
-
-def ready_ahead(batches: "tf.data.Dataset") -> "tf.data.Dataset":
-    """Keeps some batches ready, by fixed numbers: the thread that tunes them holds up a run's end by up to a minute."""
-    import tensorflow as tf
-
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return batches.prefetch(_BATCHES_READY).with_options(options)
 
 
 @contextlib.contextmanager

@@ -28,9 +28,9 @@ def is_remote(path: str) -> bool:
 
 
 def _gfile():
-    from albert_tf.runtime.command import import_tensorflow
+    from albert_tf.runtime.tensorflow_import import remote_files
 
-    return import_tensorflow().io.gfile
+    return remote_files()
 
 
 def list_files(patterns: str, flag: str = "input_file") -> list[str]:

@@ -75,7 +75,7 @@ def is_export(folder: str) -> bool:
 
 
 def gains_by_frozen_weights(folder: str) -> bool:
-    """Tells whether an exported model's products are faster with command.import_tensorflow(frozen_weights=True).
+    """Tells whether an exported model's products are faster with import_tensorflow(frozen_weights=True).
 
     Those of bfloat16 are, up to 1.5 times at one sequence, those of float32 are not (docs/benchmarks).
     """

@@ -22,8 +22,9 @@ from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
-from albert_tf.runtime import command, files
+from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving.classification_module import (
     ClassificationModule,
     MultiLabelModule,
@@ -93,7 +94,7 @@ def export_saved_model(settings: ExportSettings) -> float:
         compare = functools.partial(largest_error, tokenizer=tokenizer)
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
     with files.replace_folder(output_dir) as folder:
-        with command.quiet_stderr(), _warnings_only():
+        with quiet_stderr(), _warnings_only():
             try:
                 tf.saved_model.save(module, folder, signatures=signatures)
             except tf.errors.OpError as error:

@@ -8,8 +8,9 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf.runtime.command import EXIT_WORKER_LOST, quiet_stderr
+from albert_tf.runtime.command import EXIT_WORKER_LOST
 from albert_tf.runtime.errors import InputError, RunStopped
+from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.training.cluster import Cluster, read_cluster
 from albert_tf.training.tpu import make_tpu_strategy
 

@@ -57,9 +57,9 @@ def read_lines(path: str, report: Callable[[int], None] | None = None) -> Iterat
 def size_of_files(paths: list[str]) -> int:
     """The number of bytes that the files take on their disks."""
     if any(map(is_remote, paths)):
-        from albert_tf.runtime.command import import_tensorflow
+        from albert_tf.runtime.tensorflow_import import remote_files
 
-        return sum(import_tensorflow().io.gfile.stat(path).length for path in paths)
+        return sum(remote_files().stat(path).length for path in paths)
     return sum(os.path.getsize(path) for path in paths)
 
 

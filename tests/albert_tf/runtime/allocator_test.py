@@ -35,10 +35,11 @@ def test_large_blocks_are_kept_when_they_are_freed():
 
 _MEBIBYTES_HELD = """
 import os, sys
-from albert_tf.runtime import allocator, command
+from albert_tf.runtime import allocator
+from albert_tf.runtime.tensorflow_import import import_tensorflow
 if not allocator.set_up_memory(release=sys.argv[1] == "released"):
     sys.exit("not glibc")
-tf = command.import_tensorflow()
+tf = import_tensorflow()
 def held():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20

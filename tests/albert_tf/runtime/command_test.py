@@ -39,21 +39,6 @@ def test_every_way_to_end_has_a_code_and_a_line(body, code, line):
     assert len(done.stderr.splitlines()) == bool(line)
 
 
-@pytest.mark.slow
-def test_tensorflow_comes_without_what_no_command_uses_and_with_keras_on_it():
-    program = """
-import sys
-from albert_tf.runtime import command
-command.import_tensorflow()
-import keras
-print(keras.backend.backend(), *(name for name in ("jax", "matplotlib", "sklearn") if name in sys.modules))
-import matplotlib.pyplot, sklearn.metrics
-"""
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["tensorflow"]
-
-
 def test_a_command_whose_reader_goes_away_says_nothing():
     body = "[print('line', number) for number in range(100_000)]"
     program = PROGRAM.format(body=body)
