@@ -1,5 +1,6 @@
 """The import direction of docs/architecture.md: its checker on made-up sources, then on albert_tf and data_prep."""
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,16 @@ def test_every_module_at_the_top_has_a_level_or_is_a_command():
     assert [name for name in top if "_" not in name] == [], (
         "give new parts of albert_tf a level in LEVELS of tests/import_rules.py"
     )
+
+
+def test_other_rooms_take_five_functions_of_the_backend():
+    used, modules = set(), RULES.sources()
+    for module, (source, is_package) in modules.items():
+        imports = {item.name for item in RULES.imports_of(module, source, is_package, modules)}
+        if RULES.part_of(module) != "kernels" and RULES.BACKEND_FILE in imports:
+            nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+            used |= {node.attr for node in nodes if ast.unparse(node.value) == "backend"}
+    assert used == set(RULES.OPEN_OF_BACKEND)
 
 
 # {module: sources it may have}.

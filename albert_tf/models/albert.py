@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.kernels import backend
+from albert_tf.kernels import fold_in
 from albert_tf.kernels.batch_halves import in_halves
 from albert_tf.kernels.projection import Projection, Unquantized
 from albert_tf.layers.base import make_initializer, read_config
@@ -260,8 +260,8 @@ class AlbertModel(ConfiguredModel):
         if dropout_seed is None:
             dropout_seed = self.seed_generator.next()
         return (
-            backend.fold_in(dropout_seed, _EMBEDDINGS_STREAM),
-            backend.fold_in(dropout_seed, _ENCODER_STREAM),
+            fold_in(dropout_seed, _EMBEDDINGS_STREAM),
+            fold_in(dropout_seed, _ENCODER_STREAM),
         )
 
     def get_config(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from keras import ops
 
 from albert_tf.config import AlbertConfig
 from albert_tf.heads.finetuning import ClassificationHead
-from albert_tf.kernels import backend
+from albert_tf.kernels import fold_in
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
 from albert_tf.models.inputs import SEGMENT_IDS
 
@@ -62,7 +62,7 @@ class AlbertWithHead(ConfiguredModel):
             return None, None
         if dropout_seed is None:
             dropout_seed = self.albert.seed_generator.next()
-        return dropout_seed, backend.fold_in(dropout_seed, _HEAD_STREAM)
+        return dropout_seed, fold_in(dropout_seed, _HEAD_STREAM)
 
     @property
     def encoder(self) -> Any:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from albert_tf.kernels import backend
+from albert_tf.kernels import fold_in
 from albert_tf.training import loss_scale
 from albert_tf.training.jax_devices import ROWS, local_copy
 from albert_tf.training.steps import Progress, Steps
@@ -135,7 +135,7 @@ class JaxSteps(Steps):
     def _step(self, weights, slots, batch, progress: Progress):
         scale = progress.scale.scale
         iterations = slots[self._place_of_iterations()]
-        seed = backend.fold_in(np.array([self._seed, 0]), iterations)
+        seed = fold_in(np.array([self._seed, 0]), iterations)
         gradients, shares = self.strategy.sum_over_devices(self._compute_share, weights, batch, (seed, scale))
         if self.scale_loss:
             gradients = [gradient / scale for gradient in gradients]
@@ -159,7 +159,7 @@ class JaxSteps(Steps):
         seed, scale = seed_and_scale
         counts = jax.lax.psum(self._counts(batch), ROWS)
         number = self.gradient_accumulation_steps
-        seed = backend.fold_in(seed, jax.lax.axis_index(ROWS))
+        seed = fold_in(seed, jax.lax.axis_index(ROWS))
 
         def losses(weights, batch, seed):
             with self._scope(weights):
@@ -175,7 +175,7 @@ class JaxSteps(Steps):
 
             def add(index, sums):
                 part = {name: value[index] for name, value in parts.items()}
-                return jax.tree.map(jnp.add, sums, compute(weights, part, backend.fold_in(seed, index)))
+                return jax.tree.map(jnp.add, sums, compute(weights, part, fold_in(seed, index)))
 
             nothing = ([jnp.zeros_like(weight) for weight in weights], jnp.zeros(len(self.metrics) - 1))
             found = jax.lax.fori_loop(0, number, add, nothing)

@@ -4,7 +4,7 @@ import time
 
 import tensorflow as tf
 
-from albert_tf.kernels import backend
+from albert_tf.kernels import fold_in
 from albert_tf.kernels.tensorflow_gradients import forget_with_graph
 from albert_tf.training import batches, loss_scale
 from albert_tf.training.steps import Progress, Steps
@@ -154,7 +154,7 @@ class TensorFlowSteps(Steps):
 
         def add(index, gradients, shares):
             part = {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
-            more, more_shares = self._forward_backward(part, counts, backend.fold_in(seed, index), scale)
+            more, more_shares = self._forward_backward(part, counts, fold_in(seed, index), scale)
             return index + 1, [old + new for old, new in zip(gradients, more, strict=True)], shares + more_shares
 
         gradients = [tf.zeros(variable.shape, variable.dtype) for variable in self._variables]
@@ -168,8 +168,8 @@ class TensorFlowSteps(Steps):
         return gradients, shares
 
     def _dropout_seed(self, replica):
-        seed = backend.fold_in([self._seed, 0], tf.cast(self.optimizer.iterations.value, tf.int32))
-        return backend.fold_in(seed, replica.replica_id_in_sync_group)
+        seed = fold_in([self._seed, 0], tf.cast(self.optimizer.iterations.value, tf.int32))
+        return fold_in(seed, replica.replica_id_in_sync_group)
 
     def _apply(self, replica, finite, gradients):
         """Applies gradients that are the same on every replica already; `optimizer.apply` would sum them again."""
