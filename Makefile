@@ -53,7 +53,7 @@ BENCH_TABLE ?= bench.md
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-slow: $(VENV)/.dev
+test-slow: $(VENV)/.parity
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 faults: $(VENV)/.dev
@@ -67,7 +67,7 @@ mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutants/run_mutants.py $(MUTANTS)
 
 parity: $(VENV)/.parity
-	$(BIN)/python -m pytest -m parity
+	$(BIN)/python -m pytest -m 'parity and not slow'
 
 tpu: $(VENV)/.tpu
 	$(BIN)/python -m pytest -m tpu

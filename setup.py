@@ -24,6 +24,7 @@ COMMANDS = {
         "export_saved_model",
         "export_to_tfhub",
         "fill_mask",
+        "plan_training",
         "plot_training",
         "predict",
         "run_classifier",

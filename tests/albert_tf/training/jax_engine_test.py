@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from albert_tf.checkpoints.run_checkpoints import write_weights
+from albert_tf.config import AlbertConfig
 from albert_tf.inputs.pretraining_dataset import make_dataset
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
@@ -52,9 +53,9 @@ def undropped(small_config):
 def take_on_jax(undropped, tmp_path):
     """A function of a record file, first weights and names of variants, to what the program prints."""
 
-    def take(path, weights, *variants):
+    def take(path, weights, *variants, config=undropped, number=STEPS):
         np.savez(tmp_path / "weights.npz", **weights)
-        arguments = [path, json.dumps(undropped.to_dict()), str(tmp_path / "weights.npz"), str(STEPS), *variants]
+        arguments = [path, json.dumps(config.to_dict()), str(tmp_path / "weights.npz"), str(number), *variants]
         done = subprocess.run(
             [sys.executable, PROGRAM, *arguments],
             env=os.environ | ON_JAX,
@@ -74,7 +75,7 @@ def first_weights(config):
     return {name: value.numpy() for name, value in named_weights(AlbertForPretraining(config)).items()}
 
 
-def take_on_tensorflow(path, config, weights):
+def take_on_tensorflow(path, config, weights, number=STEPS):
     """(metrics of every step, weights at the end)."""
     strategy = make_strategy("one_device")
     with strategy.scope():
@@ -85,7 +86,7 @@ def take_on_tensorflow(path, config, weights):
         optimizer.build(list(named_weights(model).values()))
     runner = PretrainingSteps(strategy, model, optimizer, seed=1)
     iterator, progress, found = iter(make_dataset([path], 8, 16, 4, seed=3)), runner.start(), {}
-    for step in range(STEPS):
+    for step in range(number):
         progress, _, metrics, _ = runner.take(iterator, 1, progress)
         found[step + 1] = metrics.numpy().tolist()
     return found, {name: value.numpy() for name, value in named_weights(model).items()}
@@ -109,6 +110,20 @@ def test_the_steps_are_those_of_the_other_engine_on_any_devices(undropped, write
     # Coming back to Python or not changes no bit.
     assert found["ten at a time"]["weights"] == found["one device"]["weights"]
     assert found["ten at a time"]["totals"] == found["one device"]["totals"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["albert_tiny", "albert_mini"])
+def test_fifty_steps_of_shipped_shapes(name, write_records, take_on_jax):
+    config = dataclasses.replace(
+        AlbertConfig.from_name(name), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+    )
+    path, weights, number = write_records("records", 50), first_weights(config), 50
+    metrics, _ = take_on_tensorflow(path, config, weights, number)
+    names = ("one device", "four devices, accumulation 2", "remat, constant graph")
+    found = take_on_jax(path, weights, *names, config=config, number=number)
+    for variant in names:
+        assert furthest(metrics, found[variant]["metrics"]) < 1e-5, variant
 
 
 def test_a_step_that_is_not_finite_moves_nothing_and_ends_the_call(undropped, write_records, take_on_jax):
@@ -195,22 +210,48 @@ def test_a_run_goes_on_on_the_other_engine(from_weights, read_log, tmp_path):
     assert max(losses) - min(losses) < 1e-5
 
 
-def test_two_processes_are_one_run(from_weights, read_log, free_addresses, tmp_path):
-    one = dataclasses.replace(from_weights, output_dir=str(tmp_path / "one"))
-    two = dataclasses.replace(from_weights, output_dir=str(tmp_path / "two"))
-    end(start(one))
-    addresses = free_addresses(2)
+def start_together(settings, addresses, environment=None):
+    """Starts the processes of one run, at these addresses."""
     workers = [
         {"TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})}
-        for index in range(2)
+        for index in range(len(addresses))
     ]
-    told = [end(process) for process in [start(two, environment) for environment in workers]]
-    assert "process 0 of 2: waiting for the others" in told[0]
-    assert abs(last_loss(one, read_log) - last_loss(two, read_log)) < 1e-5
+    return [start(settings, worker | (environment or {})) for worker in workers]
 
 
-# Kills of one run; each start takes seconds.
-KILLS = 5
+@pytest.mark.parametrize("number", [2, pytest.param(4, marks=pytest.mark.slow)])
+def test_several_processes_are_one_run(number, from_weights, read_log, free_addresses, tmp_path):
+    one = dataclasses.replace(from_weights, output_dir=str(tmp_path / "one"))
+    several = dataclasses.replace(from_weights, output_dir=str(tmp_path / "several"))
+    end(start(one))
+    told = [end(process) for process in start_together(several, free_addresses(number))]
+    assert f"process 0 of {number}: waiting for the others" in told[0]
+    assert abs(last_loss(one, read_log) - last_loss(several, read_log)) < 1e-5
+
+
+@pytest.mark.slow
+def test_processes_that_lose_one_stop_and_go_on_together(settings, read_weights, free_addresses, tmp_path):
+    environment = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "programs")}
+    whole, killed = (
+        dataclasses.replace(
+            settings, output_dir=str(tmp_path / name), num_train_steps=240, save_checkpoints_steps=3, log_steps=1
+        )
+        for name in ("whole", "killed")
+    )
+    for process in start_together(whole, free_addresses(2), environment):
+        end(process)
+    first, other = start_together(killed, free_addresses(2), environment)
+    while first.poll() is None and log_size(killed) < 3000:
+        time.sleep(0.002)
+    other.kill()
+    other.communicate()
+    assert "another process" in first.communicate(timeout=300)[1]
+    assert first.returncode == 69
+    told = [end(process) for process in start_together(killed, free_addresses(2), environment)]
+    assert "going on from step" in told[0]
+    expected, found = (read_weights(run.output_dir, 240) for run in (whole, killed))
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
 
 
 def log_size(settings):
@@ -219,10 +260,12 @@ def log_size(settings):
     return path.stat().st_size if path.exists() else 0
 
 
-def test_a_run_killed_again_and_again_ends_with_the_same_bits(settings, read_weights, tmp_path):
+# Each start takes seconds.
+@pytest.mark.parametrize("kills", [5, pytest.param(30, marks=pytest.mark.slow)])
+def test_a_run_killed_again_and_again_ends_with_the_same_bits(kills, settings, read_weights, tmp_path):
     environment = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "programs")}
     environment |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-    last, rng = 240, random.Random(3)
+    last, rng = 48 * kills, random.Random(3)
     whole, killed = (
         dataclasses.replace(
             settings, output_dir=str(tmp_path / name), num_train_steps=last, save_checkpoints_steps=3, log_steps=1
@@ -230,7 +273,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(settings, read_wei
         for name in ("whole", "killed")
     )
     end(start(whole, environment))
-    for _ in range(KILLS):
+    for _ in range(kills):
         before, process = log_size(killed), start(killed, environment)
         while process.poll() is None and log_size(killed) < before + rng.randrange(300, 6000):
             time.sleep(0.002)

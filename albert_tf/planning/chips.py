@@ -1,0 +1,154 @@
+"""Public figures of TPUs and GPUs, and the groups of them that a run is planned for."""
+
+import dataclasses
+import math
+import re
+
+from albert_tf.runtime.errors import InputError
+
+_GB, _GIB, _TB, _TFLOP = 10**9, 2**30, 10**12, 10**12
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Chip:
+    """Figures of one chip.
+
+    Attributes:
+        flops: operations a second of matrix products in bfloat16, without sparsity.
+        memory_bytes: of its own memory.
+        memory_bandwidth: bytes a second between that memory and the chip.
+        link_bandwidth: bytes a second that it sends to the chips of its group, while it receives as many.
+        group: chips that are joined by such links.
+        network_bandwidth: bytes a second that it sends to other groups.
+        compiled_for: the smallest topology of a TPU whose compiler is asked: its own kind, or for a GPU the one that
+            has as much memory.
+        source: of these figures.
+    """
+
+    flops: float
+    memory_bytes: int
+    memory_bandwidth: float
+    link_bandwidth: float
+    group: int
+    network_bandwidth: float
+    compiled_for: str
+    source: str
+
+
+# Links are given by their makers as the sum of both directions; half of it stands here.
+CHIPS = {
+    "v5e": Chip(
+        flops=197 * _TFLOP,
+        memory_bytes=16 * _GIB,
+        memory_bandwidth=819 * _GB,
+        link_bandwidth=200 * _GB,
+        group=256,
+        network_bandwidth=6.4e12 / 8 / 256,
+        compiled_for="v5e:2x2",
+        source="cloud.google.com/tpu/docs/v5e",
+    ),
+    "v5p": Chip(
+        flops=459 * _TFLOP,
+        memory_bytes=95 * _GIB,
+        memory_bandwidth=2765 * _GB,
+        link_bandwidth=600 * _GB,
+        group=6144,
+        network_bandwidth=50e9 / 8,
+        compiled_for="v5p:2x2x1",
+        source="cloud.google.com/tpu/docs/v5p",
+    ),
+    "v6e": Chip(
+        flops=918 * _TFLOP,
+        memory_bytes=32 * _GIB,
+        memory_bandwidth=1600 * _GB,
+        link_bandwidth=400 * _GB,
+        group=256,
+        network_bandwidth=25.6e12 / 8 / 256,
+        compiled_for="v6e:2x2",
+        source="cloud.google.com/tpu/docs/v6e",
+    ),
+    "a100": Chip(
+        flops=312 * _TFLOP,
+        memory_bytes=80 * _GB,
+        memory_bandwidth=2039 * _GB,
+        link_bandwidth=300 * _GB,
+        group=8,
+        network_bandwidth=200e9 / 8,
+        compiled_for="v5p:2x2x1",
+        source="NVIDIA A100 80 GB SXM data sheet; 200 Gb/s of InfiniBand a GPU",
+    ),
+    "h100": Chip(
+        flops=989 * _TFLOP,
+        memory_bytes=80 * _GB,
+        memory_bandwidth=3.35 * _TB,
+        link_bandwidth=450 * _GB,
+        group=8,
+        network_bandwidth=400e9 / 8,
+        compiled_for="v5p:2x2x1",
+        source="NVIDIA H100 SXM data sheet, without sparsity; 400 Gb/s of InfiniBand a GPU",
+    ),
+    "h200": Chip(
+        flops=989 * _TFLOP,
+        memory_bytes=141 * _GB,
+        memory_bandwidth=4.8 * _TB,
+        link_bandwidth=450 * _GB,
+        group=8,
+        network_bandwidth=400e9 / 8,
+        compiled_for="v5p:2x2x1",
+        source="NVIDIA H200 SXM data sheet, without sparsity; 400 Gb/s of InfiniBand a GPU",
+    ),
+}
+_TPUS = ("v5e", "v5p", "v6e")
+
+
+@dataclasses.dataclass(frozen=True)
+class Topology:
+    """Chips of one kind: `v5e:16x16` is a slice of that shape, `h100:64` that many GPUs."""
+
+    kind: str
+    count: int
+
+    @property
+    def chip(self) -> Chip:
+        """The figures of one of them."""
+        return CHIPS[self.kind]
+
+    @property
+    def is_tpu(self) -> bool:
+        """True for TPUs, whose own compiler is asked."""
+        return self.kind in _TPUS
+
+    def seconds_to_sum(self, num_bytes: float) -> float:
+        """The least time in which all chips sum what each has of so many bytes, and know the sums.
+
+        Each chip sends, and receives, twice the bytes less one share; within a group at the speed of its links, and a
+        group's share of the sums over the network.
+        """
+        inside = min(self.count, self.chip.group)
+        groups = math.ceil(self.count / inside)
+        within = 2 * num_bytes * (inside - 1) / inside / self.chip.link_bandwidth
+        between = 2 * num_bytes / inside * (groups - 1) / groups / self.chip.network_bandwidth
+        return within + between
+
+
+def parse_topology(text: str) -> Topology:
+    """Reads `v5e:4x4`, `v5p:2x2x4`, `h100:8` or `h100`, which is one.
+
+    Raises:
+        InputError: it names no known chip, or no number of them.
+    """
+    kind, _, shape = text.strip().lower().partition(":")
+    if kind not in CHIPS:
+        raise InputError(f"--topology={text}: no chip {kind!r} in the table; known are {', '.join(CHIPS)}")
+    sizes = [int(size) for size in shape.split("x")] if re.fullmatch(r"[1-9]\d{0,4}(x[1-9]\d{0,4})*", shape) else []
+    dimensions = 3 if kind == "v5p" else 2
+    if kind in _TPUS:
+        if len(sizes) != dimensions:
+            example = CHIPS[kind].compiled_for
+            raise InputError(f"--topology={text}: a slice of {kind} has {dimensions} sides, such as {example}")
+    elif shape and len(sizes) != 1:
+        raise InputError(f"--topology={text}: give a number of GPUs, such as {kind}:8")
+    count = math.prod(sizes)
+    if kind in _TPUS and count > CHIPS[kind].group:
+        raise InputError(f"--topology={text}: a slice of {kind} has at most {CHIPS[kind].group} chips")
+    return Topology(kind, count)

@@ -1,0 +1,218 @@
+"""The plan of a pre-training run on chips that need not be there: what fits, how fast a step is, the run's cost."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+from absl import logging
+
+from albert_tf.config import AlbertConfig
+from albert_tf.planning import programs
+from albert_tf.planning.chips import Topology
+from albert_tf.runtime.errors import InputError
+
+# Of a GPU's memory; other things than XLA's own buffers are in it too.
+_USABLE = 0.9
+# Times that an update moves the bytes of the gradients: it reads weights, gradients and two moments, and writes all but
+# the gradients.
+_MOVED_BY_UPDATE = 7
+_SECONDS_AN_HOUR = 3600
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """A run to be planned, by the names of run_pretraining's flags; the batch is that of all chips."""
+
+    config: AlbertConfig
+    train_batch_size: int
+    max_seq_length: int
+    max_predictions_per_seq: int
+    num_train_steps: int
+    optimizer: str
+    precision: str
+    remat: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A run on some chips. Bytes, operations and examples are of one chip, seconds of one step.
+
+    Attributes:
+        topology: the chips.
+        chips: how many.
+        examples: of a step.
+        examples_at_once: of a micro-batch, as many as fit.
+        gradient_accumulation_steps: micro-batches of a step.
+        remat: whether a layer's inside has to be computed again, without which nothing fits.
+        memory: bytes, by the compiler: arguments, temporaries, peak; of the peak for a GPU that of the TPU's program.
+        operations: of a step, by the compiler.
+        memory_traffic: bytes that a step's operations read and write, by the compiler, which also counts what stays on
+            the chip between two of them.
+        exchanged: bytes that are summed over the chips once a step, by the compiler.
+        exchanges: how many exchanges there are in a step, by the compiler.
+        seconds: for "products" at the chip's peak, for "memory", if all that traffic goes there, for the "exchange",
+            and for all of it ("step"): the longer of the first two, and then the exchange. Estimates, by the public
+            figures of the chip.
+        hours, chip_hours: of the run, at that speed.
+        programs: figures of each program that was compiled.
+    """
+
+    topology: str
+    chips: int
+    examples: int
+    examples_at_once: int
+    gradient_accumulation_steps: int
+    remat: bool
+    memory: dict[str, int]
+    operations: float
+    memory_traffic: float
+    exchanged: int
+    exchanges: int
+    seconds: dict[str, float]
+    hours: float
+    chip_hours: float
+    programs: list[dict[str, Any]]
+
+
+def make_plan(run: PlannedRun, topology: Topology, name: str) -> Plan:
+    """Plans a run.
+
+    Args:
+        run: what is trained.
+        topology: on which chips.
+        name: of the topology, for messages and the plan.
+
+    Raises:
+        InputError: the batch does not divide by the chips, or nothing fits a chip.
+    """
+    examples, rest = divmod(run.train_batch_size, topology.count)
+    if rest:
+        raise InputError(
+            f"--train_batch_size={run.train_batch_size} does not divide by the {topology.count} chips of "
+            f"--topology={name}; give a multiple, such as {(examples + 1) * topology.count}"
+        )
+    compiler = _Compiler(run, topology)
+    at_once, remat = _largest_that_fits(compiler, examples, run.remat, name)
+    fitting = compiler.whole_step(examples, at_once, remat)
+    operations, traffic = _cost_of_step(compiler, run.config, examples, at_once, remat)
+    seconds = _estimate_seconds(topology, operations, traffic, fitting["all_reduce"]["bytes"])
+    hours = seconds["step"] * run.num_train_steps / _SECONDS_AN_HOUR
+    return Plan(
+        topology=name,
+        chips=topology.count,
+        examples=examples,
+        examples_at_once=at_once,
+        gradient_accumulation_steps=examples // at_once,
+        remat=remat,
+        memory={kind: fitting[f"{kind}_bytes"] for kind in ("argument", "temporary", "peak")},
+        operations=operations,
+        memory_traffic=traffic,
+        exchanged=fitting["all_reduce"]["bytes"],
+        exchanges=fitting["all_reduce"]["count"],
+        seconds=seconds,
+        hours=hours,
+        chip_hours=hours * topology.count,
+        programs=compiler.programs,
+    )
+
+
+def _estimate_seconds(topology: Topology, operations: float, traffic: float, exchanged: int) -> dict[str, float]:
+    products, memory = operations / topology.chip.flops, traffic / topology.chip.memory_bandwidth
+    exchange = topology.seconds_to_sum(exchanged)
+    return {"products": products, "memory": memory, "exchange": exchange, "step": max(products, memory) + exchange}
+
+
+class _Compiler:
+    """Compiles programs for the chips of a topology, each once.
+
+    Attributes:
+        programs: figures of each.
+    """
+
+    def __init__(self, run: PlannedRun, topology: Topology):
+        self._run = run
+        self._chips = programs.find_chips(topology.chip.compiled_for)
+        self._limit = None if topology.is_tpu else _USABLE * topology.chip.memory_bytes
+        self._known: dict[tuple, dict[str, Any]] = {}
+        self.programs: list[dict[str, Any]] = []
+
+    def whole_step(self, examples: int, at_once: int, remat: bool) -> dict[str, Any]:
+        """The figures of a step of so many examples a chip; "fault" is why it does not fit."""
+        found = self.compile(self._run.config, examples, examples // at_once, remat, constant_graph=True)
+        if "fault" not in found and self._limit is not None and found["peak_bytes"] > self._limit:
+            return found | {"fault": f"{found['peak_bytes']} bytes of {self._limit:.0f}"}
+        return found
+
+    def compile(self, config: AlbertConfig, examples: int, parts: int, remat: bool, constant_graph: bool):
+        """The figures of one program."""
+        key = (config, examples, parts, remat, constant_graph)
+        if key not in self._known:
+            self._known[key] = self._compile(config, examples, parts, remat, constant_graph)
+        return self._known[key]
+
+    def _compile(self, config, examples, parts, remat, constant_graph) -> dict[str, Any]:
+        run = self._run
+        ways = {"optimizer": run.optimizer, "precision": run.precision, "remat": remat}
+        ways |= {"gradient_accumulation_steps": parts, "constant_graph": constant_graph}
+        shape = (examples, run.max_seq_length, run.max_predictions_per_seq)
+        about = {"layers": config.num_hidden_layers, "examples": examples, **ways}
+        began = time.monotonic()
+        found = programs.compile_step(self._chips, config, shape, **ways)
+        about |= found | {"seconds_to_compile": round(time.monotonic() - began, 1)}
+        fits = "does not fit" if "fault" in found else f"{found['peak_bytes'] / 2**30:.2f} GiB"
+        logging.info(
+            "compiled in %.0f s: %d layers, %d examples in %d parts%s: %s",
+            *(about["seconds_to_compile"], config.num_hidden_layers, examples, parts, ", remat" if remat else "", fits),
+        )
+        self.programs.append(about)
+        return found
+
+
+def _largest_that_fits(compiler: _Compiler, examples: int, remat: bool, name: str) -> tuple[int, bool]:
+    """(examples of a micro-batch, whether it takes remat): by bisection over the divisors of a chip's examples."""
+    sizes = [size for size in range(1, examples + 1) if examples % size == 0]
+    fault = ""
+    for with_remat in (True,) if remat else (False, True):
+
+        def fits(size: int, with_remat: bool = with_remat) -> bool:
+            return "fault" not in compiler.whole_step(examples, size, with_remat)
+
+        place = _last_that_holds(fits, sizes)
+        if place is not None:
+            return sizes[place], with_remat
+        fault = compiler.whole_step(examples, 1, with_remat)["fault"]
+    raise InputError(f"--topology={name}: not one example fits a chip, with --remat neither: {fault}")
+
+
+def _last_that_holds(holds: Callable[[int], bool], values: list[int]) -> int | None:
+    """The place of the last value for which something holds that, once false, stays false; None: for none.
+
+    The largest is asked first: where everything fits there is nothing to look for.
+    """
+    if holds(values[-1]):
+        return len(values) - 1
+    below, above = -1, len(values) - 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if holds(values[middle]) else (below, middle)
+    return below if below >= 0 else None
+
+
+def _cost_of_step(compiler: _Compiler, config: AlbertConfig, examples: int, at_once: int, remat: bool):
+    """(operations, bytes moved) of a step: those of programs with one layer and with two, and what the second adds.
+
+    The compiler counts the inside of a loop once, so these programs have none: one micro-batch, layers in a row.
+    """
+    parts, costs = examples // at_once, []
+    for depth in (1, min(2, config.num_hidden_layers)):
+        shallow = dataclasses.replace(
+            config, num_hidden_layers=depth, num_hidden_groups=min(config.num_hidden_groups, depth)
+        )
+        found = compiler.compile(shallow, at_once, 1, remat, constant_graph=False)
+        # Each of these programs updates the weights; a step does it once.
+        updates = (parts - 1) * _MOVED_BY_UPDATE * found["all_reduce"]["bytes"]
+        costs.append((found["flops_per_step"] * parts, found["bytes_per_step"] * parts - updates))
+    more = config.num_hidden_layers - 1
+    operations, moved = (first + more * (second - first) for first, second in zip(*costs, strict=True))
+    return operations, moved

@@ -1,0 +1,65 @@
+"""The training step through the TPU's own compiler: it fits, exchanges gradients once, and never calls Python."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from albert_tf.config import AlbertConfig
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.planning.chips import CHIPS
+from albert_tf.training.machine import train_step_flops
+
+ROOT = str(Path(__file__).resolve().parents[3])
+
+pytestmark = pytest.mark.tpu
+
+
+def run_plan(*flags):
+    """Runs plan_training: what it ends with."""
+    return subprocess.run(
+        [sys.executable, "-m", "albert_tf.plan_training", *(f"--{flag}" for flag in flags)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": ROOT},
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "flags"),
+    [
+        ("albert_tiny", ["topology=v5e:2x2"]),
+        ("albert_mini", ["topology=v6e:2x2", "remat", "optimizer=adamw"]),
+    ],
+)
+def test_a_step_fits_the_chip_and_exchanges_its_gradients_once(config, flags):
+    shape = ["train_batch_size=64", "max_seq_length=128", "num_train_steps=100", "num_warmup_steps=10"]
+    done = run_plan(f"albert_config_file={config}", "format=json", *shape, *flags)
+    assert done.returncode == 0, done.stderr[-1000:]
+    plan = json.loads(done.stdout)
+    assert plan["examples_at_once"] == plan["examples"] == 16
+    assert 0 < plan["memory"]["peak"] < CHIPS[plan["topology"].partition(":")[0]].memory_bytes
+    config = AlbertConfig.from_name(config)
+    parameters = AlbertForPretraining(config).count_params()
+    # One program that runs, and two that are counted.
+    assert [program["layers"] for program in plan["programs"]] == [config.num_hidden_layers, 1, 2]
+    for program in plan["programs"]:
+        assert not program["calls_python"]
+        kinds = ("all_gather", "reduce_scatter", "all_to_all", "collective_permute")
+        assert {kind: program[kind]["count"] for kind in kinds} == dict.fromkeys(kinds, 0)
+        # Every gradient in float32, five metrics and two counts; together, or the counts first.
+        assert program["all_reduce"]["bytes"] == 4 * (parameters + 7)
+        assert program["all_reduce"]["count"] <= 3
+    # The compiler counts what is counted by hand, and what is no matrix product.
+    by_hand = train_step_flops(config, 16, 128, 20)
+    assert by_hand * 0.8 < plan["operations"] < by_hand * 1.5
+
+
+def test_a_topology_that_is_none_is_one_line():
+    done = run_plan("albert_config_file=albert_tiny", "topology=v5e:7")
+    assert done.returncode == 1
+    assert "--topology=v5e:7: a slice of v5e has 2 sides" in done.stderr.splitlines()[-1]
