@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -220,6 +221,9 @@ def errors_of_jax() -> tuple[type[Exception], ...]:
     return (jax.errors.JaxRuntimeError,)
 
 
+_BROKEN_EXCHANGE = re.compile(r"(UNKNOWN|UNAVAILABLE|INTERNAL|ABORTED|DEADLINE_EXCEEDED): Gloo ")
+
+
 @contextlib.contextmanager
 def explain_lost_worker(cluster: Cluster, is_tpu: bool = False) -> Iterator[None]:
     """Turns what is said when another worker, or the TPU, is gone into one line and an exit code of its own.
@@ -237,14 +241,17 @@ def explain_lost_worker(cluster: Cluster, is_tpu: bool = False) -> Iterator[None
         tf.errors.CancelledError,
         tf.errors.DeadlineExceededError,
         tf.errors.InternalError,
+        # What JAX raises when an exchange between processors of several machines breaks off.
+        ValueError,
         *errors_of_jax(),
     ) as error:
         alone = len(cluster.addresses) == 1
-        if alone and not is_tpu:
+        if (alone and not is_tpu) or (isinstance(error, ValueError) and not _BROKEN_EXCHANGE.match(str(error))):
             raise
+        kind = "broken exchange" if isinstance(error, ValueError) else type(error).__name__
         lost, again = ("the TPU", "the command") if alone else ("another worker", "all workers")
         raise RunStopped(
-            f"{lost} was lost ({type(error).__name__}); start {again} again with the same flags: the run goes on from "
+            f"{lost} was lost ({kind}); start {again} again with the same flags: the run goes on from "
             "its last checkpoint",
             EXIT_WORKER_LOST,
         ) from None
