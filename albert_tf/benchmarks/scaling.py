@@ -15,7 +15,18 @@ from albert_tf.runtime.errors import InputError
 
 _GIB, _GIGA, _MEGA, _MILLI = 2**30, 1e9, 1e6, 1e-3
 _PARTS = {"products": "#4878a8", "memory": "#e49444", "exchange": "#85b37a"}
-_COLUMNS = ("model", "chips", "at once", "GiB", "operations", "GB moved", "MB summed", "ms a step", "hours", "chip-hours")
+_COLUMNS = (
+    "model",
+    "chips",
+    "at once",
+    "GiB",
+    "operations",
+    "GB moved",
+    "MB summed",
+    "ms a step",
+    "hours",
+    "chip-hours",
+)
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

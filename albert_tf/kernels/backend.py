@@ -40,6 +40,10 @@ if _BACKEND == "tensorflow":
         )
         return draws >= round(rate * 2**32) - 2**31
 
+    def remat_in_loop(function):
+        """The function itself: TensorFlow's loops keep what they keep outside of loops."""
+        return function
+
     # The function of tensors in one graph.
     compiled = tf.function
 
@@ -117,6 +121,14 @@ else:
 
         remat, compiled = jax.checkpoint, jax.jit
 
+        def remat_in_loop(function):
+            """The function, of which a loop keeps only the products with weights for the gradient.
+
+            The compiler computes again what is cheap, but not across the turns of a loop: there it keeps all that a
+            turn makes. ALBERT-base with 16 x 512 in bfloat16 on a TPU v5e: 12.7 GiB, 3.0 with this, 4.7 without a loop.
+            """
+            return jax.checkpoint(function, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
+
         def compiled_for(function, *arguments):
             """The function, compiled for arguments like these before it is called."""
             return jax.jit(function).lower(*arguments).compile()
@@ -161,6 +173,8 @@ else:
         def remat(function):
             """The function itself: recomputation is written for the TensorFlow and JAX backends of Keras."""
             return function
+
+        remat_in_loop = remat
 
         def fold_in(seed, data):
             """Refuses: dropout is written for the TensorFlow and JAX backends of Keras."""

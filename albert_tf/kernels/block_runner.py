@@ -23,6 +23,7 @@ class BlockRunner:
         self._view = view
         self._compute_dtype = compute_dtype
         self._remat = remat and view.training
+        self._in_loop = False
         # For each part that a block has, shared or not: [kernels as trained, the same cast, vectors].
         self._weights = {}
         # Of lent kernels the gradient goes by the kernels as trained, and by their copies else.
@@ -79,6 +80,8 @@ class BlockRunner:
 
         if self._remat:
             function = backend.remat(function)
+        elif self._in_loop and view.training:
+            function = backend.remat_in_loop(function)
         return function(hidden, *(tensor for part in parts for tensors in part for tensor in tensors))
 
     def repeat(self, blocks, hidden, layers):
@@ -105,6 +108,8 @@ class BlockRunner:
                 hidden = self(block, hidden, layer * len(blocks) + inner)
             return hidden
 
+        self._in_loop = True
         hidden = backend.repeat(body, layers[0], layers[-1] + 1, hidden)
+        self._in_loop = False
         self._weights = outside
         return hidden

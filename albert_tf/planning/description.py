@@ -30,11 +30,10 @@ def describe_plan(run: PlannedRun, topology: Topology, plan: Plan) -> str:
 
 def flags_of(run: PlannedRun, plan: Plan) -> list[str]:
     """The flags of run_pretraining that the plan is of."""
-    found = ["--backend=jax", f"--precision={run.precision}", "--constant_graph"]
-    found += [f"--train_batch_size={run.train_batch_size}"]
+    found = ["--backend=jax", f"--precision={run.precision}", f"--train_batch_size={run.train_batch_size}"]
     if plan.gradient_accumulation_steps > 1:
         found.append(f"--gradient_accumulation_steps={plan.gradient_accumulation_steps}")
-    return found + ["--remat"] * plan.remat
+    return found + ["--constant_graph"] * run.constant_graph + ["--remat"] * plan.remat
 
 
 def _time(seconds: float) -> str:

@@ -32,6 +32,7 @@ class PlannedRun:
     optimizer: str
     precision: str
     remat: bool
+    constant_graph: bool
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -139,22 +140,22 @@ class _Compiler:
 
     def whole_step(self, examples: int, at_once: int, remat: bool) -> dict[str, Any]:
         """The figures of a step of so many examples a chip; "fault" is why it does not fit."""
-        found = self.compile(self._run.config, examples, examples // at_once, remat, constant_graph=True)
+        found = self.compile(self._run.config, examples, examples // at_once, remat)
         if "fault" not in found and self._limit is not None and found["peak_bytes"] > self._limit:
             return found | {"fault": f"{found['peak_bytes']} bytes of {self._limit:.0f}"}
         return found
 
-    def compile(self, config: AlbertConfig, examples: int, parts: int, remat: bool, constant_graph: bool):
+    def compile(self, config: AlbertConfig, examples: int, parts: int, remat: bool) -> dict[str, Any]:
         """The figures of one program."""
-        key = (config, examples, parts, remat, constant_graph)
+        key = (config, examples, parts, remat)
         if key not in self._known:
-            self._known[key] = self._compile(config, examples, parts, remat, constant_graph)
+            self._known[key] = self._compile(config, examples, parts, remat)
         return self._known[key]
 
-    def _compile(self, config, examples, parts, remat, constant_graph) -> dict[str, Any]:
+    def _compile(self, config: AlbertConfig, examples: int, parts: int, remat: bool) -> dict[str, Any]:
         run = self._run
         ways = {"optimizer": run.optimizer, "precision": run.precision, "remat": remat}
-        ways |= {"gradient_accumulation_steps": parts, "constant_graph": constant_graph}
+        ways |= {"gradient_accumulation_steps": parts, "constant_graph": run.constant_graph}
         shape = (examples, run.max_seq_length, run.max_predictions_per_seq)
         about = {"layers": config.num_hidden_layers, "examples": examples, **ways}
         began = time.monotonic()
@@ -202,14 +203,15 @@ def _last_that_holds(holds: Callable[[int], bool], values: list[int]) -> int | N
 def _cost_of_step(compiler: _Compiler, config: AlbertConfig, examples: int, at_once: int, remat: bool):
     """(operations, bytes moved) of a step: those of programs with one layer and with two, and what the second adds.
 
-    The compiler counts the inside of a loop once, so these programs have none: one micro-batch, layers in a row.
+    The compiler counts the inside of a loop once, and these programs have no loop of more turns: one micro-batch, and
+    the last layer stands by itself.
     """
     parts, costs = examples // at_once, []
     for depth in (1, min(2, config.num_hidden_layers)):
         shallow = dataclasses.replace(
             config, num_hidden_layers=depth, num_hidden_groups=min(config.num_hidden_groups, depth)
         )
-        found = compiler.compile(shallow, at_once, 1, remat, constant_graph=False)
+        found = compiler.compile(shallow, at_once, 1, remat)
         # Each of these programs updates the weights; a step does it once.
         updates = (parts - 1) * _MOVED_BY_UPDATE * found["all_reduce"]["bytes"]
         costs.append((found["flops_per_step"] * parts, found["bytes_per_step"] * parts - updates))

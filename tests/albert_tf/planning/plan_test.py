@@ -1,7 +1,11 @@
 """Plans by a compiler that is made up: its memory and costs are known, so what is made of them can be checked."""
 
+import dataclasses
+import json
+
 import pytest
 
+from albert_tf.benchmarks import scaling
 from albert_tf.config import AlbertConfig
 from albert_tf.planning import plan as planning
 from albert_tf.planning import programs
@@ -25,7 +29,7 @@ class MadeUpCompiler:
         assert chips == ["a chip"]
         examples, layers = shape[0], config.num_hidden_layers
         at_once = examples // ways["gradient_accumulation_steps"]
-        self.asked.append((at_once, ways["remat"], ways["constant_graph"]))
+        self.asked.append((at_once, ways["remat"], ways["gradient_accumulation_steps"], layers))
         if at_once > self.rooms[ways["remat"]]:
             return {"fault": "no room"}
         return {
@@ -58,6 +62,7 @@ def planned(**changes):
         "config": AlbertConfig(vocab_size=100, num_hidden_layers=12),
         **{"train_batch_size": 256, "max_seq_length": 128, "max_predictions_per_seq": 20},
         **{"num_train_steps": 1_000_000, "optimizer": "lamb", "precision": "bfloat16", "remat": False},
+        "constant_graph": True,
     }
     return PlannedRun(**values | changes)
 
@@ -70,16 +75,16 @@ def test_as_many_examples_as_fit_and_divide_a_chips_batch(made_up, room, at_once
     assert plan.gradient_accumulation_steps == 64 // at_once
     assert not plan.remat
     assert plan.memory["peak"] == 10 + 1000 * at_once
-    # No program is compiled twice, and those of the costs have no loop.
-    assert len(compiler.asked) == len(set(compiler.asked)) + 1
-    assert [asked[2] for asked in compiler.asked[-2:]] == [False, False]
+    # No program is compiled twice; the last two are those of the costs.
+    assert len(compiler.asked) == len(set(compiler.asked))
+    assert [asked[2:] for asked in compiler.asked[-2:]] == [(1, 1), (1, 2)]
 
 
 def test_remat_where_nothing_fits_without_it(made_up):
     made_up(0, 4)
     plan = make_plan(planned(), parse_topology("v5e:2x2"), "v5e:2x2")
     assert (plan.examples_at_once, plan.remat) == (4, True)
-    assert flags_of(planned(), plan)[-2:] == ["--gradient_accumulation_steps=16", "--remat"]
+    assert flags_of(planned(), plan)[-3:] == ["--gradient_accumulation_steps=16", "--constant_graph", "--remat"]
 
 
 def test_remat_that_is_asked_for_is_all_that_is_tried(made_up):
@@ -133,4 +138,23 @@ def test_a_plan_is_told_in_six_lines(made_up):
     lines = describe_plan(planned(), topology, make_plan(planned(), topology, "v5e:2x2")).splitlines()
     assert [line.split("  ")[0] for line in lines] == ["run", "fits", "a step", "takes", "the run", "flags"]
     assert "16 at once, one micro-batch after another: 4; 0.00 of 16 GiB (the TPU's compiler)" in lines[1]
-    assert lines[-1].endswith("--constant_graph --train_batch_size=256 --gradient_accumulation_steps=4")
+    assert lines[-1].endswith("--train_batch_size=256 --gradient_accumulation_steps=4 --constant_graph")
+
+
+def test_plans_become_a_table_and_a_picture(made_up, tmp_path):
+    made_up(16)
+    plan = make_plan(planned(), parse_topology("v5e:2x2"), "v5e:2x2")
+    line = json.dumps({"albert_config_file": "configs/models/albert_base_v1.json"} | dataclasses.asdict(plan))
+    (tmp_path / "plans.jsonl").write_text(f"{line}\n\n{line}\n")
+    plans = scaling.read_plans([str(tmp_path / "*.jsonl")])
+    header, _, first, second = scaling.format_table(plans).splitlines()
+    assert first == second
+    assert first.startswith("| albert_base_v1 | v5e:2x2 | 16 of 64 | 0.0 |")
+    assert first.count("|") == header.count("|")
+    scaling.draw(plans, str(tmp_path / "plans.png"))
+    assert (tmp_path / "plans.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_plans_are_told(tmp_path):
+    with pytest.raises(InputError, match="no plans there; plan_training --format=json prints them"):
+        scaling.read_plans([str(tmp_path / "*.jsonl")])

@@ -91,9 +91,9 @@ def test_a_tpu_that_was_taken_away_is_started_again():
 
 def test_an_exchange_of_jax_that_breaks_off_is_a_lost_worker_and_other_mistakes_are_not():
     workers = Cluster(("localhost:1", "localhost:2"), 0)
-    with pytest.raises(RunStopped, match="another worker was lost .broken exchange.; start all workers"):
-        with explain_lost_worker(workers):
-            raise ValueError("UNKNOWN: Gloo AllGather failed: Connection reset by peer")
+    message = "another worker was lost .broken exchange.; start all workers"
+    with pytest.raises(RunStopped, match=message), explain_lost_worker(workers):
+        raise ValueError("UNKNOWN: Gloo AllGather failed: Connection reset by peer")
     with pytest.raises(ValueError, match="a mistake"), explain_lost_worker(workers):
         raise ValueError("a mistake")
 
