@@ -37,6 +37,8 @@ def _run() -> None:
     # What is compiled for is not here; what is here must not be asked for.
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["TPU_SKIP_MDS_QUERY"] = "1"
+    # Several plans may be made at a time.
+    os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
     import_tensorflow(backend="jax")
     from albert_tf.config import AlbertConfig
     from albert_tf.planning.chips import parse_topology

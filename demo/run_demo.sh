@@ -18,7 +18,7 @@ case $kind in
 esac
 [ -z "${DEMO_STEPS:-}" ] || length=(--num_train_steps="$DEMO_STEPS")
 out=${DEMO_OUTPUT:-demo_output/$kind}
-config_value() { python -c 'import json, sys; print(json.load(open("configs/models/albert_tiny.json"))[sys.argv[1]])' "$1"; }
+config_value() { python -c 'import json, sys; print(json.load(open("configs/models/albert_small.json"))[sys.argv[1]])' "$1"; }
 vocab_size=$(config_value vocab_size) embedding_size=$(config_value embedding_size)
 mkdir -p "$out"
 
@@ -88,7 +88,7 @@ run run_evaluation --format=table --output_dir="$out/model" --input_file="$out/h
   --overwrite
 stage "The curves" ""
 constant=$(python -c 'import json, sys; print(json.load(open(sys.argv[1]))["most_frequent_piece_accuracy"])' "$out/evaluation.json")
-run plot_training --output_dir="$out/model" --output_file="$out/training.png" --title="albert_tiny on docstrings" \
+run plot_training --output_dir="$out/model" --output_file="$out/training.png" --title="albert_small on docstrings" \
   --baseline="a coin, for the order=0.5" --baseline="always the most frequent piece=$constant" --overwrite
 if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
   run export_saved_model --init_checkpoint="$out/model" --output_dir="$out/saved_model"

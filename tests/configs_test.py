@@ -25,13 +25,14 @@ SHAPES = {
     "bert_base": (12, 768, 12, 3072, 768, 30000, 0.1, "none"),
     "bert_large": (24, 1024, 16, 4096, 1024, 30000, 0.1, "none"),
     "albert_mini": (4, 256, 4, 1024, 128, 30000, 0.0, "all"),
+    "albert_small": (2, 192, 3, 768, 96, 8000, 0.0, "all"),
     "albert_tiny": (2, 128, 2, 512, 64, 8000, 0.0, "all"),
 }
 
 
 # Ours start from larger weights: the official 0.02 suits a hidden size of about 1,000, and the scale that keeps a
 # projection's output as large falls with the square root of the width.
-INITIALIZER_RANGES = {"albert_mini": 0.04, "albert_tiny": 0.06}
+INITIALIZER_RANGES = {"albert_mini": 0.04, "albert_small": 0.06, "albert_tiny": 0.06}
 
 
 def test_every_config_file_is_checked_here():

@@ -79,21 +79,20 @@ def compile_step(chips: list[Any], config, shape: tuple[int, int, int], **ways) 
         chips, config, shape, **ways: see lower_step.
 
     Returns:
-        bytes of a chip's memory: arguments (weights, moments, batches), temporaries and peak; operations, and bytes
-        moved to and from that memory, with the inside of a loop counted once; by kind of exchange how many there are
-        and how many bytes each chip brings; whether the program calls Python. Or "fault": why it does not fit.
+        bytes of a chip's memory: arguments (weights, moments, batches), temporaries, some of which take the place of
+        others, and the most that is in use at a time; operations, and bytes read and written, with the inside of a
+        loop counted once; by kind of exchange how many there are and how many bytes each chip brings; whether the
+        program calls Python. Or "fault": why it does not fit.
     """
     try:
         compiled = lower_step(chips, config, shape, **ways).compile()
     except RuntimeError as error:
         return {"fault": " ".join(str(error).split())[:300]}
     memory, text, cost = compiled.memory_analysis(), compiled.as_text(), compiled.cost_analysis()
-    # Weights and moments are updated where they are.
-    outputs = memory.output_size_in_bytes - memory.alias_size_in_bytes
     return {
         "argument_bytes": memory.argument_size_in_bytes,
         "temporary_bytes": memory.temp_size_in_bytes,
-        "peak_bytes": memory.argument_size_in_bytes + memory.temp_size_in_bytes + outputs,
+        "peak_bytes": memory.peak_memory_in_bytes,
         "flops_per_step": cost["flops"],
         "bytes_per_step": cost["bytes accessed"],
         **{name.replace("-", "_"): found for name, found in count_exchanges(text).items()},

@@ -100,9 +100,10 @@ def furthest(metrics, theirs):
 def test_the_steps_are_those_of_the_other_engine_on_any_devices(undropped, write_records, take_on_jax):
     path, weights = write_records("records", 50), first_weights(undropped)
     metrics, trained = take_on_tensorflow(path, undropped, weights)
-    names = ("one device", "ten at a time", "four devices", "four devices, accumulation 2", "remat, constant graph")
+    names = ("one device", "ten at a time", "four devices", "four devices, accumulation 2")
+    names += ("constant graph", "remat, constant graph")
     found = take_on_jax(path, weights, *names)
-    assert [found[name]["replicas"] for name in names] == [1, 1, 4, 4, 1]
+    assert [found[name]["replicas"] for name in names] == [1, 1, 4, 4, 1, 1]
     for name in names:
         assert furthest(metrics, found[name]["metrics"]) < 1e-5, name
         for weight, values in trained.items():

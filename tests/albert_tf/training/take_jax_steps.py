@@ -27,6 +27,7 @@ VARIANTS = {
     "ten at a time": (1, 10, {}, {}),
     "four devices": (4, 10, {}, {}),
     "four devices, accumulation 2": (4, 10, {"gradient_accumulation_steps": 2}, {}),
+    "constant graph": (1, 10, {}, {"constant_graph": True}),
     "remat, constant graph": (1, 10, {}, {"remat": True, "constant_graph": True}),
     "float16": (1, 10, {"scale_loss": True}, {"dtype": "mixed_float16"}),
 }
