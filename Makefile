@@ -53,7 +53,7 @@ BENCH_TABLE ?= bench.md
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-slow: $(VENV)/.parity
+test-slow: $(VENV)/.tpu
 	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
 
 faults: $(VENV)/.dev
@@ -70,7 +70,7 @@ parity: $(VENV)/.parity
 	$(BIN)/python -m pytest -m 'parity and not slow'
 
 tpu: $(VENV)/.tpu
-	$(BIN)/python -m pytest -m tpu
+	$(BIN)/python -m pytest -m 'tpu and not slow'
 
 bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.data_creation

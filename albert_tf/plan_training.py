@@ -4,7 +4,7 @@ Memory, operations and exchanges are those of the TPU's own compiler (pip instal
 machine), which compiles the very step of run_pretraining --backend=jax; times are estimates by public figures of the
 chips. It takes some minutes.
 
-plan_training --flagfile=xxlarge_125k --topology=v5e:16x16,h100:64
+plan_training --flagfile=configs/pretraining/xxlarge_125k.flags --constant_graph --topology=v5e:16x16,h100:64
 """
 
 import dataclasses

@@ -45,31 +45,75 @@ def lower_step(chips: list[Any], config, shape: tuple[int, int, int], **ways):
         shape: (examples a chip, sequence length, predictions a sequence).
         **ways: optimizer, precision, gradient_accumulation_steps, remat, constant_graph.
     """
-    import jax
+    return _pretraining_steps(chips, config, ways).lower(_pretraining_batch(chips, shape))
 
-    from albert_tf.models.named_weights import named_weights
+
+def lower_evaluation(chips: list[Any], config, shape: tuple[int, int, int], **ways):
+    """The evaluation step of run_evaluation; see lower_step."""
+    return _pretraining_steps(chips, config, ways).lower_evaluation(_pretraining_batch(chips, shape))
+
+
+def lower_finetuning(chips: list[Any], config, shape: tuple[int, int], head: str, **ways):
+    """The training step of run_finetuning; see lower_step.
+
+    Args:
+        chips, config, **ways: see lower_step.
+        shape: (examples a chip, sequence length).
+        head: "classification", of two classes, or "span".
+    """
+    from albert_tf.finetuning.steps import FinetuningSteps
+    from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, FEATURE_INDEX, LABEL
+    from albert_tf.models.finetuning import make_finetuning_model
+
+    model = make_finetuning_model(config, head, num_labels=2, **_of_model(ways))
+    steps = _make_steps(FinetuningSteps, chips, model, ways, head=head, static_shapes=True)
+    labels = ("start_positions", "end_positions") if head == "span" else (LABEL,)
+    kinds = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), ("int32", shape[1]))
+    kinds |= dict.fromkeys((*labels, FEATURE_INDEX), ("int32",)) | {EXAMPLE_WEIGHT: ("float32",)}
+    return steps.lower(_batch(chips, shape[0], kinds))
+
+
+def _of_model(ways: dict[str, Any]) -> dict[str, Any]:
+    return {"dtype": DTYPE_POLICIES[ways["precision"]]} | {name: ways[name] for name in ("remat", "constant_graph")}
+
+
+def _pretraining_steps(chips, config, ways: dict[str, Any]):
     from albert_tf.models.pretraining import AlbertForPretraining
-    from albert_tf.optimization.build import build_optimizer
     from albert_tf.pretraining.steps import PretrainingSteps
+
+    return _make_steps(PretrainingSteps, chips, AlbertForPretraining(config, **_of_model(ways)), ways)
+
+
+def _make_steps(kind: type, chips: list[Any], model, ways: dict[str, Any], **more):
+    from albert_tf.models.named_weights import named_weights
+    from albert_tf.optimization.build import build_optimizer
     from albert_tf.training.jax_devices import DataParallel
 
-    rows, length, predictions = shape
-    of_model = {name: ways[name] for name in ("remat", "constant_graph")}
-    model = AlbertForPretraining(config, dtype=DTYPE_POLICIES[ways["precision"]], **of_model)
     optimizer = build_optimizer(ways["optimizer"], 1e-4)
     optimizer.build(list(named_weights(model).values()))
-    steps = PretrainingSteps(
+    return kind(
         DataParallel(chips),
         model,
-        optimizer,
+        optimizer=optimizer,
         gradient_accumulation_steps=ways["gradient_accumulation_steps"],
         scale_loss=ways["precision"] == "float16",
+        **more,
     )
+
+
+def _pretraining_batch(chips: list[Any], shape: tuple[int, int, int]) -> dict[str, Any]:
+    rows, length, predictions = shape
     of_tokens = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), ("int32", length))
     of_masks = dict.fromkeys(("masked_lm_positions", "masked_lm_ids"), ("int32", predictions))
     kinds = of_tokens | of_masks | {"masked_lm_weights": ("float32", predictions), "sentence_order_labels": ("int32",)}
+    return _batch(chips, rows, kinds)
+
+
+def _batch(chips: list[Any], rows: int, kinds: dict[str, tuple]) -> dict[str, Any]:
+    import jax
+
     rows *= len(chips)
-    return steps.lower({name: jax.ShapeDtypeStruct((rows, *sizes), kind) for name, (kind, *sizes) in kinds.items()})
+    return {name: jax.ShapeDtypeStruct((rows, *sizes), kind) for name, (kind, *sizes) in kinds.items()}
 
 
 def compile_step(chips: list[Any], config, shape: tuple[int, int, int], **ways) -> dict[str, Any]:
@@ -84,8 +128,13 @@ def compile_step(chips: list[Any], config, shape: tuple[int, int, int], **ways) 
         loop counted once; by kind of exchange how many there are and how many bytes each chip brings; whether the
         program calls Python. Or "fault": why it does not fit.
     """
+    return compile_lowered(lower_step(chips, config, shape, **ways))
+
+
+def compile_lowered(lowered) -> dict[str, Any]:
+    """Compiles a program: the figures of compile_step."""
     try:
-        compiled = lower_step(chips, config, shape, **ways).compile()
+        compiled = lowered.compile()
     except RuntimeError as error:
         return {"fault": " ".join(str(error).split())[:300]}
     memory, text, cost = compiled.memory_analysis(), compiled.as_text(), compiled.cost_analysis()

@@ -117,6 +117,26 @@ class JaxSteps(Steps):
         progress = jax.tree.map(lambda value: described(value, devices.replicated), self.start()._replace(waited=None))
         return self._take_on_device.lower(weights, slots, batches, _MOST_STEPS_AT_ONCE, progress)
 
+    def lower_evaluation(self, batch):
+        """The program of `evaluate`, not yet compiled; see lower."""
+        return self._lower_outputs(self._evaluate_on_device, batch)
+
+    def lower_prediction(self, batch):
+        """The program of `predict`, not yet compiled; see lower."""
+        return self._lower_outputs(self._predict_on_device, batch)
+
+    def _lower_outputs(self, program, batch):
+        devices = self.strategy
+        weights = [
+            jax.ShapeDtypeStruct(variable.shape, variable.dtype, sharding=devices.replicated)
+            for variable in self._variables
+        ]
+        rows = {
+            name: jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=devices.by_rows())
+            for name, value in batch.items()
+        }
+        return program.lower(weights, rows)
+
     def _take_steps(self, weights, slots, batches, count, progress):
         """Takes `count` steps on the batches, at most as many as there are; stops after one that is not finite."""
 

@@ -13,6 +13,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.planning.chips import CHIPS
 from albert_tf.training.machine import train_step_flops
 
+PROGRAM = str(Path(__file__).with_name("compile_programs.py"))
 ROOT = str(Path(__file__).resolve().parents[3])
 
 pytestmark = pytest.mark.tpu
@@ -57,6 +58,35 @@ def test_a_step_fits_the_chip_and_exchanges_its_gradients_once(config, flags):
     # The compiler counts what is counted by hand, and what is no matrix product.
     by_hand = train_step_flops(config, 16, 128, 20)
     assert by_hand * 0.8 < plan["operations"] < by_hand * 1.5
+
+
+# Of the flag files: 4,096 x 512 on 256 chips.
+SHIPPED = [
+    (config, topology)
+    for config in ("albert_base_v2", "albert_large_v2", "albert_xlarge_v2", "albert_xxlarge_v2")
+    for topology in ("v5e:2x2", "v5e:4x4", "v5p:2x2x1", "v6e:2x2")
+]
+
+
+@pytest.mark.parametrize(
+    ("config", "topology", "examples", "length"),
+    [("albert_tiny", "v5e:4x4", 16, 128)] + [pytest.param(*pair, 16, 512, marks=pytest.mark.slow) for pair in SHIPPED],
+)
+def test_every_kind_of_step_is_compiled(config, topology, examples, length):
+    done = subprocess.run(
+        [sys.executable, PROGRAM, config, topology, str(examples), str(length)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": ROOT},
+    )
+    assert done.returncode == 0, done.stderr[-1000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert list(found) == ["training", "evaluation", "classification", "span"]
+    for kind, figures in found.items():
+        assert "fault" not in figures, kind
+        assert 0 < figures["peak_bytes"] < CHIPS[topology.partition(":")[0]].memory_bytes
+        assert not figures["calls_python"]
 
 
 def test_a_topology_that_is_none_is_one_line():
