@@ -14,8 +14,10 @@ from absl import flags
 
 from albert_tf.official import unmatched_flags
 from albert_tf.pretraining.pretraining_flags import define_pretraining_flags
+from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import command, flag_help
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.settings_flags import values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.settings import AUTO
 
@@ -44,13 +46,18 @@ def _run() -> None:
     from albert_tf.planning.chips import parse_topology
     from albert_tf.planning.description import describe_plan
     from albert_tf.planning.plan import PlannedRun, make_plan
+    from albert_tf.pretraining.opened_records import check_length
 
+    # A plan reads no records and writes no checkpoints.
+    settings = PretrainingSettings(**values_of(PretrainingSettings, given) | {"input_file": "", "output_dir": ""})
     topologies = {name: parse_topology(name) for name in given.topology}
+    config = AlbertConfig.from_json_file(given.albert_config_file)
+    check_length(settings, config)
     names = [field.name for field in dataclasses.fields(PlannedRun) if field.name in given]
-    values = {name: given[name].value for name in names}
-    if values["precision"] == AUTO or not given["precision"].present:
+    values = {name: getattr(settings, name) for name in names}
+    if settings.precision == AUTO or not given["precision"].present:
         values["precision"] = "bfloat16"
-    run = PlannedRun(config=AlbertConfig.from_json_file(given.albert_config_file), **values)
+    run = PlannedRun(config=config, **values)
     for name, topology in topologies.items():
         plan = make_plan(run, topology, name)
         about = {"albert_config_file": given.albert_config_file} | values | dataclasses.asdict(plan)

@@ -148,6 +148,9 @@ def parse_topology(text: str) -> Topology:
             raise InputError(f"--topology={text}: a slice of {kind} has {dimensions} sides, such as {example}")
     elif shape and len(sizes) != 1:
         raise InputError(f"--topology={text}: give a number of GPUs, such as {kind}:8")
+    if kind in _TPUS and any((size > 2 and size % 4) or (dimensions == 2 and size & (size - 1)) for size in sizes):
+        allowed = "1, 2 or a multiple of 4" if dimensions == 3 else "1, 2, 4, 8 or 16"
+        raise InputError(f"--topology={text}: a side of a slice of {kind} is {allowed} chips long")
     count = math.prod(sizes)
     if kind in _TPUS and count > CHIPS[kind].group:
         raise InputError(f"--topology={text}: a slice of {kind} has at most {CHIPS[kind].group} chips")

@@ -16,7 +16,8 @@ def describe_plan(run: PlannedRun, topology: Topology, plan: Plan) -> str:
         "run": f"{run.num_train_steps:,} steps of {run.train_batch_size:,} x {run.max_seq_length} on {plan.topology}, "
         f"{plan.chips:,} chips with {plan.examples} examples each",
         "fits": f"{plan.examples_at_once} at once{pieces}; {plan.memory['peak'] / _GIB:.2f} of "
-        f"{topology.chip.memory_bytes / _GIB:.0f} GiB ({compiler})" + (", with --remat only" if plan.remat else ""),
+        f"{topology.chip.memory_bytes / _GIB:.0f} GiB ({compiler})"
+        + (", with --remat only" if plan.remat and not run.remat else ""),
         "a step": f"{plan.operations:.3g} operations, {plan.memory_traffic / _GIGA:,.3g} GB read and written, "
         f"{plan.exchanged / _MEGA:,.1f} MB summed over the chips, in {plan.exchanges} exchanges ({compiler})",
         "takes": f"{seconds['products']} at the chip's peak, {seconds['memory']} if all goes to its memory, "

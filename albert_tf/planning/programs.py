@@ -136,6 +136,8 @@ def compile_lowered(lowered) -> dict[str, Any]:
     try:
         compiled = lowered.compile()
     except RuntimeError as error:
+        if "RESOURCE_EXHAUSTED" not in str(error):
+            raise
         return {"fault": " ".join(str(error).split())[:300]}
     memory, text, cost = compiled.memory_analysis(), compiled.as_text(), compiled.cost_analysis()
     return {

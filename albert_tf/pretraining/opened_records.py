@@ -16,17 +16,26 @@ from albert_tf.runtime.errors import InputError
 _MUCH_PADDING = 0.05
 
 
-def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tuple[RecordSet, RecordSet | None]:
-    """The records to train on, and those to evaluate on, None without --do_eval.
+def check_length(settings: PretrainingSettings, config: AlbertConfig) -> None:
+    """Refuses sequences that are longer than the model can take.
 
     Raises:
-        InputError: whatever is wrong with them.
+        InputError: they are.
     """
     if settings.max_seq_length > config.max_position_embeddings:
         raise InputError(
             f"--max_seq_length={settings.max_seq_length} exceeds max_position_embeddings="
             f"{config.max_position_embeddings} of {settings.albert_config_file}"
         )
+
+
+def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tuple[RecordSet, RecordSet | None]:
+    """The records to train on, and those to evaluate on, None without --do_eval.
+
+    Raises:
+        InputError: whatever is wrong with them.
+    """
+    check_length(settings, config)
     lengths = (settings.max_seq_length, settings.max_predictions_per_seq, config.vocab_size)
     records = open_records(settings.input_file, *lengths)
     if resolve_masking(settings.masking, records.manifest) == DYNAMIC:
