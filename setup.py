@@ -77,6 +77,7 @@ setup(
             "scikit-learn>=1.5,<2",
             "scipy>=1.13,<2",
             "build>=1.2,<2",
+            "kubernetes-validate>=1.31",
             "setuptools>=77",
             "twine>=6,<7",
             "pytest>=8,<10",

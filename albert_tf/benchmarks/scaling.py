@@ -93,7 +93,7 @@ def draw(plans: list[dict], path: str) -> None:
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xlabel("milliseconds of a step, estimated; products or memory, whichever is longer, and then the exchange")
-    axes.legend(loc="lower right", fontsize=8)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(_PARTS), frameon=False, fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(path, dpi=120)

@@ -6,7 +6,7 @@ import re
 
 from albert_tf.runtime.errors import InputError
 
-_GB, _GIB, _TB, _TFLOP = 10**9, 2**30, 10**12, 10**12
+_GB, _GIB = 10**9, 2**30
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,68 +35,28 @@ class Chip:
     source: str
 
 
-# Links are given by their makers as the sum of both directions; half of it stands here.
+# TFLOP/s, bytes of memory, GB/s of memory, of links and of the network (one way; makers give the sum of both), chips of
+# a group, topology to compile for, source.
+_TABLE = {
+    "v5e": (197, 16 * _GIB, 819, 200, 3.125, 256, "v5e:2x2", "cloud.google.com/tpu/docs/v5e"),
+    "v5p": (459, 95 * _GIB, 2765, 600, 6.25, 6144, "v5p:2x2x1", "cloud.google.com/tpu/docs/v5p"),
+    "v6e": (918, 32 * _GIB, 1600, 400, 12.5, 256, "v6e:2x2", "cloud.google.com/tpu/docs/v6e"),
+    "a100": (312, 80 * _GB, 2039, 300, 25, 8, "v5p:2x2x1", "NVIDIA's data sheet, 80 GB SXM; InfiniBand 200 Gb/s"),
+    "h100": (989, 80 * _GB, 3350, 450, 50, 8, "v5p:2x2x1", "NVIDIA's data sheet, SXM, dense; InfiniBand 400 Gb/s"),
+    "h200": (989, 141 * _GB, 4800, 450, 50, 8, "v5p:2x2x1", "NVIDIA's data sheet, SXM, dense; InfiniBand 400 Gb/s"),
+}
 CHIPS = {
-    "v5e": Chip(
-        flops=197 * _TFLOP,
-        memory_bytes=16 * _GIB,
-        memory_bandwidth=819 * _GB,
-        link_bandwidth=200 * _GB,
-        group=256,
-        network_bandwidth=6.4e12 / 8 / 256,
-        compiled_for="v5e:2x2",
-        source="cloud.google.com/tpu/docs/v5e",
-    ),
-    "v5p": Chip(
-        flops=459 * _TFLOP,
-        memory_bytes=95 * _GIB,
-        memory_bandwidth=2765 * _GB,
-        link_bandwidth=600 * _GB,
-        group=6144,
-        network_bandwidth=50e9 / 8,
-        compiled_for="v5p:2x2x1",
-        source="cloud.google.com/tpu/docs/v5p",
-    ),
-    "v6e": Chip(
-        flops=918 * _TFLOP,
-        memory_bytes=32 * _GIB,
-        memory_bandwidth=1600 * _GB,
-        link_bandwidth=400 * _GB,
-        group=256,
-        network_bandwidth=25.6e12 / 8 / 256,
-        compiled_for="v6e:2x2",
-        source="cloud.google.com/tpu/docs/v6e",
-    ),
-    "a100": Chip(
-        flops=312 * _TFLOP,
-        memory_bytes=80 * _GB,
-        memory_bandwidth=2039 * _GB,
-        link_bandwidth=300 * _GB,
-        group=8,
-        network_bandwidth=200e9 / 8,
-        compiled_for="v5p:2x2x1",
-        source="NVIDIA A100 80 GB SXM data sheet; 200 Gb/s of InfiniBand a GPU",
-    ),
-    "h100": Chip(
-        flops=989 * _TFLOP,
-        memory_bytes=80 * _GB,
-        memory_bandwidth=3.35 * _TB,
-        link_bandwidth=450 * _GB,
-        group=8,
-        network_bandwidth=400e9 / 8,
-        compiled_for="v5p:2x2x1",
-        source="NVIDIA H100 SXM data sheet, without sparsity; 400 Gb/s of InfiniBand a GPU",
-    ),
-    "h200": Chip(
-        flops=989 * _TFLOP,
-        memory_bytes=141 * _GB,
-        memory_bandwidth=4.8 * _TB,
-        link_bandwidth=450 * _GB,
-        group=8,
-        network_bandwidth=400e9 / 8,
-        compiled_for="v5p:2x2x1",
-        source="NVIDIA H200 SXM data sheet, without sparsity; 400 Gb/s of InfiniBand a GPU",
-    ),
+    kind: Chip(
+        flops=teraflops * 10**12,
+        memory_bytes=memory,
+        memory_bandwidth=bandwidth * _GB,
+        link_bandwidth=links * _GB,
+        network_bandwidth=network * _GB,
+        group=group,
+        compiled_for=topology,
+        source=source,
+    )
+    for kind, (teraflops, memory, bandwidth, links, network, group, topology, source) in _TABLE.items()
 }
 _TPUS = ("v5e", "v5p", "v6e")
 
