@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity tpu bench docs dist lint types format clean
+.PHONY: help demo test test-slow faults golden mutants parity tpu bench bench-gpu docs dist lint types format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
@@ -16,6 +16,7 @@ help:
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make tpu        compile the training step for TPUs that are not there, and look at the programs"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
+	@echo "make bench-gpu  the JAX engine beside peers on a GPU of NVIDIA (written for one, and not yet run)"
 	@echo "make docs       the documents and a reference of the Python names as a site in docs/_build, every link checked"
 	@echo "make dist       wheel and sdist in dist/, checked"
 	@echo "make lint       ruff; format: let ruff mend what it can"
@@ -90,6 +91,15 @@ bench: $(VENV)/.parity
 	  $$peers --task=classify --batch_size=32; \
 	  $$peers --task=classify --batch_size=32 --shortest=8; \
 	done
+
+# On a machine with a GPU of NVIDIA; this was not run.
+bench-gpu: $(VENV)/.parity
+	$(PIP) 'jax[cuda12]'
+	set -e; for size in base large xxlarge; do for shape in "128 64" "512 16"; do \
+	  set -- $$shape; $(BIN)/python -m albert_tf.benchmarks.compare_peers --output_file=$(BENCH_TABLE) \
+	    --albert_config_file=albert_$${size}_v2 --precision=bfloat16 --max_seq_length=$$1 --batch_size=$$2 --steps=10 \
+	    --rounds=5 --contestants=albert_tf_jax,hugging_face,hugging_face_compiled,keras_hub_jax; \
+	done; done
 
 # DOCS_SOURCE_URL=https://github.com/OWNER/albert_tf/blob/main for links to files that are no pages.
 # From nothing each time: Sphinx does not repeat the warnings of pages that stayed as they were.

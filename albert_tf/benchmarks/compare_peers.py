@@ -24,7 +24,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("albert_config_file", "configs/models/albert_base_v2.json", "The model's shape.", **fv)
     tasks = "train: training steps; without gradients encode: encodings, classify: texts to one of two classes."
     flags.DEFINE_enum("task", "train", ("train", "encode", "classify"), tasks, **fv)
-    flags.DEFINE_list("contestants", list(CONTESTANTS), "Who takes part.", **fv)
+    who = "Who takes part; to train also albert_tf_jax and keras_hub_jax."
+    flags.DEFINE_list("contestants", list(CONTESTANTS), who, **fv)
     flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
@@ -55,7 +56,8 @@ class Contestant:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+            # JAX would take most of a GPU's memory, which the others need too.
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
         )
         self.start = self._answer()
 
@@ -141,7 +143,8 @@ def _run() -> None:
     arguments += [f"--shortest={given.shortest}"] if given.shortest else []
     python = given.peer_python or sys.executable
     contestants = [
-        Contestant(name, arguments, sys.executable if name == "albert_tf" else python) for name in given.contestants
+        Contestant(name, arguments, sys.executable if name.startswith("albert_tf") else python)
+        for name in given.contestants
     ]
     running = [one for one in contestants if one.takes_part]
     for _ in range(given.rounds):

@@ -16,7 +16,7 @@ def train_albert_tf(config, shape, optimizer, precision):
 
 
 def torch_model(config, precision, name="AlbertForPreTraining", seed=0):
-    """torch, a new model of Hugging Face's class of that name, and what its forward pass runs in."""
+    """torch, a new model of Hugging Face's class of that name, what its forward pass runs in, and its device."""
     import torch
     import transformers
 
@@ -24,21 +24,22 @@ def torch_model(config, precision, name="AlbertForPreTraining", seed=0):
         name: value for name, value in config.to_dict().items() if name not in ("parameter_sharing", "hidden_act")
     }
     torch.manual_seed(seed)
-    model = getattr(transformers, name)(transformers.AlbertConfig(hidden_act="gelu_new", **values))
-    return torch, model, torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = getattr(transformers, name)(transformers.AlbertConfig(hidden_act="gelu_new", **values)).to(device)
+    return torch, model, torch.autocast(device, torch.bfloat16, enabled=precision == "bfloat16"), device
 
 
 def train_hugging_face(config, shape, optimizer, precision, compiled=False):
     """AlbertForPreTraining's parts, scores for the masked positions alone, torch.optim.AdamW."""
-    torch, model, precise = torch_model(config, precision)
+    torch, model, precise, device = torch_model(config, precision)
     arrays = random_batch(config, *shape)
-    batch = {name: torch.tensor(array) for name, array in arrays.items()}
+    batch = {name: torch.tensor(array, device=device) for name, array in arrays.items()}
     labels, order = batch["masked_lm_ids"].long(), batch["sentence_order_labels"].long()
     positions = batch["masked_lm_positions"].long()
 
     def losses():
         outputs = model.albert(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
-        rows = torch.arange(shape[0])[:, None]
+        rows = torch.arange(shape[0], device=device)[:, None]
         scores = model.predictions(outputs.last_hidden_state[rows, positions])
         cross_entropy = torch.nn.functional.cross_entropy
         loss = cross_entropy(scores.float().flatten(0, 1), labels.flatten())
@@ -56,6 +57,8 @@ def train_hugging_face(config, shape, optimizer, precision, compiled=False):
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             update.step()
             update.zero_grad()
+        # Steps on a GPU are done when the last loss is here.
+        loss.item()
 
     return steps
 
@@ -96,7 +99,8 @@ def train_keras_hub(config, shape, optimizer, precision):
     model.compile(
         updates[optimizer](1e-4, weight_decay=0.01, global_clipnorm=1.0),
         {"scores": loss, "order": loss},
-        jit_compile=False,
+        # On TensorFlow XLA is the slower one; on JAX it is all there is.
+        jit_compile="auto" if keras.backend.backend() == "jax" else False,
     )
     batch = random_batch(config, *shape)
     inputs = {
@@ -126,15 +130,16 @@ def encode_albert_tf(config, shape, optimizer, precision, classify=False):
 def encode_hugging_face(config, shape, optimizer, precision, compiled=False, classify=False):
     """AlbertModel without gradients, or AlbertForSequenceClassification."""
     name = "AlbertForSequenceClassification" if classify else "AlbertModel"
-    torch, model, precise = torch_model(config, precision, name)
-    batch = {name: torch.tensor(array) for name, array in ragged_batch(config, *shape).items()}
+    torch, model, precise, device = torch_model(config, precision, name)
+    batch = {name: torch.tensor(array, device=device) for name, array in ragged_batch(config, *shape).items()}
     model.eval()
     model = torch.compile(model) if compiled else model
 
     def repeat(count):
         for _ in range(count):
             with torch.no_grad(), precise:
-                model(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
+                outputs = model(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
+            outputs[0].sum().item()
 
     return repeat
 
@@ -165,7 +170,11 @@ def encode_keras_hub(config, shape, optimizer, precision, classify=False):
 
 # What each contestant needs beside the dependencies of albert_tf.
 NEEDS = {"albert_tf": (), "hugging_face": ("torch", "transformers"), "keras_hub": ("keras_hub",)}
-NEEDS["hugging_face_compiled"] = NEEDS["hugging_face"]
+NEEDS |= {
+    "hugging_face_compiled": NEEDS["hugging_face"],
+    "albert_tf_jax": ("jax",),
+    "keras_hub_jax": ("jax", "keras_hub"),
+}
 
 TASKS = {
     "train": {
@@ -173,6 +182,9 @@ TASKS = {
         "hugging_face": train_hugging_face,
         "hugging_face_compiled": train_hugging_face_compiled,
         "keras_hub": train_keras_hub,
+        # The worker lets Keras run on JAX.
+        "albert_tf_jax": train_albert_tf,
+        "keras_hub_jax": train_keras_hub,
     },
     "encode": {
         "albert_tf": encode_albert_tf,

@@ -64,7 +64,7 @@ def train(config: AlbertConfig, batches, peak: float, seconds: float, precision:
     Returns:
         steps that were done.
     """
-    torch, model, precise = torch_model(config, precision, seed=seed)
+    torch, model, precise, device = torch_model(config, precision, seed=seed)
     update = torch.optim.AdamW(model.parameters(), lr=peak, weight_decay=0.01)
     cross_entropy = torch.nn.functional.cross_entropy
     model.train()
@@ -72,7 +72,7 @@ def train(config: AlbertConfig, batches, peak: float, seconds: float, precision:
     while (share := (time.monotonic() - began) / seconds) < 1.0:
         for group in update.param_groups:
             group["lr"] = peak * _rate_at(share)
-        batch = {name: torch.tensor(array) for name, array in next(batches).items()}
+        batch = {name: torch.tensor(array, device=device) for name, array in next(batches).items()}
         with precise:
             hidden = model.albert(batch["input_ids"], batch["input_mask"], batch["segment_ids"])
             rows, columns = torch.nonzero(batch["masked_lm_weights"], as_tuple=True)

@@ -15,6 +15,9 @@ from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
+# How the names of contestants end that run on JAX.
+ON_JAX = "_jax"
+
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
@@ -39,6 +42,8 @@ def _leave_others_aside(contestant: str) -> None:
 
     TensorFlow imports jax where it is installed (140 MB), some of torch's libraries TensorFlow.
     """
+    if contestant.endswith(ON_JAX):
+        return
     others = ("jax", "tensorflow") if contestant.startswith("hugging_face") else ("jax",)
     sys.modules.update(dict.fromkeys(others))
 
@@ -58,7 +63,8 @@ def _run() -> None:
         # As the commands do that train, and those that serve.
         if given.contestant == "albert_tf" and given.task == "train":
             allocator.set_up_memory()
-        import_tensorflow(frozen_weights=given.task != "train" and given.precision == "bfloat16")
+        frozen = given.task != "train" and given.precision == "bfloat16"
+        import_tensorflow(frozen, backend="jax" if given.contestant.endswith(ON_JAX) else None)
     config = AlbertConfig.from_json_file(given.albert_config_file)
     third = given.max_predictions_per_seq if given.task == "train" else given.shortest or given.max_seq_length
     shape = (given.batch_size, given.max_seq_length, third)
