@@ -46,8 +46,9 @@ def test_a_step_fits_the_chip_and_exchanges_its_gradients_once(config, flags):
     assert 0 < plan["memory"]["peak"] < CHIPS[plan["topology"].partition(":")[0]].memory_bytes
     config = AlbertConfig.from_name(config)
     parameters = AlbertForPretraining(config).count_params()
-    # One program that runs, and two that are counted.
-    assert [program["layers"] for program in plan["programs"]] == [config.num_hidden_layers, 1, 2]
+    # One program that runs, and two that are counted; of two layers it is the same.
+    assert {program["layers"] for program in plan["programs"]} == {config.num_hidden_layers, 1, 2}
+    assert len(plan["programs"]) == (2 if config.num_hidden_layers == 2 else 3)
     for program in plan["programs"]:
         assert not program["calls_python"]
         kinds = ("all_gather", "reduce_scatter", "all_to_all", "collective_permute")
