@@ -56,7 +56,7 @@ def test_a_step_fits_the_chip_and_exchanges_its_gradients_once(config, flags):
         # Every gradient in float32, five metrics and two counts; together, or the counts first.
         assert program["all_reduce"]["bytes"] == 4 * (parameters + 7)
         assert program["all_reduce"]["count"] <= 3
-    # By hand all of the last layer counts, of which a step computes what is read; the compiler counts more than products.
+    # By hand all of the last layer counts, of which a step computes what is read; the compiler counts more kinds.
     by_hand = train_step_flops(config, 16, 128, 20)
     assert by_hand * 0.7 < plan["operations"] < by_hand * 1.5
 
