@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity tpu bench bench-gpu docs dist lint types format clean
+.PHONY: help demo test test-slow faults golden mutants parity tpu tpu-slow bench bench-gpu docs dist lint types format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
@@ -14,7 +14,7 @@ help:
 	@echo "make golden     run the commands on a made-up text: records, losses and outputs are what they were (3 minutes on a free core)"
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
-	@echo "make tpu        compile the training step for TPUs that are not there, and look at the programs"
+	@echo "make tpu        compile steps for TPUs that are not there, and look at the programs; tpu-slow: all sizes (hours)"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
 	@echo "make bench-gpu  the JAX engine beside peers on a GPU of NVIDIA (written for one, and not yet run)"
 	@echo "make docs       the documents and a reference of the Python names as a site in docs/_build, every link checked"
@@ -54,8 +54,8 @@ BENCH_TABLE ?= bench.md
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-test-slow: $(VENV)/.tpu
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile
+test-slow: $(VENV)/.parity
+	$(BIN)/python -m pytest -m 'slow and not tpu' -n 2 --dist loadfile
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults -n 2
@@ -72,6 +72,10 @@ parity: $(VENV)/.parity
 
 tpu: $(VENV)/.tpu
 	$(BIN)/python -m pytest -m 'tpu and not slow'
+
+# Every kind of step of every published size, on four topologies: some hours.
+tpu-slow: $(VENV)/.tpu
+	$(BIN)/python -m pytest -m 'tpu and slow'
 
 bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.data_creation

@@ -93,8 +93,8 @@ setup(
         "embeddings": ["scipy>=1.13,<2"],
         # On a processor; jax.dev says what to install for a GPU or a TPU.
         "jax": ["jax>=0.6.1,<1"],
-        # JAX for a TPU, and the TPU's compiler, which runs without one.
-        "tpu": ["jax[tpu]>=0.6.1,<1"],
+        # JAX for a TPU, and the TPU's compiler, which runs without one. From 0.7 it tells how much is in use at a time.
+        "tpu": ["jax[tpu]>=0.7,<1"],
         "parquet": ["pyarrow>=18,<26"],
         "zstd": ["zstandard>=0.23,<1"],
         # The scores of the tasks.

@@ -7,7 +7,7 @@ _MILLI, _MEGA, _GIGA, _GIB = 1e-3, 1e6, 1e9, 2**30
 
 
 def describe_plan(run: PlannedRun, topology: Topology, plan: Plan) -> str:
-    """Some lines: what fits, what a step moves, what it takes at least, the run's cost, the flags to use."""
+    """Some lines: what fits, what a step moves, what it takes, the run's cost, the flags to use."""
     compiler = "the TPU's compiler" if topology.is_tpu else f"the compiler of {topology.chip.compiled_for}, a stand-in"
     parts = plan.gradient_accumulation_steps
     pieces = f", one micro-batch after another: {parts}" if parts > 1 else ""

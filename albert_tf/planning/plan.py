@@ -45,8 +45,8 @@ class Plan:
         examples: of a step.
         examples_at_once: of a micro-batch, as many as fit.
         gradient_accumulation_steps: micro-batches of a step.
-        remat: whether a layer's inside has to be computed again, without which nothing fits.
-        memory: bytes, by the compiler: arguments, temporaries, peak; of the peak for a GPU that of the TPU's program.
+        remat: whether a layer's inside is computed again: it was asked for, or nothing fits without.
+        memory: bytes, by the compiler: "argument", "temporary" and "peak"; for a GPU those of the TPU's program.
         operations: of a step, by the compiler.
         memory_traffic: bytes that a step's operations read and write, by the compiler, which also counts what stays on
             the chip between two of them.

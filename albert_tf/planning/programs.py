@@ -25,15 +25,15 @@ def find_chips(topology: str) -> list[Any]:
     """
     from jax.experimental import topologies
 
-    try:
-        # It looks for the machine's own TPU, and tells at length that there is none.
-        with quiet_stderr():
+    # It looks for the machine's own TPU, and tells at length that there is none.
+    with quiet_stderr():
+        try:
             return list(topologies.get_topology_desc(topology, platform="tpu").devices)
-    except (RuntimeError, ValueError, NotImplementedError) as error:
-        text = " ".join(str(error).split())[:200]
-        raise InputError(
-            f"--topology={topology}: {text}; the compiler comes with pip install 'albert_tf[tpu]'"
-        ) from None
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            text = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"--topology={topology}: {text}; the compiler comes with pip install 'albert_tf[tpu]'"
+            ) from None
 
 
 def lower_step(chips: list[Any], config, shape: tuple[int, int, int], **ways):

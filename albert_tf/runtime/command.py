@@ -85,7 +85,7 @@ def run(
         except InputError as error:
             _fail(str(error), EXIT_BAD_INPUT)
         except RunStopped as error:
-            _fail(str(error), error.exit_code, at_once=error.exit_code == EXIT_WORKER_LOST)
+            _fail(str(error), error.exit_code)
         except BrokenPipeError:
             _end_without_reader()
         except OSError as error:
@@ -192,11 +192,11 @@ def _find_flag_file(path: str) -> str:
     return found
 
 
-def _fail(message: str, code: int, at_once: bool = False) -> None:
+def _fail(message: str, code: int) -> None:
     logging.flush()
     # One line, also where a path holds a line end.
     sys.stderr.write(f"{_command_name()}: {message.translate(_LINE_ENDS)}\n")
-    if at_once:
+    if code == EXIT_WORKER_LOST:
         # JAX waits at exit for the processes that it joined, a minute for those that are gone, and then aborts.
         sys.stdout.flush()
         sys.stderr.flush()

@@ -39,6 +39,11 @@ class _Placed:
             self._known[place] = variable.value, placed
 
 
+def _described(value, sharding, *before):
+    """The shape, type and place of an array, with more axes before its own."""
+    return jax.ShapeDtypeStruct((*before, *value.shape), value.dtype, sharding=sharding)
+
+
 class JaxSteps(Steps):
     """Steps in programs of JAX, which its compiler spreads over the devices."""
 
@@ -104,38 +109,19 @@ class JaxSteps(Steps):
         Returns:
             jax.stages.Lowered.
         """
-        devices = self.strategy
-
-        def described(value, sharding, *before):
-            return jax.ShapeDtypeStruct((*before, *value.shape), value.dtype, sharding=sharding)
-
-        weights, slots = (
-            [described(variable.value, devices.replicated) for variable in variables]
-            for variables in (self._variables, self.optimizer.variables)
-        )
-        batches = {name: described(value, devices.by_rows(1), _MOST_STEPS_AT_ONCE) for name, value in batch.items()}
-        progress = jax.tree.map(lambda value: described(value, devices.replicated), self.start()._replace(waited=None))
-        return self._take_on_device.lower(weights, slots, batches, _MOST_STEPS_AT_ONCE, progress)
+        on_all, by_rows = self.strategy.replicated, self.strategy.by_rows(1)
+        slots = [_described(variable.value, on_all) for variable in self.optimizer.variables]
+        batches = {name: _described(value, by_rows, _MOST_STEPS_AT_ONCE) for name, value in batch.items()}
+        progress = jax.tree.map(lambda value: _described(value, on_all), self.start()._replace(waited=None))
+        return self._take_on_device.lower(self._described_weights(), slots, batches, _MOST_STEPS_AT_ONCE, progress)
 
     def lower_evaluation(self, batch):
         """The program of `evaluate`, not yet compiled; see lower."""
-        return self._lower_outputs(self._evaluate_on_device, batch)
+        rows = {name: _described(value, self.strategy.by_rows()) for name, value in batch.items()}
+        return self._evaluate_on_device.lower(self._described_weights(), rows)
 
-    def lower_prediction(self, batch):
-        """The program of `predict`, not yet compiled; see lower."""
-        return self._lower_outputs(self._predict_on_device, batch)
-
-    def _lower_outputs(self, program, batch):
-        devices = self.strategy
-        weights = [
-            jax.ShapeDtypeStruct(variable.shape, variable.dtype, sharding=devices.replicated)
-            for variable in self._variables
-        ]
-        rows = {
-            name: jax.ShapeDtypeStruct(value.shape, value.dtype, sharding=devices.by_rows())
-            for name, value in batch.items()
-        }
-        return program.lower(weights, rows)
+    def _described_weights(self):
+        return [_described(variable.value, self.strategy.replicated) for variable in self._variables]
 
     def _take_steps(self, weights, slots, batches, count, progress):
         """Takes `count` steps on the batches, at most as many as there are; stops after one that is not finite."""
