@@ -66,9 +66,10 @@ class ProcessExecutor(futures.Executor):
             resource_tracker.ensure_running()
             thread = threading.Thread(target=self._serve, daemon=True)
             with _signals_held():
-                # Threads and processes begin with the signals held: Ctrl-C is the main thread's affair.
+                # Threads and processes begin with the signals held: Ctrl-C is the main thread's affair. One that waits
+                # ends this function where they are let go: shutdown has to know the thread by then.
+                self._threads.append(thread)
                 thread.start()
-            self._threads.append(thread)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -79,11 +80,12 @@ class ProcessExecutor(futures.Executor):
             with contextlib.suppress(queue.Empty):
                 while True:
                     self._tasks.get_nowait()[0].cancel()
-        for _ in self._threads:
-            self._tasks.put(None)
+        self._tasks.put(None)
         if wait:
             for thread in self._threads:
-                thread.join()
+                # One that a signal kept from starting has nothing to end.
+                if thread.ident is not None:
+                    thread.join()
 
     def _serve(self) -> None:
         """Hands tasks to a worker, and to another if it is killed, until there are no more."""
@@ -109,6 +111,8 @@ class ProcessExecutor(futures.Executor):
             (future.set_result if succeeded else future.set_exception)(result)
             # A thread that waits holds on to nothing.
             del task, future, call, result
+        # There is one for all threads.
+        self._tasks.put(None)
         if worker is not None:
             worker.end()
 

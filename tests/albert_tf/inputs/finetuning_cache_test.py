@@ -199,18 +199,19 @@ def test_a_process_killed_half_way_leaves_no_cache_that_is_read(folder, tmp_path
     here = str(Path(__file__).parent)
     script = tmp_path / "make_cache.py"
     script.write_text(_SCRIPT.format(here=here, folder=folder, workers=workers))
-    run = subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL)
     parent = Path(folder).parent
-    try:
-        end = time.monotonic() + 240
-        # The folder that is to become the cache is there.
-        while not any(parent.glob(".train.*.tmp")):
-            assert run.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.02)
-    finally:
-        run.send_signal(number)
-        run.wait(60)
+    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL) as run:
+        try:
+            end = time.monotonic() + 240
+            # The folder that is to become the cache is there.
+            while not any(parent.glob(".train.*.tmp")):
+                assert run.poll() is None
+                assert time.monotonic() < end
+                time.sleep(0.02)
+            run.send_signal(number)
+            run.wait(60)
+        finally:
+            run.kill()
     assert why_unusable(folder, KEY) == ""
     assert load(folder) == ([3, 5, 5], True)
     assert sorted(os.listdir(parent)) == ["train"]

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import threading
 import time
 
 import pytest
@@ -108,3 +109,30 @@ def test_shutting_down_cancels_what_has_not_begun_and_leaves_no_process():
     assert _is_gone(worker)
     with pytest.raises(RuntimeError, match="shut down"):
         executor.submit(_pid)
+
+
+@pytest.mark.parametrize("starts", [1, 2])
+@pytest.mark.parametrize("before", [True, False])
+def test_ctrl_c_while_a_worker_starts_ends_all(monkeypatch, starts, before):
+    start, started = threading.Thread.start, []
+
+    def start_at_ctrl_c(thread):
+        # The last thread's start is cut off at its beginning, or at its end.
+        started.append(thread)
+        if len(started) == starts and before:
+            raise KeyboardInterrupt
+        start(thread)
+        if len(started) == starts:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    executor = ProcessExecutor(2, None)
+    with monkeypatch.context() as patch:
+        patch.setattr("albert_tf.runtime.process_executor.threading.Thread.start", start_at_ctrl_c)
+        with pytest.raises(KeyboardInterrupt):
+            for seconds in (1, 0):
+                executor.submit(_sleep, seconds)
+    end = threading.Thread(target=executor.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+    end.start()
+    end.join(60)
+    assert not end.is_alive()
+    assert not worker_processes(os.getpid())
