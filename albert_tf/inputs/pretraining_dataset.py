@@ -81,7 +81,7 @@ def open_records(
         raise InputError(
             f"--{flag}: the records were made with a vocabulary of {manifest.vocabulary['size']} pieces "
             f"({manifest.vocabulary['file']}), the config says vocab_size={vocab_size}; use the config that belongs "
-            "to that vocabulary"
+            "to that vocabulary, or a copy of this one with that vocab_size"
         )
     check_records(paths, max_seq_length, max_predictions_per_seq, vocab_size)
     count = manifest.examples_in(paths) if manifest is not None else count_examples(paths)

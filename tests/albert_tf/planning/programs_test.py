@@ -13,7 +13,6 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.planning.chips import CHIPS
 from albert_tf.training.machine import train_step_flops
 
-PROGRAM = str(Path(__file__).with_name("compile_programs.py"))
 ROOT = str(Path(__file__).resolve().parents[3])
 
 pytestmark = pytest.mark.tpu
@@ -28,6 +27,19 @@ def run_plan(*flags):
         check=False,
         env=os.environ | {"PYTHONPATH": ROOT},
     )
+
+
+def run_program(name, *arguments):
+    """Runs a program of this folder: the JSON that it prints."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name(name)), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": ROOT},
+    )
+    assert done.returncode == 0, done.stderr[-1000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize(
@@ -74,20 +86,31 @@ SHIPPED = [
     [("albert_tiny", "v5e:4x4", 16, 128)] + [pytest.param(*pair, 16, 512, marks=pytest.mark.slow) for pair in SHIPPED],
 )
 def test_every_kind_of_step_is_compiled(config, topology, examples, length):
-    done = subprocess.run(
-        [sys.executable, PROGRAM, config, topology, str(examples), str(length)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": ROOT},
-    )
-    assert done.returncode == 0, done.stderr[-1000:]
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = run_program("compile_programs.py", config, topology, examples, length)
     assert list(found) == ["training", "evaluation", "classification", "span"]
     for kind, figures in found.items():
         assert "fault" not in figures, kind
         assert 0 < figures["peak_bytes"] < CHIPS[topology.partition(":")[0]].memory_bytes
         assert not figures["calls_python"]
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "optimizer", "micro_batches"),
+    [
+        ("albert_tiny", (16, 128), "lamb", 1),
+        pytest.param("albert_tiny", (16, 128), "adamw", 4, marks=pytest.mark.slow),
+        pytest.param("albert_base_v2", (16, 512), "lamb", 1, marks=pytest.mark.slow),
+    ],
+)
+def test_the_step_of_tensorflow_is_taken_by_the_compiler_too(config, shape, optimizer, micro_batches):
+    figures = run_program("compile_tensorflow.py", config, "v5e:2x2", *shape, optimizer, micro_batches)
+    assert 0 < figures["peak_bytes"] < CHIPS["v5e"].memory_bytes
+    # Weights and two moments, in float32.
+    parameters = AlbertForPretraining(AlbertConfig.from_name(config)).count_params()
+    assert figures["argument_bytes"] > 3 * 4 * parameters
+    assert not any(figures[name] for name in ("has_float64_arrays", "has_dynamic_dimensions", "calls_host"))
+    by_hand = train_step_flops(AlbertConfig.from_name(config), *shape, 20)
+    assert by_hand * 0.7 < figures["flops"] < by_hand * 1.5
 
 
 def test_a_topology_that_is_none_is_one_line():
