@@ -21,6 +21,7 @@ COMMANDS = {
         "collect_glue_submission",
         "convert_checkpoint",
         "export_checkpoints",
+        "export_model",
         "export_saved_model",
         "export_to_tfhub",
         "fill_mask",
@@ -95,13 +96,25 @@ setup(
         "jax": ["jax>=0.6.1,<1"],
         # JAX for a TPU, and the TPU's compiler, which runs without one. From 0.7 it tells how much is in use at a time.
         "tpu": ["jax[tpu]>=0.7,<1"],
+        # Exports that run without TensorFlow, and what they are checked with.
+        "litert": ["ai-edge-litert>=2.3,<3"],
+        "onnx": ["onnx>=1.19,<2", "onnxruntime>=1.22,<2"],
         "parquet": ["pyarrow>=18,<26"],
         "zstd": ["zstandard>=0.23,<1"],
         # The scores of the tasks.
         "finetuning": ["scikit-learn>=1.5,<2", "scipy>=1.13,<2"],
         "plot": ["matplotlib>=3.8,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
-        "parity": ["jax>=0.6.1,<1", "keras-hub>=0.32,<0.33", "torch==2.13.0", "transformers>=4.57,<5"],
+        "parity": [
+            "ai-edge-litert>=2.3,<3",
+            "jax>=0.6.1,<1",
+            "keras-hub>=0.32,<0.33",
+            "onnx>=1.19,<2",
+            "onnxruntime>=1.22,<2",
+            "openvino>=2025.3,<2027",
+            "torch==2.13.0",
+            "transformers>=4.57,<5",
+        ],
     },
     entry_points={
         "console_scripts": [

@@ -16,6 +16,7 @@ BROUGHT_ALONG = {"protobuf": "tensorflow"}
 NOT_IMPORTED = {"tensorboard"}
 # Imported where they are used, with a way out if they are missing: an extra, or another backend of Keras.
 OPTIONAL = {"distributed", "matplotlib", "scipy", "sklearn", "pyarrow", "zstandard"}
+OPTIONAL |= {"ai_edge_litert", "onnx", "onnxruntime"}
 OPTIONAL |= {"jax", "torch", "transformers", "keras_hub"}
 
 

@@ -15,7 +15,7 @@ from albert_tf.layers.dropout import StatelessDropout
 from albert_tf.runtime.errors import InputError
 
 # Added to the logits where no answer can start or end (create_v2_model of the official squad_utils.py).
-_NEVER = -1e30
+NEVER = -1e30
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -74,7 +74,7 @@ class SpanBeamHead(ConfiguredLayer):
         """
         hidden = ops.cast(sequence_output, "float32")
         masked = ops.cast(p_mask, "float32")
-        start_logits = self._score(self.start, hidden)[..., 0] * (1.0 - masked) + _NEVER * masked
+        start_logits = self._score(self.start, hidden)[..., 0] * (1.0 - masked) + NEVER * masked
         answerability = {"answerability_logits": self._answerability(hidden, start_logits, seed, training)}
         # The first half of the kernel is the piece's, the second that of the start.
         piece_part = ops.matmul(hidden, self.end_transform.kernel[: self.config.hidden_size])
@@ -107,7 +107,7 @@ class SpanBeamHead(ConfiguredLayer):
         both = ops.tanh(piece_part[:, None] + start_part[:, :, None] + self.end_transform.bias)
         norm = self.end_layer_norm
         scores = self._score(self.end, kernels.layer_norm(both, norm.gamma, norm.beta, norm.epsilon))[..., 0]
-        return scores * (1.0 - masked[:, None]) + _NEVER * masked[:, None]
+        return scores * (1.0 - masked[:, None]) + NEVER * masked[:, None]
 
     def _answerability(self, hidden, start_logits, seed, training):
         mean = ops.einsum("bs,bsh->bh", ops.softmax(start_logits), hidden)

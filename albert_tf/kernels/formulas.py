@@ -24,7 +24,8 @@ def attention_bias(input_mask):
     Returns:
         float32 [B, 1, 1, S]: 0 for a token, MASKED_SCORE for padding.
     """
-    return (1.0 - ops.cast(input_mask, "float32"))[:, None, None, :] * MASKED_SCORE
+    # Not by two new axes in an index: LiteRT has no such operation of a tensor of free shape.
+    return ops.expand_dims((1.0 - ops.cast(input_mask, "float32")) * MASKED_SCORE, (1, 2))
 
 
 def drop(x, rate, keep):

@@ -1,4 +1,7 @@
-"""assets.extra/export.json of a SavedModel: what was exported, and a checksum of everything. Needs no TensorFlow."""
+"""export.json of an export: what was exported, and a checksum of everything. Needs no TensorFlow.
+
+A SavedModel has it in assets.extra/, an export of another format beside the model.
+"""
 
 import hashlib
 import os
@@ -20,12 +23,19 @@ _CHECKSUM = ',\n  "sha256": "{}"\n}}\n'
 _SEALED = re.compile(rb'(.*),\n  "sha256": "([0-9a-f]{64})"\n\}\n', re.DOTALL)
 
 
-def write_export(folder: str, about: Mapping[str, Any]) -> None:
-    """Writes export.json into a finished export, with the size and the SHA-256 of every file of it."""
-    described = {name: describe_file(os.path.join(folder, name)) for name in _files_of(folder)}
+def write_export(folder: str, about: Mapping[str, Any], place: str = EXTRA_FOLDER) -> None:
+    """Writes export.json into a finished export, with the size and the SHA-256 of every file of it.
+
+    Args:
+        folder: of the export.
+        about: what to say of it.
+        place: the folder in it where export.json goes; "" for the export's own.
+    """
+    own = os.path.join(place, EXPORT_NAME)
+    described = {name: describe_file(os.path.join(folder, name)) for name in _files_of(folder) if name != own}
     values = {"format": FORMAT, **about, "files": described}
     text = to_json_bytes(values, indent=2).removesuffix(b"\n}")
-    with files.replace_file(_path(folder)) as file:
+    with files.replace_file(os.path.join(folder, own)) as file:
         file.write(text + _CHECKSUM.format(hashlib.sha256(text).hexdigest()).encode())
 
 
@@ -71,7 +81,13 @@ def holds_saved_model(folder: str) -> bool:
 
 def is_export(folder: str) -> bool:
     """Tells whether a folder holds an export, whole or damaged, of this version or a different one."""
-    return _peek(folder).get("format") == FORMAT
+    return FORMAT in (_peek(folder).get("format"), _peek(folder, place="").get("format"))
+
+
+def portable_format(folder: str) -> str | None:
+    """The format of an export that is no SavedModel: "onnx" or "litert"; None where there is none."""
+    about = _peek(folder, place="")
+    return about.get("model_format") if about.get("format") == FORMAT else None
 
 
 def gains_by_frozen_weights(folder: str) -> bool:
@@ -102,9 +118,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _peek(folder: str) -> dict[str, Any]:
+def _peek(folder: str, place: str = EXTRA_FOLDER) -> dict[str, Any]:
     try:
-        return files.read_json(_path(folder))
+        return files.read_json(os.path.join(folder, place, EXPORT_NAME))
     except (InputError, OSError, ValueError):
         return {}
 
@@ -114,14 +130,14 @@ def _path(folder: str) -> str:
 
 
 def _files_of(folder: str) -> list[str]:
-    """The files of a folder and those below it, but for export.json; with / between, whatever the system has."""
+    """The files of a folder and those below it; with / between, whatever the system has."""
     found, waiting = [], [""]
     while waiting:
         inner = waiting.pop()
         for name in files.list_folder(os.path.join(folder, inner)):
             path = f"{inner}/{name}" if inner else name
             (waiting if _is_folder(os.path.join(folder, path)) else found).append(path)
-    return sorted(set(found) - {f"{EXTRA_FOLDER}/{EXPORT_NAME}"})
+    return sorted(found)
 
 
 def _is_folder(path: str) -> bool:

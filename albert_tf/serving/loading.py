@@ -18,6 +18,7 @@ from albert_tf.serving.export_file import (
     SAVED_MODEL_NAME,
     check_files,
     holds_saved_model,
+    portable_format,
     read_export,
 )
 
@@ -42,6 +43,11 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
     if not holds_saved_model(saved_model):
         if run_checkpoints.find_checkpoint(saved_model) is not None:
             raise InputError(f"{where} is a run, not an export; export_saved_model --init_checkpoint makes one of it")
+        if kind := portable_format(saved_model):
+            raise InputError(
+                f"{where} is an export as {kind}, for programs without TensorFlow (docs/serving.md); export_model "
+                "--format=saved_model makes one that can be asked here"
+            )
         raise InputError(f"{where} is no SavedModel ({SAVED_MODEL_NAME} is missing)")
     if not files.exists(os.path.join(saved_model, EXTRA_FOLDER, EXPORT_NAME)):
         raise InputError(

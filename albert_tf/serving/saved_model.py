@@ -8,7 +8,6 @@ OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: wh
 import contextlib
 import dataclasses
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,9 +17,7 @@ from absl import logging
 
 import albert_tf
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
@@ -30,7 +27,14 @@ from albert_tf.serving.classification_module import (
     MultiLabelModule,
     RegressionModule,
 )
-from albert_tf.serving.export_file import EXTRA_FOLDER, is_export, write_export
+from albert_tf.serving.export_file import EXTRA_FOLDER, write_export
+from albert_tf.serving.export_source import (
+    describe_vocabulary,
+    make_tokenizer,
+    open_source,
+    text_length,
+    with_threshold,
+)
 from albert_tf.serving.finetuned_module import FinetunedModule
 from albert_tf.serving.multiple_choice_module import MultipleChoiceModule
 from albert_tf.serving.served_copy import serving_copy
@@ -39,10 +43,7 @@ from albert_tf.serving.signatures import ServingModule
 from albert_tf.serving.span_module import SpanModule
 from albert_tf.serving.tagging_module import TaggingModule
 from albert_tf.serving.verification import largest_error, largest_finetuned_error
-from albert_tf.tokenization.packing import room_for_text
-from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.tokenization.vocabulary_file import parse_model, read_model
 
 _MODULES = {
     "classification": ClassificationModule,
@@ -64,10 +65,6 @@ def make_module(model: Any, tokenizer: AlbertTokenizer, task: FinetunedTask, max
     return _MODULES[task.head](model, tokenizer, task, max_seq_length)
 
 
-# Odds of no answer above which none is given.
-_THRESHOLD = "null_score_diff_threshold"
-
-
 def export_saved_model(settings: ExportSettings) -> float:
     """Writes the SavedModel, as a whole or not at all, after comparing what it computes with the model itself.
 
@@ -78,11 +75,7 @@ def export_saved_model(settings: ExportSettings) -> float:
         InputError: checkpoint, config, vocabulary and max_seq_length do not fit, or output_dir holds something.
         OSError: no room, or no right to write.
     """
-    output_dir = os.fspath(settings.output_dir).rstrip("/")
-    _check_output_dir(output_dir, settings.overwrite)
-    config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
-    pretrained = load_pretrained(os.fspath(settings.init_checkpoint), config_file)
-    tokenizer = _make_tokenizer(settings, pretrained)
+    output_dir, pretrained, tokenizer = open_source(settings)
     if pretrained.task is not None:
         module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
         signatures = module.signatures()
@@ -109,11 +102,7 @@ def export_saved_model(settings: ExportSettings) -> float:
         about = {
             "albert_tf": albert_tf.__version__,
             "tensorflow": tf.__version__,
-            "vocabulary": {
-                "file": os.path.basename(tokenizer.model_file),
-                "sha256": tokenizer.sha256,
-                "size": tokenizer.vocab_size,
-            },
+            "vocabulary": describe_vocabulary(tokenizer),
             "cleaning": dataclasses.asdict(tokenizer.cleaning),
             "max_seq_length": module.max_seq_length,
             "precision": settings.precision,
@@ -140,14 +129,14 @@ def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable[
     if pretrained.task is not None:
         raise InputError(f"{checkpoint} was fine-tuned for {pretrained.task}: it fills in no masks; Predictor asks it")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    return _pretrained_module(settings, pretrained, _make_tokenizer(settings, pretrained))
+    return _pretrained_module(settings, pretrained, make_tokenizer(settings, pretrained))
 
 
 def _pretrained_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer
 ) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
     sentence_task = _checked_task(pretrained.sentence_task)
-    max_seq_length = _checked_length(settings.max_seq_length, pretrained.model.config)
+    max_seq_length = text_length(settings, pretrained)
     module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
     has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
     return module, module.signatures(sentence_order=has_order)
@@ -166,95 +155,15 @@ def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
     if pretrained.task is None:
         raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    tokenizer = _make_tokenizer(settings, pretrained)
+    tokenizer = make_tokenizer(settings, pretrained)
     return _finetuned_module(settings, pretrained, tokenizer, pretrained.task), pretrained.task
-
-
-def _make_tokenizer(settings: ExportSettings, pretrained: Pretrained) -> AlbertTokenizer:
-    cleaning = settings.cleaning
-    if pretrained.task is not None and pretrained.task.cleaning:
-        cleaning = TextCleaning(**pretrained.task.cleaning)
-    path = _vocabulary_file(settings, pretrained)
-    # Before sentencepiece sees it, which a damaged one can lead astray.
-    _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)
-    return AlbertTokenizer(path, **dataclasses.asdict(cleaning))
 
 
 def _finetuned_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, task: FinetunedTask
 ) -> FinetunedModule:
-    """Texts are cut where they were cut in training, unless the settings say otherwise."""
-    length = _checked_length(settings.max_seq_length or task.settings.get("max_seq_length"), pretrained.model.config)
-    if task.name == "squad_v2" and task.options.get(_THRESHOLD) is None:
-        threshold = _dev_threshold(pretrained.source)
-        task = dataclasses.replace(task, options={**task.options, _THRESHOLD: threshold})
+    task, length = with_threshold(task, pretrained.source), text_length(settings, pretrained)
     return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)
-
-
-def _dev_threshold(checkpoint: str) -> float:
-    """The odds of no answer that were best on the dev split, as the evaluation of the checkpoint noted them."""
-    threshold = (read_evaluation(checkpoint) or {}).get("best_f1_thresh")
-    if isinstance(threshold, int | float):
-        return float(threshold)
-    logging.warning("%s was not evaluated on a dev split: null odds above 0 count as no answer", checkpoint)
-    return 0.0
-
-
-def _check_output_dir(output_dir: str, overwrite: bool) -> None:
-    if not output_dir:
-        raise InputError("--output_dir must name a folder other than /")
-    files.recover(output_dir)
-    if not tf.io.gfile.exists(output_dir):
-        return
-    if not tf.io.gfile.isdir(output_dir):
-        raise InputError(f"--output_dir: {output_dir} is a file; name a folder")
-    if not tf.io.gfile.listdir(output_dir):
-        return
-    if not is_export(output_dir):
-        raise InputError(f"--output_dir: {output_dir} is not empty and holds no export; name another folder")
-    if not overwrite:
-        raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")
-
-
-def _check_vocabulary(path: str, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
-    """Raises InputError if a file is not the vocabulary of the model."""
-    contents = read_model(path)
-    size = len(parse_model(contents, path).pieces)
-    if size != config.vocab_size:
-        raise InputError(
-            f"--spm_model_file: {path} has {size} pieces, the model's vocab_size is {config.vocab_size}; give the "
-            "vocabulary that the model was trained with"
-        )
-    sha256 = hashlib.sha256(contents).hexdigest()
-    if vocabulary is None:
-        logging.warning("the checkpoint does not say which vocabulary it was trained with; only its size was checked")
-    elif vocabulary["sha256"] != sha256:
-        raise InputError(
-            f"--spm_model_file: {path} is damaged, or is not the vocabulary the model was trained with "
-            f"({vocabulary['file']}, SHA-256 {vocabulary['sha256'][:12]}...; this one's is {sha256[:12]}...)"
-        )
-
-
-def _checked_length(max_seq_length: int | None, config: AlbertConfig) -> int:
-    longest = config.max_position_embeddings
-    if max_seq_length is None:
-        return longest
-    if max_seq_length > longest:
-        raise InputError(
-            f"--max_seq_length={max_seq_length} is more than the model's max_position_embeddings={longest}"
-        )
-    room_for_text(max_seq_length, pair=True)
-    return max_seq_length
-
-
-def _vocabulary_file(settings: ExportSettings, pretrained: Pretrained) -> str:
-    path = settings.spm_model_file or pretrained.vocabulary_file
-    if path is None:
-        raise InputError(
-            f"{settings.init_checkpoint}: no vocabulary (.model) lies with it; name the one that the model was trained "
-            "with by --spm_model_file"
-        )
-    return os.fspath(path)
 
 
 def _checked_task(task: str) -> str:

@@ -13,8 +13,8 @@ TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1}
 
 @described
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ExportSettings:
-    """Settings of an export."""
+class SourceSettings:
+    """Settings of every export: what is exported, and where to."""
 
     init_checkpoint: Annotated[StrPath, "A run's --output_dir, one checkpoint of it, or another format's checkpoint."]
     output_dir: Annotated[StrPath, "The folder to make."]
@@ -29,10 +29,17 @@ class ExportSettings:
     max_seq_length: Annotated[
         int | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
     ] = None
-    precision: Annotated[
-        str, OneOf(*TOLERANCES), "Of weights and matrix products; outputs are float32 in any case."
-    ] = "float32"
     overwrite: Annotated[bool, "Replace an earlier export in --output_dir."] = False
 
     def __post_init__(self) -> None:
         check(self)
+
+
+@described
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportSettings(SourceSettings):
+    """Settings of an export as a SavedModel."""
+
+    precision: Annotated[
+        str, OneOf(*TOLERANCES), "Of weights and matrix products; outputs are float32 in any case."
+    ] = "float32"

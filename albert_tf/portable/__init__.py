@@ -1,0 +1,1 @@
+"""Models in formats that run without TensorFlow: ONNX and LiteRT."""

@@ -1,0 +1,171 @@
+"""Writing a trained model in any format, checked before it appears.
+
+OUTPUT_DIR/model.onnx or model.tflite    the model
+OUTPUT_DIR/vocabulary.model              the vocabulary, for sentencepiece
+OUTPUT_DIR/export.json                   what is in them, with checksums: head, labels, cleaning, inputs and outputs
+"""
+
+import dataclasses
+import importlib.metadata
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+import albert_tf
+from albert_tf.conversion.pretrained import Pretrained
+from albert_tf.models.named_weights import named_weights
+from albert_tf.portable.interface import ENCODER, PRETRAINING, Interface, make_interface
+from albert_tf.portable.litert_file import litert_model, litert_runner
+from albert_tf.portable.onnx_file import onnx_runner
+from albert_tf.portable.onnx_heads import onnx_model
+from albert_tf.portable.packages import import_extra
+from albert_tf.portable.settings import LITERT, ONNX, SAVED_MODEL, TOLERANCES, ModelExportSettings
+from albert_tf.portable.verification import largest_error
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.tensorflow_import import quiet_stderr
+from albert_tf.serving.export_file import write_export
+from albert_tf.serving.export_source import describe_vocabulary, open_source, text_length, with_threshold
+from albert_tf.serving.saved_model import export_saved_model
+from albert_tf.serving.served_copy import serving_copy
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+FILE_NAMES = {ONNX: "model.onnx", LITERT: "model.tflite"}
+VOCABULARY_NAME = "vocabulary.model"
+_PACKAGES = {ONNX: ("onnx", "onnxruntime"), LITERT: ("tensorflow", "ai-edge-litert")}
+_MODULES = {ONNX: ("onnx", "onnxruntime"), LITERT: ("ai_edge_litert.interpreter",)}
+
+
+def export_model(settings: ModelExportSettings) -> float:
+    """Writes the folder of an export, as a whole or not at all, after comparing the model in it with the one it is of.
+
+    Returns:
+        the largest absolute difference between the outputs of both.
+
+    Raises:
+        InputError: checkpoint, config, vocabulary, head and lengths do not fit, output_dir holds something, or a
+            package of the format is missing.
+        OSError: no room, or no right to write.
+    """
+    if settings.format == SAVED_MODEL:
+        return export_saved_model(settings.for_saved_model())
+    for module in _MODULES[settings.format]:
+        import_extra(module, settings.format)
+    output_dir, pretrained, tokenizer = open_source(settings)
+    length, precision = text_length(settings, pretrained), settings.chosen_precision
+    interface = _interface(settings, pretrained, length)
+    logging.info("writing the head %s in %s, then running it to compare", interface.head, precision)
+    with quiet_stderr():
+        contents, run = _make(settings.format, pretrained, interface, precision)
+        difference = largest_error(
+            run,
+            lambda inputs: compute(pretrained.model, inputs, interface),
+            interface,
+            pretrained.model.config,
+            TOLERANCES[precision],
+        )
+    with files.replace_folder(output_dir) as folder:
+        for name, data in (
+            (FILE_NAMES[settings.format], contents),
+            (VOCABULARY_NAME, files.read_small(tokenizer.model_file)),
+        ):
+            with files.replace_file(os.path.join(folder, name)) as file:
+                file.write(data)
+        about = _about(settings, pretrained, tokenizer, interface)
+        about |= {"max_seq_length": length, "largest_error": difference}
+        write_export(folder, about, place="")
+    logging.info(
+        "wrote %s; %s: %.1f MB; largest absolute error against the model: %.2g",
+        *(output_dir, FILE_NAMES[settings.format], len(contents) / 1e6, difference),
+    )
+    return difference
+
+
+def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict[str, Any]:
+    """The outputs of an interface, by the model itself.
+
+    Args:
+        model: an AlbertForPretraining, or one of models.finetuning.
+        inputs: those of the interface, by their names.
+        interface: of one of the model's heads.
+    """
+    outputs = model.albert(dict(inputs)) if interface.head == ENCODER else model(dict(inputs))
+    return {form.name: outputs[form.name] for form in interface.outputs}
+
+
+def _make(
+    format_name: str, pretrained: Pretrained, interface: Interface, precision: str
+) -> tuple[bytes, Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]]:
+    """The contents of the file, and a function that runs them."""
+    model = pretrained.model
+    if format_name == LITERT:
+        contents = litert_model(
+            serving_copy(model), lambda copy, inputs: compute(copy, inputs, interface), interface, precision
+        )
+        return contents, litert_runner(contents)
+    weights = {name: np.asarray(variable) for name, variable in named_weights(model).items()}
+    producer = ("albert_tf", albert_tf.__version__)
+    contents = onnx_model(weights, model.config, interface, precision, producer, _beam_size(pretrained))
+    return contents, onnx_runner(contents)
+
+
+def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: int) -> Interface:
+    """The interface that the settings and the checkpoint ask for."""
+    task, model = pretrained.task, pretrained.model
+    if task is not None and settings.head == PRETRAINING:
+        raise InputError(
+            f"--head=pretraining: {settings.init_checkpoint} was fine-tuned for {task}; leave the flag out for its own "
+            "head, or give --head=encoder"
+        )
+    return make_interface(
+        settings.head or (PRETRAINING if task is None else task.head),
+        model.config,
+        num_labels=0 if task is None else task.num_labels,
+        batch=settings.batch_size,
+        length=length if settings.fixed_length else None,
+        has_order=pretrained.sentence_task != "none" and model.config.type_vocab_size > 1,
+        has_pooler=model.albert.pooler is not None,
+        beam=_beam_size(pretrained),
+    )
+
+
+def _beam_size(pretrained: Pretrained) -> int:
+    is_beam = pretrained.task is not None and pretrained.task.head == "span_beam"
+    return pretrained.model.span.beam_size if is_beam else 0
+
+
+def _about(
+    settings: ModelExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, interface: Interface
+) -> dict[str, Any]:
+    """What export.json says of the model, beside its length and its error."""
+    task = pretrained.task
+    if task is None:
+        of_task: dict[str, Any] = {"sentence_task": pretrained.sentence_task}
+    else:
+        task = with_threshold(task, pretrained.source)
+        of_task = {"task": task.to_dict(), "labels": list(task.labels)}
+    return {
+        "albert_tf": albert_tf.__version__,
+        "versions": {name: importlib.metadata.version(name) for name in _PACKAGES[settings.format]},
+        "model_format": settings.format,
+        "model_file": FILE_NAMES[settings.format],
+        "precision": settings.chosen_precision,
+        "head": interface.head,
+        **of_task,
+        "inputs": [form.to_dict() for form in interface.inputs],
+        "outputs": [form.to_dict() for form in interface.outputs],
+        "batch_size": settings.batch_size,
+        "fixed_length": settings.fixed_length,
+        "vocabulary": describe_vocabulary(tokenizer) | {"file": VOCABULARY_NAME},
+        "special_ids": {
+            "pad": tokenizer.pad_id,
+            "cls": tokenizer.cls_id,
+            "sep": tokenizer.sep_id,
+            "mask": tokenizer.mask_id,
+        },
+        "cleaning": dataclasses.asdict(tokenizer.cleaning),
+        "config": pretrained.model.config.to_dict(),
+    }

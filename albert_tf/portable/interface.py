@@ -1,0 +1,110 @@
+"""Inputs and outputs of a portable model by its head: names, types and axes, the same in every format.
+
+Axes are numbers, or names where they are free: "batch", "length", "options" of an example, "predictions" (the
+positions whose words are asked for), and "beam", the smaller of the beam's width and the length.
+"""
+
+import dataclasses
+from typing import Any
+
+from albert_tf.config import AlbertConfig
+
+# Heads of a model that was only pre-trained; those of fine-tuning are inputs.finetuning_features.HEADS.
+ENCODER, PRETRAINING = "encoder", "pretraining"
+# Heads that read the pooled [CLS] of a text or a pair.
+POOLED_HEADS = ("classification", "multi_label", "regression")
+SEQUENCE_OUTPUT, POOLED_OUTPUT = "sequence_output", "pooled_output"
+MASKED_LM_POSITIONS, MASKED_LM_LOGITS = "masked_lm_positions", "masked_lm_logits"
+SENTENCE_ORDER_LOGITS, P_MASK = "sentence_order_logits", "p_mask"
+IDS = ("input_ids", "input_mask", "segment_ids")
+
+Axis = int | str
+
+
+@dataclasses.dataclass(frozen=True)
+class TensorForm:
+    """An input or an output: its name, its dtype ("int32" or "float32") and its axes."""
+
+    name: str
+    dtype: str
+    axes: tuple[Axis, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form for JSON; free axes are names."""
+        return {"name": self.name, "dtype": self.dtype, "shape": list(self.axes)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Interface:
+    """Everything that goes into a model and comes out of it.
+
+    Attributes:
+        head: ENCODER, PRETRAINING, or one of inputs.finetuning_features.HEADS.
+        inputs: int32 all of them, in the order of the model's arguments.
+        outputs: in the order of the model's results.
+    """
+
+    head: str
+    inputs: tuple[TensorForm, ...]
+    outputs: tuple[TensorForm, ...]
+
+
+def make_interface(
+    head: str,
+    config: AlbertConfig,
+    num_labels: int = 0,
+    batch: int | None = None,
+    length: int | None = None,
+    has_order: bool = True,
+    has_pooler: bool = True,
+    beam: int = 0,
+) -> Interface:
+    """The interface of a head.
+
+    Args:
+        head: as Interface.head.
+        config: of the model.
+        num_labels: C, of heads that have classes.
+        batch: the number of sequences, or of examples, of every call; None: free.
+        length: the number of pieces of every call; None: free.
+        has_order: whether the head of pre-training judges the order of segments.
+        has_pooler: whether the encoder has a pooled output.
+        beam: the width of the beam, of the head "span_beam".
+    """
+    rows: Axis = "batch" if batch is None else batch
+    pieces: Axis = "length" if length is None else length
+    is_choice = head == "multiple_choice"
+    axes = (rows, "options", pieces) if is_choice else (rows, pieces)
+    inputs = [TensorForm(name, "int32", axes) for name in IDS]
+    if head == PRETRAINING:
+        inputs.append(TensorForm(MASKED_LM_POSITIONS, "int32", (rows, "predictions")))
+    if head == "span_beam":
+        inputs.append(TensorForm(P_MASK, "int32", axes))
+    outputs: dict[str, tuple[Axis, ...]]
+    if head == ENCODER:
+        outputs = {SEQUENCE_OUTPUT: (rows, pieces, config.hidden_size)}
+        outputs |= {POOLED_OUTPUT: (rows, config.hidden_size)} if has_pooler else {}
+    elif head == PRETRAINING:
+        outputs = {MASKED_LM_LOGITS: (rows, "predictions", config.vocab_size)}
+        outputs |= {SENTENCE_ORDER_LOGITS: (rows, 2)} if has_order else {}
+    elif is_choice:
+        outputs = {"logits": (rows, "options")}
+    elif head in POOLED_HEADS:
+        outputs = {"logits": (rows, num_labels)}
+    elif head == "token_classification":
+        outputs = {"logits": (rows, pieces, num_labels)}
+    elif head == "span":
+        outputs = {"start_logits": (rows, pieces), "end_logits": (rows, pieces)}
+    elif head == "span_beam":
+        width: Axis = "beam" if length is None else min(beam, length)
+        outputs = {
+            "start_top_log_probs": (rows, width),
+            "start_top_index": (rows, width),
+            "end_top_log_probs": (rows, width, width),
+            "end_top_index": (rows, width, width),
+            "answerability_logits": (rows,),
+        }
+    else:
+        raise ValueError(f"`head` is no kind of head. Received head={head!r}.")
+    forms = [TensorForm(name, "int32" if name.endswith("_index") else "float32", outputs[name]) for name in outputs]
+    return Interface(head, tuple(inputs), tuple(forms))

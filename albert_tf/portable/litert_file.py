@@ -1,0 +1,97 @@
+"""A LiteRT file (.tflite) of a model, by TensorFlow's own converter, of built-in operations alone.
+
+The model applies its shared block in a loop, so that the file has each operation of it once. int8 is the converter's
+dynamic range: weights int8, what they are multiplied by int8 at each call by its own range, all else float32; with
+float16 weights alone are, and are read as float32.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.portable.interface import Interface, TensorForm
+from albert_tf.portable.packages import import_extra
+from albert_tf.runtime.errors import InputError
+
+_SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
+# A flatbuffer's own limit.
+_LARGEST_FILE = 2**31 - 1
+_BYTES = {"float32": 4, "float16": 2, "int8": 1}
+
+
+def litert_model(model: Any, compute: Callable[..., dict[str, Any]], interface: Interface, precision: str) -> bytes:
+    """Converts a model.
+
+    Args:
+        model: whose weights they are, of serving.served_copy.
+        compute: a function of the model and a dict of the interface's inputs, which returns its outputs.
+        interface: names, types and axes of inputs and outputs.
+        precision: "float32", "float16" or "int8".
+
+    Raises:
+        InputError: the weights are larger than a file of this format can be.
+        OSError: no room for what stands between.
+    """
+    size = sum(int(np.prod(variable.shape)) for variable in model.weights) * _BYTES[precision]
+    if size > _LARGEST_FILE - (16 << 20):
+        raise InputError(
+            f"--precision={precision}: the weights take {size / 2**30:.1f} GiB, a file of LiteRT holds less than 2 "
+            "GiB; choose a precision of fewer bytes"
+        )
+    specs = {form.name: _spec(form) for form in interface.inputs}
+    function = tf.function(lambda **inputs: compute(model, inputs), autograph=False)
+    module = tf.Module()
+    # As plain variables, which TensorFlow follows; those of Keras it does not.
+    module.weights = [variable.value for variable in model.weights]
+    with tempfile.TemporaryDirectory(prefix="albert_tf-") as folder, _warnings_only():
+        # Names of signatures are kept this way alone.
+        tf.saved_model.save(module, folder, signatures={_SIGNATURE: function.get_concrete_function(**specs)})
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder)
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+        if precision != "float32":
+            converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        if precision == "float16":
+            converter.target_spec.supported_types = [tf.float16]
+        return bytes(converter.convert())
+
+
+def litert_runner(contents: bytes, num_threads: int | None = None) -> Callable[..., dict[str, np.ndarray]]:
+    """A function of the inputs by their names that runs a file with ai-edge-litert and returns its outputs.
+
+    Args:
+        contents: of a file.
+        num_threads: how many threads compute; None: as many as the interpreter takes by itself.
+
+    Raises:
+        InputError: ai-edge-litert is not installed.
+    """
+    interpreter = import_extra("ai_edge_litert.interpreter", "litert").Interpreter(
+        model_content=contents, num_threads=num_threads
+    )
+    runner = interpreter.get_signature_runner(_SIGNATURE)
+
+    def run(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return dict(runner(**inputs))
+
+    return run
+
+
+def _spec(form: TensorForm) -> tf.TensorSpec:
+    axes = [axis if isinstance(axis, int) else None for axis in form.axes]
+    return tf.TensorSpec(axes, form.dtype, name=form.name)
+
+
+@contextlib.contextmanager
+def _warnings_only() -> Iterator[None]:
+    """Leaves out TensorFlow's account of how it saves."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

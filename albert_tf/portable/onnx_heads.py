@@ -1,0 +1,156 @@
+"""Heads as nodes of ONNX: what heads/ and models/ compute of the encoder's output.
+
+Kernels of a few columns stay float32 in every precision: they take no room, and all outputs pass through them.
+
+Shapes: B batch, N options, S sequence, P predictions, K beam, H hidden, C classes, V vocabulary.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from albert_tf.config import AlbertConfig
+from albert_tf.heads.span_beam import NEVER
+from albert_tf.portable import interface as names
+from albert_tf.portable.interface import Interface
+from albert_tf.portable.onnx_encoder import OnnxEncoder
+from albert_tf.portable.onnx_graph import OnnxGraph
+
+
+def onnx_model(
+    weights: Mapping[str, np.ndarray],
+    config: AlbertConfig,
+    interface: Interface,
+    precision: str,
+    producer: tuple[str, str],
+    beam_size: int = 0,
+) -> bytes:
+    """The ONNX file of a model.
+
+    Args:
+        weights: float32, by the names of models.named_weights.
+        config: of the model.
+        interface: its inputs and outputs, and by them its head.
+        precision: "float32", "float16" or "int8", see onnx_graph.
+        producer: name and version of the program that writes it.
+        beam_size: K of the head "span_beam".
+
+    Raises:
+        InputError: the package onnx is missing, or the weights do not fit the precision or a file of this format.
+    """
+    graph = OnnxGraph(weights, precision)
+    heads = _OnnxHeads(graph, config, beam_size)
+    return graph.to_model(interface, heads.outputs(interface), producer)
+
+
+class _OnnxHeads:
+    """The nodes of every head, after those of the encoder."""
+
+    def __init__(self, graph: OnnxGraph, config: AlbertConfig, beam_size: int):
+        self._graph = graph
+        self._config = config
+        self._beam_size = beam_size
+        self._encoder = OnnxEncoder(graph, config)
+
+    def outputs(self, interface: Interface) -> dict[str, str]:
+        """Adds all nodes; the name of the value that each output is."""
+        head, wanted = interface.head, [form.name for form in interface.outputs]
+        if head == "multiple_choice":
+            return {"logits": self._choices()}
+        is_pooled = head in names.POOLED_HEADS
+        hidden = self._encoder.encode(*names.IDS, first_only=is_pooled)
+        if head == names.ENCODER:
+            return {name: hidden if name == names.SEQUENCE_OUTPUT else self._encoder.pool(hidden) for name in wanted}
+        if head == names.PRETRAINING:
+            found = {names.MASKED_LM_LOGITS: self._words(hidden)}
+            if names.SENTENCE_ORDER_LOGITS in wanted:
+                pooled = self._encoder.pool(hidden)
+                found[names.SENTENCE_ORDER_LOGITS] = self._scores(pooled, "sentence_order/classifier")
+            return found
+        if head == "span":
+            parts = self._graph.add("Split", self._scores(hidden, "span"), count=2, axis=-1, num_outputs=2)
+            squeezed = [self._last_axis_gone(part) for part in parts]
+            return dict(zip(("start_logits", "end_logits"), squeezed, strict=True))
+        if head == "span_beam":
+            return self._beam(hidden)
+        return {"logits": self._scores(self._encoder.pool(hidden) if is_pooled else hidden, "classifier")}
+
+    def _scores(self, x: str, name: str) -> str:
+        """x @ kernel + bias in float32: [..., H] -> [..., C]."""
+        graph = self._graph
+        product = graph.add("MatMul", x, graph.vector(f"{name}/kernel"))
+        return graph.add("Add", product, graph.vector(f"{name}/bias"))
+
+    def _last_axis_gone(self, x: str) -> str:
+        return self._graph.add("Squeeze", x, self._graph.constant([-1]))
+
+    def _gather(self, sequence: str, positions: str) -> str:
+        """Picks positions out of each sequence: [B, S, H], int32 [B, P] -> [B, P, H]."""
+        graph = self._graph
+        at = graph.add("Cast", positions, to=graph.int64)
+        return graph.add("GatherND", sequence, graph.add("Unsqueeze", at, graph.constant([-1])), batch_dims=1)
+
+    def _words(self, hidden: str) -> str:
+        """The masked-LM logits, [B, P, V]; see heads.pretraining.MaskedLMHead."""
+        graph, encoder = self._graph, self._encoder
+        asked = self._gather(hidden, names.MASKED_LM_POSITIONS)
+        asked = encoder.layer_norm(
+            encoder.activate(encoder.dense(asked, "masked_lm/transform")), "masked_lm/layer_norm"
+        )
+        bias = graph.vector("masked_lm/output_bias")
+        return graph.product(asked, graph.transposed(encoder.word_table()), bias)
+
+    def _choices(self) -> str:
+        """The scores of the options, [B, N]."""
+        graph = self._graph
+        rows = graph.add("Concat", graph.constant([-1]), graph.add("Shape", names.IDS[0], start=2, end=3), axis=0)
+        flat = [graph.add("Reshape", name, rows) for name in names.IDS]
+        pooled = self._encoder.pool(self._encoder.encode(*flat, first_only=True))
+        shape = graph.add("Shape", names.IDS[0], start=0, end=2)
+        return graph.add("Reshape", self._scores(pooled, "classifier"), shape)
+
+    def _beam(self, hidden: str) -> dict[str, str]:
+        """The outputs of heads.span_beam.SpanBeamHead."""
+        graph, size = self._graph, self._config.hidden_size
+        masked = graph.add("Cast", names.P_MASK, to=graph.float32)
+        is_open = graph.add("Sub", graph.constant(1.0, "float32"), masked)
+        never = graph.add("Mul", masked, graph.constant(NEVER, "float32"))
+        scores = self._last_axis_gone(self._scores(hidden, "span_beam/start"))
+        start_logits = graph.add("Add", graph.add("Mul", scores, is_open), never)
+        length = graph.add("Shape", hidden, start=1, end=2)
+        width = graph.add("Min", graph.constant([self._beam_size]), length)
+        start_log_probs, starts = graph.add(
+            "TopK", graph.add("LogSoftmax", start_logits, axis=-1), width, count=2, axis=-1
+        )
+        # The first half of the kernel is the piece's, the second that of the start.
+        kernel = graph.kernel("span_beam/end_transform/kernel")
+        piece_part = graph.product(hidden, graph.rows(kernel, 0, size))
+        start_part = graph.product(self._gather(hidden, starts), graph.rows(kernel, size, 2 * size))
+        both = graph.add(
+            "Add",
+            graph.add("Unsqueeze", piece_part, graph.constant([1])),
+            graph.add("Unsqueeze", start_part, graph.constant([2])),
+        )
+        both = graph.add("Tanh", graph.add("Add", both, graph.vector("span_beam/end_transform/bias")))
+        both = self._encoder.layer_norm(both, "span_beam/end_layer_norm")
+        scores = self._last_axis_gone(self._scores(both, "span_beam/end"))
+        is_open, never = (graph.add("Unsqueeze", x, graph.constant([1])) for x in (is_open, never))
+        end_logits = graph.add("Add", graph.add("Mul", scores, is_open), never)
+        end_log_probs, ends = graph.add("TopK", graph.add("LogSoftmax", end_logits, axis=-1), width, count=2, axis=-1)
+        return {
+            "start_top_log_probs": start_log_probs,
+            "start_top_index": graph.add("Cast", starts, to=graph.int32),
+            "end_top_log_probs": end_log_probs,
+            "end_top_index": graph.add("Cast", ends, to=graph.int32),
+            "answerability_logits": self._answerability(hidden, start_logits),
+        }
+
+    def _answerability(self, hidden: str, start_logits: str) -> str:
+        graph, encoder = self._graph, self._encoder
+        probabilities = graph.add("Softmax", start_logits, axis=-1)
+        row = graph.add("Unsqueeze", probabilities, graph.constant([1]))
+        mean, first = graph.add("MatMul", row, hidden), encoder.first_positions(hidden)
+        both = graph.add("Squeeze", graph.add("Concat", mean, first, axis=-1), graph.constant([1]))
+        transformed = graph.add("Tanh", encoder.dense(both, "span_beam/answerability_transform"))
+        kernel = graph.vector("span_beam/answerability/kernel")
+        return self._last_axis_gone(graph.add("MatMul", transformed, kernel))

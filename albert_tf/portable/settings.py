@@ -1,0 +1,69 @@
+"""Settings of an export in any format: known before anything heavy is imported."""
+
+import dataclasses
+from typing import Annotated
+
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import Count, OneOf, described
+from albert_tf.serving import settings as serving
+from albert_tf.serving.settings import ExportSettings, SourceSettings
+
+SAVED_MODEL, ONNX, LITERT = FORMATS = ("saved_model", "onnx", "litert")
+# Differences beyond it are faults, by precision. Those of rounding are about a hundredth of it in float32 and in
+# float16, and a tenth in int8 (docs/serving.md).
+TOLERANCES = {"float32": 1e-4, "float16": 0.1, "int8": 0.5}
+_PRECISIONS = {SAVED_MODEL: tuple(serving.TOLERANCES), ONNX: tuple(TOLERANCES), LITERT: tuple(TOLERANCES)}
+_DEFAULT_PRECISION = {SAVED_MODEL: "float32", ONNX: "float32", LITERT: "int8"}
+_HEADS = ("encoder", "pretraining")
+
+
+@described
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelExportSettings(SourceSettings):
+    """Settings of an export in any format."""
+
+    format: Annotated[str, OneOf(*FORMATS), "What to write: a SavedModel, or a file that runs without TensorFlow."]
+    precision: Annotated[
+        str | None,
+        OneOf("float32", "bfloat16", "float16", "int8"),
+        "Of weights and matrix products; outputs are float32 in any case. bfloat16 is for saved_model, float16 and "
+        "int8 are for the other two; left out: int8 for litert, else float32.",
+    ] = None
+    head: Annotated[
+        str | None,
+        OneOf(*_HEADS),
+        "For onnx and litert: the encoder's output alone, or the words and the order of pre-training; left out: the "
+        "head that the model was fine-tuned with, else pretraining.",
+    ] = None
+    batch_size: Annotated[
+        Count | None, "For onnx and litert: the number of sequences of every call; left out: it is free."
+    ] = None
+    fixed_length: Annotated[
+        bool, "For onnx and litert: every sequence has max_seq_length pieces, with padding; left out: any length."
+    ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        allowed = _PRECISIONS[self.format]
+        if self.precision is not None and self.precision not in allowed:
+            raise InputError(
+                f"--precision must be one of {', '.join(allowed)} with --format={self.format}. "
+                f"Received {self.precision!r}."
+            )
+        if self.format == SAVED_MODEL:
+            given = [name for name in ("head", "batch_size", "fixed_length") if getattr(self, name)]
+            if given:
+                raise InputError(
+                    f"--{given[0]} is for --format=onnx and --format=litert; a SavedModel has a signature for every "
+                    "head, of any shape. Leave it out."
+                )
+
+    @property
+    def chosen_precision(self) -> str:
+        """The precision, where none is given that of the format."""
+        return self.precision or _DEFAULT_PRECISION[self.format]
+
+    def for_saved_model(self) -> ExportSettings:
+        """The settings of an export as a SavedModel."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(SourceSettings)}
+        return ExportSettings(**fields, precision=self.chosen_precision)

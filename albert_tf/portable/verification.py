@@ -1,0 +1,72 @@
+"""Check that a portable model computes what the model computes: both are run on the same inputs."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from albert_tf.config import AlbertConfig
+from albert_tf.portable.interface import Interface
+from albert_tf.serving.verification import compare_outputs
+
+# Sequences and pieces of the batches that are run where these are free, and the axes of all that is free besides.
+_BATCHES = ((3, 16), (1, 5), (2, 40))
+_FREE = {"options": 3, "predictions": 2}
+
+Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, Any]]
+
+
+def largest_error(run: Run, expected: Run, interface: Interface, config: AlbertConfig, tolerance: float) -> float:
+    """Compares every output of a portable model with the model's own, on random ids with padding.
+
+    Args:
+        run: a function of the inputs by their names that returns the outputs.
+        expected: the same of the model that it was made of.
+        interface: its inputs and outputs.
+        config: of the model.
+        tolerance: one of portable.settings.TOLERANCES.
+
+    Returns:
+        the largest absolute difference.
+
+    Raises:
+        RuntimeError: a difference beyond the tolerance, taken of the largest value where that is above 1; or an
+            output that is missing.
+    """
+    errors = []
+    for inputs in sample_inputs(interface, config):
+        found = run(inputs)
+        wanted = {name: np.asarray(value) for name, value in expected(inputs).items()}
+        missing = [form.name for form in interface.outputs if form.name not in found or form.name not in wanted]
+        if missing:
+            raise RuntimeError(f"{interface.head}: no output {', '.join(missing)}")
+        errors.append(compare_outputs(interface.head, found, wanted, tolerance))
+    return max(errors)
+
+
+def sample_inputs(interface: Interface, config: AlbertConfig) -> list[dict[str, np.ndarray]]:
+    """Batches of random ids of several shapes, int32: the later half of the last sequence is padding."""
+    rng = np.random.default_rng(0)
+    longest = config.max_position_embeddings
+    batches = []
+    for rows, pieces in _BATCHES:
+        sizes = {"batch": rows, "length": min(pieces, longest), **_FREE}
+        shapes = {
+            form.name: tuple(sizes[axis] if isinstance(axis, str) else axis for axis in form.axes)
+            for form in interface.inputs
+        }
+        shape = shapes["input_ids"]
+        mask = np.ones(shape, "int32")
+        mask[-1, ..., (shape[-1] + 1) // 2 :] = 0
+        ends = {
+            "input_ids": config.vocab_size,
+            "segment_ids": min(2, config.type_vocab_size),
+            "masked_lm_positions": shape[-1],
+        }
+        drawn = {
+            name: rng.integers(end, size=shapes[name], dtype="int32") for name, end in ends.items() if name in shapes
+        }
+        known = {"input_mask": mask, "p_mask": 1 - mask}
+        batches.append({name: drawn[name] if name in drawn else known[name] for name in shapes})
+    distinct = {tuple(batch["input_ids"].shape): batch for batch in batches}
+    return list(distinct.values())
