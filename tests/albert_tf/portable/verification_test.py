@@ -1,0 +1,49 @@
+"""A file that computes something else than the model is refused, whatever is wrong with it."""
+
+import numpy as np
+import pytest
+
+from albert_tf.portable.interface import make_interface
+from albert_tf.portable.verification import largest_error, sample_inputs
+
+
+def test_the_largest_difference_is_found_and_measured_by_the_tolerance(portable_config):
+    interface = make_interface("regression", portable_config, num_labels=1)
+
+    def right(inputs):
+        return {"logits": inputs["input_ids"][:, :1] / 60.0}
+
+    def shifted(inputs):
+        return {"logits": right(inputs)["logits"] + 0.01 * (inputs["input_ids"].shape[0] == 2)}
+
+    assert largest_error(right, right, interface, portable_config, 1e-4) == 0
+    assert largest_error(shifted, right, interface, portable_config, 0.1) == pytest.approx(0.01)
+    with pytest.raises(RuntimeError, match="regression: logits differs from the model's by up to 0.01"):
+        largest_error(shifted, right, interface, portable_config, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ({"logits": np.full((3, 1), np.nan)}, "differs from the model's by up to nan"),
+        ({"logits": np.zeros((3, 2))}, r"has the shape \(3, 2\), the model's is \(3, 1\)"),
+        ({"others": np.zeros((3, 1))}, "regression: no output logits"),
+    ],
+)
+def test_nan_wrong_shapes_and_missing_outputs_are_refused(found, message, portable_config):
+    interface = make_interface("regression", portable_config, num_labels=1, batch=3)
+    with pytest.raises(RuntimeError, match=message):
+        largest_error(lambda _: found, lambda _: {"logits": np.zeros((3, 1))}, interface, portable_config, 0.5)
+
+
+def test_how_impossible_the_impossible_is_does_not_count(portable_config):
+    interface = make_interface("span", portable_config, batch=1, length=2)
+    (inputs,) = sample_inputs(interface, portable_config)
+
+    def run(never):
+        return lambda _: {name: np.array([[0.5, never]]) for name in ("start_logits", "end_logits")}
+
+    assert inputs["input_mask"].tolist() == [[1, 0]]
+    assert largest_error(run(-65504.0), run(-1e30), interface, portable_config, 1e-4) == 0
+    with pytest.raises(RuntimeError, match="differs"):
+        largest_error(run(1.0), run(-1e30), interface, portable_config, 1e-4)
