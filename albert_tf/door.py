@@ -12,7 +12,7 @@ from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.export_file import holds_saved_model
+from albert_tf.serving.export_file import holds_model, holds_saved_model
 
 if TYPE_CHECKING:
     from albert_tf.checkpoints.finetuned_task import FinetunedTask
@@ -52,7 +52,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
 
     if dtype is not None and dtype not in DTYPES:
         raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
-    if holds_saved_model(path):
+    if holds_model(path):
         from albert_tf.serving.exported_model import ExportedModel
 
         if config_file is not None or dtype is not None:

@@ -27,7 +27,7 @@ SCRIPTS = sorted(
 )
 FILES = (*DOCUMENTS, "demo/run_demo.sh", *SCRIPTS)
 # What blocks may be: those whose content is checked, and those that are no code of ours.
-LANGUAGES = {"sh", "bash", "python", "json", "ini", "yaml", "mermaid", "tree", ""}
+LANGUAGES = {"sh", "bash", "python", "js", "json", "ini", "yaml", "mermaid", "tree", ""}
 SHELLS = ("sh", "bash")
 # Commands that a shell has, or the machine: of Python, of Slurm, of the network, of Google Cloud.
 SHELL_WORDS = {"bash", "case", "code", "esac", "exec", "exit", "export", "make", "pip", "printf", "python"}

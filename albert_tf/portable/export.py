@@ -140,7 +140,7 @@ def _beam_size(pretrained: Pretrained) -> int:
 def _about(
     settings: ModelExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, interface: Interface
 ) -> dict[str, Any]:
-    """What export.json says of the model, beside its length and its error."""
+    """Everything that export.json says of the model but its length and its error."""
     task = pretrained.task
     if task is None:
         of_task: dict[str, Any] = {"sentence_task": pretrained.sentence_task}
@@ -166,6 +166,14 @@ def _about(
             "sep": tokenizer.sep_id,
             "mask": tokenizer.mask_id,
         },
+        "piece_replacements": _piece_replacements(tokenizer),
         "cleaning": dataclasses.asdict(tokenizer.cleaning),
         "config": pretrained.model.config.to_dict(),
     }
+
+
+def _piece_replacements(tokenizer: AlbertTokenizer) -> dict[str, list[int]]:
+    """Ids in place of those that sentencepiece gives, by these, where others stand (tokenizer.digit_comma_table)."""
+    values, splits = tokenizer.digit_comma_table()
+    rows = [row.tolist() for row in np.split(values, splits[1:-1])]
+    return {str(piece_id): row for piece_id, row in enumerate(rows) if row != [piece_id]}

@@ -79,6 +79,11 @@ def holds_saved_model(folder: str) -> bool:
     return files.exists(os.path.join(folder, SAVED_MODEL_NAME))
 
 
+def holds_model(folder: str) -> bool:
+    """Tells whether a folder holds a SavedModel, or an export of another format, whose use load_export explains."""
+    return holds_saved_model(folder) or portable_format(folder) is not None
+
+
 def is_export(folder: str) -> bool:
     """Tells whether a folder holds an export, whole or damaged, of this version or a different one."""
     return FORMAT in (_peek(folder).get("format"), _peek(folder, place="").get("format"))

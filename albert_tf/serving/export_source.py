@@ -1,4 +1,4 @@
-"""What is exported, and where to: the checkpoint, its vocabulary, its task and its length, checked; the folder."""
+"""Source and place of an export: the checkpoint, its vocabulary, task and length, checked; the folder to make."""
 
 import dataclasses
 import hashlib
@@ -54,7 +54,7 @@ def make_tokenizer(settings: SourceSettings, pretrained: Pretrained) -> AlbertTo
 
 
 def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
-    """Where texts are cut: as in fine-tuning, unless the settings say otherwise, else max_position_embeddings.
+    """The length that texts are cut to: the settings', else that of fine-tuning, else max_position_embeddings.
 
     Raises:
         InputError: more than the model has positions, or no room for text.

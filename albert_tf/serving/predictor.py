@@ -11,7 +11,7 @@ import tensorflow as tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.export_file import holds_saved_model
+from albert_tf.serving.export_file import holds_model
 from albert_tf.serving.finetuned_module import (
     LIST_FIELDS,
     OPTIONS,
@@ -49,7 +49,7 @@ class Predictor:
 
     def _load(self) -> None:
         path = self.path
-        if holds_saved_model(path):
+        if holds_model(path):
             # Kept, since the signatures live as long as what they were loaded with.
             self._module, about = load_export(path, SIGNATURES)
             served = self._module.signatures

@@ -18,7 +18,7 @@ HEADS = [*HEADS_ASKED, "pretraining"]
 
 @pytest.fixture
 def export(checkpoints, tmp_path):
-    """A function of a checkpoint's name and settings that returns the largest error and a function that runs the file."""
+    """A function of a checkpoint's name and settings: the largest error, and a function that runs the file."""
 
     def run(name, **changes):
         settings = ModelExportSettings(

@@ -1,0 +1,157 @@
+"""Folders of export_model: what is in them, what is refused, what a failure leaves; and docs/serving.md's own lines."""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.portable import export as export_module
+from albert_tf.portable.export import export_model
+from albert_tf.portable.settings import ModelExportSettings
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.predictor import Predictor
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+ROOT = Path(__file__).resolve().parents[3]
+needs_onnx = pytest.mark.parity
+WITHOUT = "import sys; sys.modules.update(dict.fromkeys(('tensorflow', 'keras', 'albert_tf')));"
+
+
+@pytest.fixture
+def settings(checkpoints, tmp_path):
+    """A function that makes the settings of an export of the classifier as ONNX, but for changes."""
+
+    def make(**changes):
+        given = {"init_checkpoint": checkpoints["classification"], "output_dir": tmp_path / "out", "format": "onnx"}
+        return ModelExportSettings(**(given | changes))
+
+    return make
+
+
+@needs_onnx
+def test_the_folder_says_what_is_in_it(settings, tmp_path, export_vocabulary):
+    error = export_model(settings())
+    folder = tmp_path / "out"
+    about = json.loads((folder / "export.json").read_text())
+    assert sorted(path.name for path in folder.iterdir()) == ["export.json", "model.onnx", "vocabulary.model"]
+    for name, described in about["files"].items():
+        contents = (folder / name).read_bytes()
+        assert described == {"bytes": len(contents), "sha256": hashlib.sha256(contents).hexdigest()}
+    assert sorted(about["files"]) == ["model.onnx", "vocabulary.model"]
+    assert (folder / "vocabulary.model").read_bytes() == Path(export_vocabulary).read_bytes()
+    assert about["labels"] == about["task"]["labels"] == ["good", "bad"]
+    assert (about["head"], about["precision"], about["max_seq_length"]) == ("classification", "float32", 24)
+    assert about["outputs"] == [{"name": "logits", "dtype": "float32", "shape": ["batch", 2]}]
+    assert about["cleaning"]["do_lower_case"] is True
+    assert about["largest_error"] == pytest.approx(error)
+    assert set(about["versions"]) == {"onnx", "onnxruntime"}
+
+
+@needs_onnx
+def test_an_export_is_replaced_only_when_asked_to_and_by_a_whole_one(settings, tmp_path, monkeypatch):
+    export_model(settings())
+    with pytest.raises(InputError, match="holds an export already; --overwrite|overwrite replaces it"):
+        export_model(settings(precision="int8"))
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    monkeypatch.setattr(export_module, "TOLERANCES", {"int8": 0.0})
+    with pytest.raises(RuntimeError, match="classification: logits differs from the model's"):
+        export_model(settings(precision="int8", overwrite=True))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    monkeypatch.undo()
+    export_model(settings(precision="int8", overwrite=True))
+    assert (tmp_path / "out" / "model.onnx").stat().st_size < len(before["model.onnx"])
+
+
+@needs_onnx
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"head": "pretraining"}, "head=pretraining: .* was fine-tuned for .*; leave the flag out"),
+        ({"max_seq_length": 65}, "max_seq_length=65 is more than the model's max_position_embeddings=64"),
+        ({"init_checkpoint": "nowhere"}, "nowhere"),
+        ({"spm_model_file": "nothing.model"}, "nothing.model"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(changes, message, settings, tmp_path):
+    with pytest.raises((InputError, OSError), match=message) as error:
+        export_model(settings(**changes))
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("name", "module"), [("onnx", "onnx"), ("onnx", "onnxruntime"), ("litert", "ai_edge_litert")])
+def test_a_package_that_is_missing_is_named_with_its_pip_line(name, module, settings, monkeypatch):
+    for one in ("onnx", "onnxruntime", "ai_edge_litert", "ai_edge_litert.interpreter"):
+        monkeypatch.setitem(sys.modules, one, sys.modules[__name__])
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, "ai_edge_litert.interpreter")
+    with pytest.raises(InputError, match=rf"format={name} needs {module}: pip install 'albert_tf\[{name}\]'"):
+        export_model(settings(format=name))
+
+
+def test_a_saved_model_is_the_one_of_export_saved_model(settings, monkeypatch):
+    asked = []
+    monkeypatch.setattr(export_module, "export_saved_model", lambda given: asked.append(given) or 0.5)
+    assert export_model(settings(format="saved_model", precision="bfloat16")) == 0.5
+    assert asked[0] == settings(format="saved_model", precision="bfloat16").for_saved_model()
+
+
+@needs_onnx
+def test_predict_says_what_a_portable_export_is_for(settings, tmp_path):
+    export_model(settings())
+    with pytest.raises(InputError, match="is an export as onnx, for programs without TensorFlow"):
+        Predictor(str(tmp_path / "out"))
+
+
+@needs_onnx
+def test_the_command_prints_size_and_error(checkpoints, tmp_path):
+    command = [sys.executable, "-m", "albert_tf.export_model", "--format=onnx", f"--output_dir={tmp_path / 'out'}"]
+    done = subprocess.run(
+        [*command, f"--init_checkpoint={checkpoints['pretraining']}"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"model\.onnx: 0\.\d MB; largest absolute error against the model: \d", done.stderr)
+    again = subprocess.run(
+        [*command, f"--init_checkpoint={checkpoints['span']}"], capture_output=True, text=True, cwd=ROOT
+    )
+    assert again.returncode == 1
+    assert again.stderr.splitlines()[-1].startswith(f"export_model: --output_dir: {tmp_path / 'out'} holds an export")
+    assert "Traceback" not in again.stderr
+
+
+def _lines_of_the_document() -> str:
+    """The Python of docs/serving.md that needs no TensorFlow."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/serving.md").read_text(), flags=re.M | re.S)
+    (code,) = [block for block in blocks if "onnxruntime" in block]
+    return code
+
+
+@needs_onnx
+@pytest.mark.parametrize("text", ["A charming film.", "Bäda gimo, 1995, and rásu: " + "tade " * 30])
+def test_the_documents_lines_answer_as_predict_does_where_there_is_no_tensorflow(text, settings, tmp_path, checkpoints):
+    export_model(settings(output_dir=tmp_path / "served" / "sst-2_onnx"))
+    code = _lines_of_the_document()
+    assert "A charming film." in code
+    program = f"{WITHOUT}\n{code.replace('A charming film.', text)}\nprint(ids.tolist(), logits.tolist())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    label, rest = done.stdout.splitlines()
+    ids, logits = json.loads(f"[{rest.replace('] [', '], [')}]")
+    (answer,) = Predictor(checkpoints["classification"]).predict([text])
+    assert label == answer["label"]
+    tokenizer = AlbertTokenizer(str(tmp_path / "served" / "sst-2_onnx" / "vocabulary.model"))
+    assert ids == [[tokenizer.cls_id, *tokenizer.encode(text)[:22], tokenizer.sep_id]]
+    model = load_pretrained(checkpoints["classification"]).model
+    np.testing.assert_allclose(logits, model({"input_ids": np.array(ids)})["logits"], atol=2e-5)
+
+
+def test_without_means_that_tensorflow_cannot_be_imported():
+    done = subprocess.run([sys.executable, "-c", f"{WITHOUT} import tensorflow"], capture_output=True, text=True)
+    assert "ModuleNotFoundError: import of tensorflow halted" in done.stderr
