@@ -28,6 +28,7 @@ COMMANDS = {
         "plan_training",
         "plot_training",
         "predict",
+        "push_to_hub",
         "run_classifier",
         "run_evaluation",
         "run_finetuning",
@@ -86,6 +87,7 @@ setup(
             "ruff>=0.17,<0.18",
             "mypy>=2.4,<2.5",
             "matplotlib>=3.8,<4",
+            "huggingface-hub>=0.34,<3",
             "pyarrow>=18,<26",
             "zstandard>=0.23,<1",
         ],
@@ -96,6 +98,8 @@ setup(
         "jax": ["jax>=0.6.1,<1"],
         # JAX for a TPU, and the TPU's compiler, which runs without one. From 0.7 it tells how much is in use at a time.
         "tpu": ["jax[tpu]>=0.7,<1"],
+        # Published weights by name: tried with 0.36, 1.33 and 2.4. transformers 4 needs one below 1.
+        "hub": ["huggingface-hub>=0.34,<3"],
         # Exports that run without TensorFlow, and what they are checked with.
         "litert": ["ai-edge-litert>=2.3,<3"],
         "onnx": ["onnx>=1.19,<2", "onnxruntime>=1.22,<2"],

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from absl import logging
 
 from albert_tf.conversion.settings import FORMAT_NAMES
+from albert_tf.published.local_copy import local_copy
+from albert_tf.published.names import is_published, parse_hub_name
+from albert_tf.published.needed_files import VOCABULARY_NAME, stands_for_itself
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
@@ -35,8 +38,8 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
 
     Args:
         path: output_dir of a run (its best checkpoint, else its newest) or a checkpoint's folder; the prefix or folder
-            of an official checkpoint; a folder of Hugging Face's save_pretrained or of KerasHub's save_to_preset; or a
-            SavedModel of `export`.
+            of an official checkpoint; a folder of Hugging Face's save_pretrained or of KerasHub's save_to_preset; a
+            SavedModel of `export`; or a name of published weights, hf://owner/name or official://albert_base_v2.
         config_file: albert_config.json, where none lies with an official checkpoint.
         dtype: one of models.albert.DTYPES, Keras's names for what a model computes in; None: Keras's own.
 
@@ -52,7 +55,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
 
     if dtype is not None and dtype not in DTYPES:
         raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
-    if holds_model(path):
+    if holds_model(local_copy(path)):
         from albert_tf.serving.exported_model import ExportedModel
 
         if config_file is not None or dtype is not None:
@@ -80,7 +83,8 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     """Loads the tokenizer of a model.
 
     Args:
-        path: a sentencepiece .model file; or what `load` takes, with the vocabulary beside it.
+        path: a sentencepiece .model file; or what `load` takes, with the vocabulary beside it. Of a repository of the
+            Hugging Face hub the weights are not fetched, unless how texts are cleaned stands with them.
         **cleaning: do_lower_case, keep_accents, normalization, replace_quotes, see TextCleaning; those left out are
             what the model was fine-tuned or exported with, else the defaults.
 
@@ -93,7 +97,8 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
     from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
 
-    path = _path_of(path)
+    name = _path_of(path)
+    path = local_copy(name, weights=False)
     known: dict[str, Any] = {}
     vocabulary: str | None
     if holds_saved_model(path):
@@ -103,6 +108,11 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
         vocabulary, known = os.path.join(path, "assets", about["vocabulary"]["file"]), about["cleaning"]
     elif path.endswith(VOCABULARY_ENDINGS) or os.path.isfile(path):
         vocabulary = path
+    elif is_published(name) and stands_for_itself(files.list_folder(path)):
+        from albert_tf.conversion.hugging_face_config import warn_of_cleaning
+
+        vocabulary = os.path.join(path, VOCABULARY_NAME)
+        warn_of_cleaning(path)
     else:
         from albert_tf.conversion.pretrained import open_checkpoint
 
@@ -125,7 +135,8 @@ def save(
 
     Args:
         model: AlbertForPretraining, or one of models.finetuning.
-        folder: to make; absent or empty.
+        folder: to make; absent or empty. With format="hugging_face" it may be hf://owner/name or
+            hf://owner/name@branch, to which the folder is then uploaded, with a model card.
         format: "albert_tf", "official", "hugging_face" or "keras_hub".
         vocabulary_file: the sentencepiece model to go along; None takes the one that `load` found with the model.
         task: FinetunedTask of a model that was trained for a task: its classes by name, whether it takes pairs, several
@@ -134,8 +145,11 @@ def save(
 
     Raises:
         InputError: no such model, no such format, one that cannot express the model, weights that are not finite, a
-            vocabulary or a task of another model, or a folder that holds something.
+            vocabulary or a task of another model, a folder that holds something, or no right to upload.
     """
+    path = _path_of(folder)
+    if is_published(path) and format != "hugging_face":
+        raise InputError(f"{path}: only `format` 'hugging_face' can be uploaded. Received {format!r}.")
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
     from albert_tf.conversion.checkpoint_format import task_of
@@ -156,7 +170,13 @@ def save(
     vocabulary = None if vocabulary is None else os.fspath(vocabulary)
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
-    FORMATS[format].save(model, _path_of(folder), vocabulary, task)
+    if is_published(path):
+        from albert_tf.publishing.publish import uploaded_folder
+
+        with uploaded_folder(parse_hub_name(path), task or task_of(model)) as place:
+            FORMATS[format].save(model, place, vocabulary, task)
+    else:
+        FORMATS[format].save(model, path, vocabulary, task)
     if left_out := FORMATS[format].left_out(model.config, named_weights(model)):
         logging.warning("%s has no place for %s", FORMATS[format].title, ", ".join(left_out))
 

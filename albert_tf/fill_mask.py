@@ -24,7 +24,10 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string(
-        "saved_model", None, "Folder that export_saved_model wrote; or a checkpoint, such as a run's output_dir.", **fv
+        "saved_model",
+        None,
+        "Folder that export_saved_model wrote; a checkpoint, such as a run's output_dir; or hf:// or official://.",
+        **fv,
     )
     flags.DEFINE_integer("top_k", 5, "How many pieces to show for each [MASK].", **fv)
     flags.DEFINE_string("first", None, "With --second: print the probability that the two stand in order.", **fv)

@@ -25,7 +25,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("saved_model", None, "Folder that export_saved_model wrote.", **fv)
-    flags.DEFINE_string("output_dir", None, "A run of run_finetuning, or a checkpoint, instead.", **fv)
+    flags.DEFINE_string("output_dir", None, "A run of run_finetuning, a checkpoint, or hf://, instead.", **fv)
     flags.DEFINE_string("input_file", None, "Examples; left out: the texts given, else standard input.", **fv)
     flags.DEFINE_enum(
         "input_format", "auto", _INPUT_FORMATS, "How the input is read; auto: by its name, else as text.", **fv

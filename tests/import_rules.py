@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 # are the benchmarks.
 LEVELS = [
     ("config", "runtime"),
-    ("kernels", "losses", "official", "records", "tokenization"),
+    ("kernels", "losses", "official", "published", "records", "tokenization"),
     ("inputs", "layers", "optimization"),
     ("heads", "tasks"),
     ("models",),
     ("checkpoints",),
     ("conversion", "training"),
-    ("analysis", "finetuning", "planning", "portable", "pretraining", "serving"),
+    ("analysis", "finetuning", "planning", "portable", "pretraining", "publishing", "serving"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which run our own commands.

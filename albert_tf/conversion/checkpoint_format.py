@@ -24,6 +24,7 @@ from albert_tf.models.finetuning import (
 )
 from albert_tf.models.named_weights import find_nonfinite, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
@@ -231,6 +232,8 @@ def check_output(folder: str) -> None:
     """Raises InputError unless the path is free for a new folder."""
     if not folder.strip("/"):
         raise InputError("the output must name a folder other than /")
+    if is_published(folder):
+        raise InputError(f"{folder} is a name to read from; push_to_hub writes to the Hugging Face hub")
     if not files.exists(folder):
         return
     if not files.is_remote(folder) and os.path.isdir(folder) and not os.listdir(folder):

@@ -1,4 +1,4 @@
-"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, or one of a different format."""
+"""Trained weights from wherever --init_checkpoint points: a run or checkpoint of ours, another format's, a name."""
 
 import dataclasses
 import re
@@ -16,6 +16,7 @@ from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime.errors import InputError
 
 _BLOCK = re.compile(r"/block_\d+_(\d+)/")
@@ -53,8 +54,8 @@ def load_pretrained(
     """Makes the model that a checkpoint holds: an AlbertForPretraining, or one of models.finetuning.
 
     Args:
-        path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, or a checkpoint of
-            a different format: docs/conversion.md lists them.
+        path: output_dir of a run (its best checkpoint, else its newest), a checkpoint's folder, a checkpoint of a
+            different format: docs/conversion.md lists them; or a name of published weights: docs/published.md.
         config_file: albert_config.json; None takes the config that lies with the weights.
         format_name: one of conversion.settings.FORMAT_NAMES; None goes by what is at the path.
         allow_missing_heads: whether weights above the encoder that are missing start afresh.
@@ -141,8 +142,8 @@ def initialise_finetuning(
 def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[FinetunedTask]:
     """Yields what the checkpoints of a run and the one that it starts from were fine-tuned for, where they were."""
     for path in (output_dir, init_checkpoint):
-        folder = run_checkpoints.find_checkpoint(path) if path else None
         try:
+            folder = run_checkpoints.find_checkpoint(local_copy(path)) if path else None
             if folder is not None:
                 task = run_checkpoints.read_state(folder).finetuned_task(folder)
             else:
@@ -196,8 +197,9 @@ def open_checkpoint(
     """Opens the checkpoint at a path: its format and its contents; arguments and errors as of load_pretrained."""
     if not path:
         raise InputError("--init_checkpoint is empty; name a checkpoint, or leave the flag out to start from scratch")
-    format = recognise(path, format_name)
-    return format, format.open(path, config_file)
+    folder = local_copy(path)
+    format = recognise(folder, format_name)
+    return format, format.open(folder, config_file)
 
 
 def _report(report) -> None:

@@ -20,7 +20,7 @@ HUGGING_FACE_ARCHITECTURES = [
 class ConversionSettings:
     """Settings of a conversion."""
 
-    input: Annotated[str, "The checkpoint: a file, a prefix, or a folder."]
+    input: Annotated[str, "The checkpoint: a file, a prefix, a folder, or hf:// or official://."]
     output: Annotated[str, "The folder to make; absent or empty."]
     to_format: Annotated[str, OneOf(*FORMAT_NAMES), "Format of the output."]
     from_format: Annotated[str | None, OneOf(*FORMAT_NAMES), "Format of the input; None: what it looks like."] = None

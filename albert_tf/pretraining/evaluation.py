@@ -21,6 +21,7 @@ from albert_tf.inputs.pretraining_dataset import (
 from albert_tf.pretraining.constant_answers import constant_answers
 from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, PretrainingSteps
+from albert_tf.published.local_copy import local_copy
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
@@ -105,7 +106,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         raise InputError(f"--input_file: no record of {settings.input_file} has anything masked to predict")
     constant = constant_answers(records, max_steps, settings.eval_batch_size)
     result = {
-        "checkpoint": run_checkpoints.find_checkpoint(path) or path,
+        "checkpoint": run_checkpoints.find_checkpoint(local_copy(path)) or path,
         "sentence_task": task,
         **{_name_for(task, name): value for name, value in metrics.items()},
         "most_frequent_piece_accuracy": constant.piece_accuracy,

@@ -23,6 +23,7 @@ from albert_tf.pretraining.opened_records import resolve_sentence_task
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.pretraining.steps import SENTENCE_HEAD, PretrainingSteps
 from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
+from albert_tf.published.local_copy import local_copy
 from albert_tf.records.masking_rules import masking_from_json
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster
@@ -73,7 +74,7 @@ class PretrainingRun(TrainingRun):
         if settings.spm_model_file is not None:
             self.vocabulary = check_given_vocabulary(settings.spm_model_file, self.vocabulary, config)
         elif cluster.is_chief and settings.do_train:
-            before = settings.init_checkpoint or settings.output_dir
+            before = local_copy(settings.init_checkpoint or settings.output_dir)
             near = [settings.output_dir, before, os.path.dirname(before.rstrip("/"))]
             self.vocabulary_file = locate_vocabulary(self.vocabulary, records.paths, near)
         super().__init__(settings, strategy, cluster)

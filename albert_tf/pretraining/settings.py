@@ -158,7 +158,9 @@ class EvaluationSettings:
 
     input_file: Annotated[StrPath, "Records to evaluate on: comma-separated paths and globs."]
     output_dir: Annotated[StrPath | None, "A run's folder: its best checkpoint, else its newest."] = None
-    init_checkpoint: Annotated[StrPath | None, "A checkpoint, ours or another format's, instead."] = None
+    init_checkpoint: Annotated[
+        StrPath | None, "A checkpoint, ours, another format's, or hf:// or official://, instead."
+    ] = None
     albert_config_file: Annotated[StrPath | None, "The model's shape; left out: the file beside the weights."] = None
     eval_batch_size: Annotated[Count, "Examples of a step."] = PretrainingSettings.eval_batch_size
     max_eval_steps: Annotated[CountOrNone, "Most batches; 0 reads all records."] = 0

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
@@ -124,6 +125,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 
 
 def _peek(folder: str, place: str = EXTRA_FOLDER) -> dict[str, Any]:
+    if is_published(folder):
+        # What is published by name is a checkpoint, no export.
+        return {}
     try:
         return files.read_json(os.path.join(folder, place, EXPORT_NAME))
     except (InputError, OSError, ValueError):

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from albert_tf.conversion.formats import FORMATS
+from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving import signatures
@@ -57,7 +58,7 @@ class FillMask:
 
     Args:
         saved_model: a SavedModel of export_saved_model, a run's output_dir, or a checkpoint of any format with its
-            vocabulary.
+            vocabulary; or a name of published weights.
 
     Raises:
         InputError: none of these is there, it is damaged, or its model was fine-tuned.
@@ -72,10 +73,11 @@ class FillMask:
         self._loaded: Any
         self._signatures: Mapping[str, Callable[..., Any]]
         # Kept, since the signatures live as long as what they were loaded with.
-        if _is_checkpoint(self.saved_model):
+        folder = local_copy(self.saved_model)
+        if _is_checkpoint(folder):
             self._loaded, self._signatures = open_pretrained(self.saved_model)
         else:
-            self._loaded, _ = load_export(self.saved_model, (signatures.FILL_MASK,))
+            self._loaded, _ = load_export(folder, (signatures.FILL_MASK,))
             self._signatures = self._loaded.signatures
 
     def __call__(self, texts: Sequence[str] | str, top_k: int = 5) -> list[FilledText]:

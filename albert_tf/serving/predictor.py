@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.export_file import holds_model
@@ -39,7 +40,8 @@ class Predictor:
         """Loads it.
 
         Args:
-            path: a SavedModel of export_saved_model, a run's output_dir, or a checkpoint of any format.
+            path: a SavedModel of export_saved_model, a run's output_dir, a checkpoint of any format, or a name of
+                published weights.
 
         Raises:
             InputError: none of these is there, it is damaged, or its model is not fine-tuned.
@@ -49,7 +51,7 @@ class Predictor:
 
     def _load(self) -> None:
         path = self.path
-        if holds_model(path):
+        if holds_model(local_copy(path)):
             # Kept, since the signatures live as long as what they were loaded with.
             self._module, about = load_export(path, SIGNATURES)
             served = self._module.signatures

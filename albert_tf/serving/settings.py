@@ -16,7 +16,9 @@ TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1}
 class SourceSettings:
     """Settings of every export: what is exported, and where to."""
 
-    init_checkpoint: Annotated[StrPath, "A run's --output_dir, one checkpoint of it, or another format's checkpoint."]
+    init_checkpoint: Annotated[
+        StrPath, "A run's --output_dir, a checkpoint, another format's, or hf:// or official://."
+    ]
     output_dir: Annotated[StrPath, "The folder to make."]
     spm_model_file: Annotated[
         StrPath | None,

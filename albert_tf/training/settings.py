@@ -21,7 +21,9 @@ class TrainingSettings:
     """Settings that pre-training and fine-tuning share."""
 
     output_dir: Annotated[StrPath, "Where checkpoints and logs go."]
-    init_checkpoint: Annotated[StrPath | None, "Checkpoint to start from, ours or another format's."] = None
+    init_checkpoint: Annotated[
+        StrPath | None, "Checkpoint to start from, ours, another format's, or hf:// or official://."
+    ] = None
     allow_missing_heads: Annotated[bool, "Start heads afresh that --init_checkpoint lacks."] = False
     do_train: Annotated[bool, "Whether to train."] = True
     do_eval: Annotated[bool, "Whether to evaluate every checkpoint."] = False

@@ -9,6 +9,7 @@ import shutil
 import socket
 from collections.abc import Iterable
 
+import hub_server
 import keras
 import numpy as np
 import pytest
@@ -26,6 +27,9 @@ from albert_tf.tasks.task import TaskSettings
 from data_prep.text.vocabulary import VocabularyTraining, train
 
 STEPS = 12
+_ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir))
+# Variables that say where published weights are, and who asks for them.
+_OF_HUBS = ("HF_", "HUGGING", "ALBERT_TF_", "XDG_")
 # Settings of a short run, of pre-training or of fine-tuning, that takes three checkpoints.
 _SHORT_RUN = {
     **{"train_batch_size": 8, "eval_batch_size": 8, "num_train_steps": STEPS, "num_warmup_steps": 1},
@@ -234,3 +238,21 @@ def finetuning_settings(tmp_path, small_config, small_vocabulary) -> FinetuningS
         num_workers=1,
         **_SHORT_RUN,
     )
+
+
+@pytest.fixture
+def hub():
+    """A hub and an archive server on 127.0.0.1, which take uploads with a token."""
+    with hub_server.serve() as served:
+        yield served
+
+
+@pytest.fixture
+def hub_environment(hub, tmp_path):
+    """The environment of a process that knows `hub` alone."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OF_HUBS)}
+    kept |= {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path / "hf"), "HOME": str(tmp_path)}
+    kept |= {"ALBERT_TF_ARCHIVES": f"{hub.address}/archives", "ALBERT_TF_CACHE": str(tmp_path / "cache")}
+    path = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH"))))
+    kept |= {"PYTHONPATH": path, "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1", "HF_HUB_DISABLE_XET": "1"}
+    return kept

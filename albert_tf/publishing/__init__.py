@@ -1,0 +1,1 @@
+"""Models put on the Hugging Face hub: converted, described, uploaded."""

@@ -1,0 +1,122 @@
+"""A model to the Hugging Face hub: converted as convert_checkpoint does, with a card, and uploaded."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+from absl import logging
+
+import albert_tf
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.conversion import hugging_face_config
+from albert_tf.conversion.checkpoint_format import check_output
+from albert_tf.conversion.converter import convert
+from albert_tf.conversion.hugging_face import HUGGING_FACE
+from albert_tf.conversion.pretrained import open_checkpoint
+from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.published.hub_upload import check_sign_in, upload
+from albert_tf.published.names import HubName
+from albert_tf.published.needed_files import VOCABULARY_NAME
+from albert_tf.publishing.model_card import CardFacts, model_card
+from albert_tf.publishing.provenance import Provenance, find_provenance
+from albert_tf.publishing.settings import PublicationSettings
+from albert_tf.runtime import files
+
+CARD_NAME = "README.md"
+
+
+def publish(settings: PublicationSettings) -> str | None:
+    """Writes the folder of a model as transformers has it, with its card, and uploads it.
+
+    Returns:
+        the address of the commit; None after a dry run.
+
+    Raises:
+        InputError: no checkpoint there, one that transformers has no place for, an output_dir that holds something, no
+            token, no right to the repository, or no network.
+        OSError: no room, or no right to write.
+    """
+    name, input_dir = settings.name, os.fspath(settings.input_dir)
+    output_dir = None if settings.output_dir is None else os.fspath(settings.output_dir)
+    if output_dir is not None:
+        check_output(output_dir)
+    if not settings.dry_run:
+        check_sign_in(name)
+    provenance = find_provenance(input_dir)
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "model")
+        conversion = ConversionSettings(
+            input=input_dir,
+            output=folder,
+            to_format=HUGGING_FACE.name,
+            albert_config_file=_text_of(settings.albert_config_file),
+            spm_model_file=_text_of(settings.spm_model_file),
+            allow_missing_heads=settings.allow_missing_heads,
+            hugging_face_architecture=settings.hugging_face_architecture,
+        )
+        convert(conversion)
+        task = open_checkpoint(input_dir, conversion.albert_config_file)[1].task
+        write_card(folder, name, provenance, task, settings.license)
+        if output_dir is not None:
+            with files.replace_folder(output_dir) as temporary:
+                shutil.copytree(folder, temporary, dirs_exist_ok=True)
+            logging.info("wrote %s", output_dir)
+        return None if settings.dry_run else upload(folder, name, settings.private, _MESSAGE)
+
+
+_MESSAGE = f"Upload a model of albert_tf {albert_tf.__version__}"
+
+
+def write_card(
+    folder: str, name: HubName, provenance: Provenance, task: FinetunedTask | None, license: str | None = None
+) -> None:
+    """Writes the card of a model into its folder.
+
+    Args:
+        folder: as transformers has it, with its config.json.
+        name: where the model is to lie.
+        provenance: what is known of it.
+        task: what it was fine-tuned for, or None.
+        license: in the hub's words, or None.
+    """
+    config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
+    facts = CardFacts(
+        repository=name.repository,
+        version=albert_tf.__version__,
+        config=hugging_face_config.read_config(config_path),
+        architecture=files.read_json(config_path)["architectures"][0],
+        has_vocabulary=files.exists(os.path.join(folder, VOCABULARY_NAME)),
+        provenance=provenance,
+        task=task,
+        license=license,
+    )
+    with files.replace_file(os.path.join(folder, CARD_NAME)) as file:
+        file.write(model_card(facts).encode())
+
+
+@contextlib.contextmanager
+def uploaded_folder(name: HubName, task: FinetunedTask | None) -> Iterator[str]:
+    """Uploads what a block writes into a new folder, after the block, with a card of the model alone.
+
+    Args:
+        name: where the model is to lie.
+        task: what it was fine-tuned for, or None.
+
+    Yields:
+        the path of the folder, which is not there yet.
+
+    Raises:
+        InputError: no token, no right to the repository, or no network.
+    """
+    check_sign_in(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = os.path.join(place, "model")
+        yield folder
+        write_card(folder, name, Provenance(), task)
+        upload(folder, name, False, _MESSAGE)
+
+
+def _text_of(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)

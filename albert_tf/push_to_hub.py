@@ -1,0 +1,31 @@
+"""Puts a model on the Hugging Face hub: the folder that transformers reads, and a model card of what is known.
+
+push_to_hub --input_dir=runs/base --repo=somebody/albert-base-mine --license=apache-2.0 --private
+push_to_hub --input_dir=runs/base --repo=somebody/albert-base-mine --output_dir=base_hub --dry_run
+"""
+
+from absl import flags
+
+from albert_tf.publishing.settings import PublicationSettings
+from albert_tf.runtime import command
+from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.tensorflow_import import import_tensorflow
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    define_flags_of(PublicationSettings, "Flags", flag_values)
+
+
+def _run() -> None:
+    settings = PublicationSettings(**values_of(PublicationSettings, flags.FLAGS))
+    import_tensorflow()
+    from albert_tf.publishing.publish import publish
+
+    publish(settings)
+
+
+main = command.entry_point(__name__, _run, required=("input_dir", "repo"))
+
+if __name__ == "__main__":
+    main()

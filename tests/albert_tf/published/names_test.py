@@ -1,0 +1,37 @@
+"""Names of published weights: which are names, and which are wrong ones."""
+
+import pytest
+
+from albert_tf.published.local_copy import local_copy
+from albert_tf.published.names import HubName, is_published, parse_hub_name
+from albert_tf.runtime.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("hf://albert/albert-base-v2", HubName("albert/albert-base-v2")),
+        ("hf://albert/albert-base-v2/", HubName("albert/albert-base-v2")),
+        ("hf://a/b@refs/pr/1", HubName("a/b", "refs/pr/1")),
+        ("hf://a/b@v1.0", HubName("a/b", "v1.0")),
+    ],
+)
+def test_a_name_is_repository_and_revision(text, name):
+    assert is_published(text)
+    assert parse_hub_name(text) == name
+    assert parse_hub_name(str(name)) == name
+
+
+@pytest.mark.parametrize(
+    "text", ["hf://", "hf://a", "hf://a/b/c", "hf://a/..", "hf://a/b@", "hf://a/b@../x", "hf://a b/c"]
+)
+def test_a_wrong_name_is_an_error_that_shows_it(text):
+    with pytest.raises(InputError, match="hf://owner/name") as error:
+        local_copy(text)
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize("path", ["runs/base", "gs://bucket/run", "/a/hf:/b", ""])
+def test_any_other_path_stays_as_it_is(path):
+    assert not is_published(path)
+    assert local_copy(path) == path
