@@ -11,6 +11,8 @@ from albert_tf.published.names import HubName
 from albert_tf.runtime.errors import InputError
 
 _LONGEST_TEXT = 300
+# Answers that pass: too many requests, and faults of the server's own.
+_PASSING = (429, 500, 502, 503, 504)
 # The libraries by which huggingface_hub reaches the hub, in its versions.
 _NETWORK = ("requests", "urllib3", "httpx", "httpcore")
 _LOGIN = "`hf auth login`, or HF_TOKEN in the environment"
@@ -116,7 +118,8 @@ def _explain_other(error: Exception, endpoint: str) -> str | None:
     if status in (401, 403):
         return f"{endpoint} refuses access ({status}); sign in with a token that may do this: {_LOGIN}"
     if status is not None:
-        return f"{endpoint} answers {status}: {_text_of(error)}; try again later"
+        later = "; try again later" if status in _PASSING else ""
+        return f"{endpoint} answers {status}: {_text_of(error)}{later}"
     if is_network_error(error):
         return f"{endpoint} is not reached, or was lost on the way: {_text_of(error)}; try again"
     if isinstance(error, OSError) and error.errno is None:

@@ -1,7 +1,14 @@
 """The files of a repository that are fetched, by what lies in it."""
 
-import pytest
+import shutil
 
+import pytest
+from hub_server import read_folder
+
+from albert_tf.conversion.formats import FORMATS
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.models.named_weights import named_weights
+from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.published.needed_files import needed_files
 
 _ALONG = ["config.json", "spiece.model", "tokenizer.json", "tokenizer_config.json"]
@@ -29,3 +36,30 @@ def test_weights_of_one_form_are_taken_with_config_and_vocabulary(weights, left)
 @pytest.mark.parametrize("names", [[], _OTHERS, _ALONG, ["data/model.safetensors"]])
 def test_without_weights_nothing_is_taken(names):
     assert needed_files(names) == []
+
+
+@pytest.mark.parametrize("format_name", FORMATS)
+def test_what_is_taken_is_enough_for_every_format(small_config, small_vocabulary, tmp_path, format_name):
+    model = AlbertForPretraining(small_config)
+    FORMATS[format_name].save(model, str(tmp_path / "whole"), small_vocabulary)
+    for name in needed_files([*read_folder(tmp_path / "whole"), *_OTHERS]):
+        (tmp_path / "taken" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(tmp_path / "whole" / name, tmp_path / "taken" / name)
+    found = load_pretrained(str(tmp_path / "taken"), allow_missing_heads=True)
+    assert found.vocabulary["size"] == 60
+    left_out = FORMATS[format_name].left_out(small_config, named_weights(model))
+    for name, weight in named_weights(found.model).items():
+        assert name in left_out or (weight.numpy() == named_weights(model)[name].numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [
+        (["model.safetensors", *_ALONG], _ALONG),
+        (["checkpoint.json", "model.index", "spiece.model"], ["checkpoint.json", "model.index", "spiece.model"]),
+        (["model.safetensors", "pieces.model"], ["model.safetensors", "pieces.model"]),
+    ],
+    ids=["a vocabulary of transformers", "a checkpoint of ours", "a vocabulary by another name"],
+)
+def test_a_tokenizer_takes_weights_only_where_it_needs_them(names, taken):
+    assert needed_files(names, weights=False) == taken
