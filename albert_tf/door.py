@@ -171,7 +171,7 @@ def save(
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
     if is_published(path):
-        from albert_tf.publishing.publish import uploaded_folder
+        from albert_tf.uploading.publish import uploaded_folder
 
         with uploaded_folder(parse_hub_name(path), task or task_of(model)) as place:
             FORMATS[format].save(model, place, vocabulary, task)

@@ -6,10 +6,10 @@ push_to_hub --input_dir=runs/base --repo=somebody/albert-base-mine --output_dir=
 
 from absl import flags
 
-from albert_tf.publishing.settings import PublicationSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
+from albert_tf.uploading.settings import PublicationSettings
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -20,7 +20,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run() -> None:
     settings = PublicationSettings(**values_of(PublicationSettings, flags.FLAGS))
     import_tensorflow()
-    from albert_tf.publishing.publish import publish
+    from albert_tf.uploading.publish import publish
 
     publish(settings)
 

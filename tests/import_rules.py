@@ -21,7 +21,7 @@ LEVELS = [
     ("models",),
     ("checkpoints",),
     ("conversion", "training"),
-    ("analysis", "finetuning", "planning", "portable", "pretraining", "publishing", "serving"),
+    ("analysis", "finetuning", "planning", "portable", "pretraining", "uploading", "serving"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which run our own commands.

@@ -17,7 +17,6 @@ def local_copy(path: str, weights: bool = True) -> str:
 
     Args:
         path: of a checkpoint, or hf://owner/name, hf://owner/name@revision or official://name.
-
         weights: whether the weights are needed; the vocabulary alone may come without them.
 
     Raises:

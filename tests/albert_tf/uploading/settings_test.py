@@ -2,8 +2,8 @@
 
 import pytest
 
-from albert_tf.publishing.settings import PublicationSettings
 from albert_tf.runtime.errors import InputError
+from albert_tf.uploading.settings import PublicationSettings
 
 GOOD = {"input_dir": "run", "repo": "somebody/model"}
 

@@ -9,8 +9,8 @@ import pytest
 from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.settings import ConversionSettings
-from albert_tf.publishing.provenance import find_provenance
 from albert_tf.runtime.errors import InputError
+from albert_tf.uploading.provenance import find_provenance
 
 FLAGS = "--input_file={}\n--train_batch_size=8\n--optimizer=lamb\n--length_schedule=\n--learning_rate=0.01\n--nojit\n"
 

@@ -19,10 +19,10 @@ from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.published.hub_upload import check_sign_in, upload
 from albert_tf.published.names import HubName
 from albert_tf.published.needed_files import VOCABULARY_NAME
-from albert_tf.publishing.model_card import CardFacts, model_card
-from albert_tf.publishing.provenance import Provenance, find_provenance
-from albert_tf.publishing.settings import PublicationSettings
 from albert_tf.runtime import files
+from albert_tf.uploading.model_card import CardFacts, model_card
+from albert_tf.uploading.provenance import Provenance, find_provenance
+from albert_tf.uploading.settings import PublicationSettings
 
 CARD_NAME = "README.md"
 

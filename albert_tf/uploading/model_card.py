@@ -6,10 +6,10 @@ from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.publishing.provenance import Provenance
 from albert_tf.records.manifest import Manifest
 from albert_tf.records.names import NSP, SOP
 from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.uploading.provenance import Provenance
 
 _PAPER = "[ALBERT](https://arxiv.org/abs/1909.11942)"
 # The hub's words for what a model does, by the class of transformers.

@@ -6,9 +6,9 @@ import pytest
 
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.publishing.model_card import CardFacts, model_card
-from albert_tf.publishing.provenance import Provenance
 from albert_tf.records.manifest import Manifest
+from albert_tf.uploading.model_card import CardFacts, model_card
+from albert_tf.uploading.provenance import Provenance
 
 STATE = TrainingState(
     step=1200,

@@ -12,9 +12,9 @@ import albert_tf
 from albert_tf.conversion.hugging_face import save_hugging_face
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.publishing.publish import publish
-from albert_tf.publishing.settings import PublicationSettings
 from albert_tf.runtime.errors import InputError
+from albert_tf.uploading.publish import publish
+from albert_tf.uploading.settings import PublicationSettings
 
 
 def _dry(run_dir, folder, **changes):
