@@ -150,7 +150,7 @@ def test_an_unknown_name_lists_those_that_there_are(fetch):
 
 
 def test_an_archive_that_is_not_there_is_one_line(hub, fetch):
-    assert _failure(fetch(NAME)) == f"{hub.address}/archives/{ARCHIVE}: the hub answers 404 Not Found"
+    assert _failure(fetch(NAME)) == f"{hub.address}/archives/{ARCHIVE}: the server answers 404 Not Found"
 
 
 def test_without_a_network_the_cache_serves(archive, fetch):
@@ -161,7 +161,7 @@ def test_without_a_network_the_cache_serves(archive, fetch):
 
 
 def test_an_address_of_no_web_server_is_refused(fetch):
-    assert "is no address of a web hub" in _failure(fetch(NAME, ALBERT_TF_ARCHIVES="file:///etc"))
+    assert "is no address of a web server" in _failure(fetch(NAME, ALBERT_TF_ARCHIVES="file:///etc"))
 
 
 def test_the_cache_is_where_the_environment_says(archive, tmp_path, fetch):
