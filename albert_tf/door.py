@@ -84,7 +84,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
 
     Args:
         path: a sentencepiece .model file; or what `load` takes, with the vocabulary beside it. Of a repository of the
-            Hugging Face hub the weights are not fetched, unless how texts are cleaned stands with them.
+            Hugging Face hub the weights are not fetched where a spiece.model lies beside them.
         **cleaning: do_lower_case, keep_accents, normalization, replace_quotes, see TextCleaning; those left out are
             what the model was fine-tuned or exported with, else the defaults.
 

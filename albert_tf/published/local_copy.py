@@ -6,7 +6,7 @@ from albert_tf.published.hub_download import fetch_repository
 from albert_tf.published.names import HUB, is_published, parse_hub_name
 from albert_tf.published.official_archives import fetch_archive
 
-# What this process has found: all of a run starts from one commit, even if the branch moves on meanwhile.
+# What this process has found: all that it does is of one commit, even if the branch moves on meanwhile.
 _FOUND: dict[tuple[str, bool], str] = {}
 
 
