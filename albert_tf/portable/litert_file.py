@@ -5,18 +5,17 @@ dynamic range: weights int8, what they are multiplied by int8 at each call by it
 float16 weights alone are, and are read as float32.
 """
 
-import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from absl import logging
 
 from albert_tf.portable.interface import Interface, TensorForm
 from albert_tf.portable.packages import import_extra
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.serving.saved_model import warnings_only
 
 _SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 # A flatbuffer's own limit.
@@ -48,9 +47,12 @@ def litert_model(model: Any, compute: Callable[..., dict[str, Any]], interface: 
     module = tf.Module()
     # As plain variables, which TensorFlow follows; those of Keras it does not.
     module.weights = [variable.value for variable in model.weights]
-    with tempfile.TemporaryDirectory(prefix="albert_tf-") as folder, _warnings_only():
+    with tempfile.TemporaryDirectory(prefix="albert_tf-") as folder, warnings_only():
         # Names of signatures are kept this way alone.
-        tf.saved_model.save(module, folder, signatures={_SIGNATURE: function.get_concrete_function(**specs)})
+        try:
+            tf.saved_model.save(module, folder, signatures={_SIGNATURE: function.get_concrete_function(**specs)})
+        except tf.errors.OpError as error:
+            raise OSError(f"{folder}: cannot be written: {reason_of(error)}") from None
         converter = tf.lite.TFLiteConverter.from_saved_model(folder)
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
         if precision != "float32":
@@ -84,14 +86,3 @@ def litert_runner(contents: bytes, num_threads: int | None = None) -> Callable[.
 def _spec(form: TensorForm) -> tf.TensorSpec:
     axes = [axis if isinstance(axis, int) else None for axis in form.axes]
     return tf.TensorSpec(axes, form.dtype, name=form.name)
-
-
-@contextlib.contextmanager
-def _warnings_only() -> Iterator[None]:
-    """Leaves out TensorFlow's account of how it saves."""
-    before = logging.get_verbosity()
-    logging.set_verbosity(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)

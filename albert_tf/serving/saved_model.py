@@ -87,7 +87,7 @@ def export_saved_model(settings: ExportSettings) -> float:
         compare = functools.partial(largest_error, tokenizer=tokenizer)
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
     with files.replace_folder(output_dir) as folder:
-        with quiet_stderr(), _warnings_only():
+        with quiet_stderr(), warnings_only():
             try:
                 tf.saved_model.save(module, folder, signatures=signatures)
             except tf.errors.OpError as error:
@@ -178,7 +178,7 @@ def _checked_task(task: str) -> str:
 
 
 @contextlib.contextmanager
-def _warnings_only() -> Iterator[None]:
+def warnings_only() -> Iterator[None]:
     """Leaves out TensorFlow's account of how it saves."""
     before = logging.get_verbosity()
     logging.set_verbosity(logging.WARNING)

@@ -47,6 +47,22 @@ def test_a_head_in_float32(head, portable_config):
     assert error_of(convert(model, interface), model, interface, 1e-4) < 2e-5
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameter_sharing": "attention"},
+        {"parameter_sharing": "ffn", "hidden_act": "gelu_erf"},
+        {"parameter_sharing": "none", "hidden_act": "relu"},
+        {"num_hidden_groups": 2, "inner_group_num": 2},
+    ],
+    ids=lambda changes: " ".join(map(str, changes.values())),
+)
+def test_every_way_of_sharing_gives_what_the_model_gives(changes, portable_config, random_model):
+    model = random_model(dataclasses.replace(portable_config, **changes))
+    interface = make_interface(ENCODER, model.config)
+    assert error_of(convert(model, interface), model, interface, 1e-4) < 1e-4
+
+
 def test_groups_of_blocks_are_stored_once_each(portable_config, random_model):
     wide = dataclasses.replace(portable_config, hidden_size=64, intermediate_size=256, num_hidden_layers=4)
     sizes = {}
