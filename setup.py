@@ -90,6 +90,8 @@ setup(
             "huggingface-hub>=0.34,<3",
             "pyarrow>=18,<26",
             "zstandard>=0.23,<1",
+            # Reads the tokenizer.json that the tests write.
+            "tokenizers>=0.22,<0.24",
         ],
         # The site of the documents: tried with Sphinx 8.1, 9.0 and 9.2, MyST 4 and 5. Python 3.10 has the older ones.
         "docs": ["furo>=2025.12,<2027", "myst-parser>=4,<6", "sphinx>=8.1,<10", "sphinxcontrib-mermaid>=2.1,<3"],

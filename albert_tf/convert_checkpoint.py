@@ -9,6 +9,7 @@ from albert_tf.conversion.settings import FORMAT_NAMES, ConversionSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 _OTHERS = (
     *("albert_config_file", "spm_model_file", "allow_missing_heads", "allow_nonfinite", "hugging_face_architecture"),
@@ -22,6 +23,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("from", None, FORMAT_NAMES, "Format of --input; left out: what it looks like.", **fv)
     flags.DEFINE_enum("to", None, FORMAT_NAMES, "Format of --output.", **fv)
     define_flags_of(ConversionSettings, "Flags", flag_values, _OTHERS)
+    define_flags_of(TextCleaning, "Text cleaning, as when the records were made, for --to=hugging_face", flag_values)
 
 
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
@@ -30,7 +32,8 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     from albert_tf.conversion.converter import convert
 
     formats = {"from_format": given["from"].value, "to_format": given.to}
-    convert(ConversionSettings(**values_of(ConversionSettings, given), **formats))
+    cleaning = TextCleaning(**values_of(TextCleaning, given))
+    convert(ConversionSettings(**values_of(ConversionSettings, given), **formats, cleaning=cleaning))
 
 
 main = command.entry_point(__name__, run_with, required=("input", "output", "to"))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from albert_tf.serving.exported_model import ExportedModel
     from albert_tf.serving.settings import ExportSettings
     from albert_tf.tasks.task import Task
+    from albert_tf.tokenization.text_cleaning import TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 # What `load` may find, and what `save` writes; isinstance tells which it is.
@@ -83,8 +84,9 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     """Loads the tokenizer of a model.
 
     Args:
-        path: a sentencepiece .model file; or what `load` takes, with the vocabulary beside it. Of a repository of the
-            Hugging Face hub the weights are not fetched where a spiece.model lies beside them.
+        path: a sentencepiece .model file, or a tokenizer.json of its pieces; or what `load` takes, with the vocabulary
+            beside it. Of a repository of the Hugging Face hub the weights are not fetched where a spiece.model lies
+            beside them.
         **cleaning: do_lower_case, keep_accents, normalization, replace_quotes, see TextCleaning; those left out are
             what the model was fine-tuned or exported with, else the defaults.
 
@@ -109,7 +111,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     elif path.endswith(VOCABULARY_ENDINGS) or os.path.isfile(path):
         vocabulary = path
     elif is_published(name) and stands_for_itself(files.list_folder(path)):
-        from albert_tf.conversion.hugging_face_config import warn_of_cleaning
+        from albert_tf.conversion.hugging_face_tokenizer import warn_of_cleaning
 
         vocabulary = os.path.join(path, VOCABULARY_NAME)
         warn_of_cleaning(path)
@@ -120,7 +122,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
         vocabulary = stored.vocabulary_file
         known = dict(stored.task.cleaning) if stored.task is not None else {}
         if vocabulary is None:
-            raise InputError(f"{path}: no vocabulary (.model) lies with it; give the path of the .model file itself")
+            raise InputError(f"{path}: no vocabulary (.model, tokenizer.json) lies with it; give its own path")
     return AlbertTokenizer(vocabulary, **{**known, **cleaning})
 
 
@@ -130,6 +132,7 @@ def save(
     format: str = "albert_tf",
     vocabulary_file: StrPath | None = None,
     task: "FinetunedTask | None" = None,
+    cleaning: "TextCleaning | None" = None,
 ) -> None:
     """Writes a model's weights, config and vocabulary as a new folder, whole or not at all.
 
@@ -142,6 +145,7 @@ def save(
         task: FinetunedTask of a model that was trained for a task: its classes by name, whether it takes pairs, several
             labels at once, how texts were cleaned; Predictor and exports go by it. None takes what `load` found, else
             what the model's class tells: one text, and LABEL_0, LABEL_1, ...
+        cleaning: of texts, for the tokenizer of format "hugging_face"; None takes the task's, else the defaults.
 
     Raises:
         InputError: no such model, no such format, one that cannot express the model, weights that are not finite, a
@@ -153,9 +157,10 @@ def save(
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
     from albert_tf.conversion.checkpoint_format import task_of
-    from albert_tf.conversion.formats import FORMATS
+    from albert_tf.conversion.formats import output_format
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
+    from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
     if not isinstance(model, AlbertForPretraining) and task_of(model) is None:
         raise InputError(
@@ -170,15 +175,16 @@ def save(
     vocabulary = None if vocabulary is None else os.fspath(vocabulary)
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
+    target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING)
     if is_published(path):
         from albert_tf.uploading.publish import uploaded_folder
 
         with uploaded_folder(parse_hub_name(path), task or task_of(model)) as place:
-            FORMATS[format].save(model, place, vocabulary, task)
+            target.save(model, place, vocabulary, task)
     else:
-        FORMATS[format].save(model, path, vocabulary, task)
-    if left_out := FORMATS[format].left_out(model.config, named_weights(model)):
-        logging.warning("%s has no place for %s", FORMATS[format].title, ", ".join(left_out))
+        target.save(model, path, vocabulary, task)
+    if left_out := target.left_out(model.config, named_weights(model)):
+        logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
 
 
 def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None") -> None:

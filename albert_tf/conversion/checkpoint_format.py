@@ -27,6 +27,7 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabulary_file import read_model
 
 CONFIG_NAME = "albert_config.json"
 
@@ -269,9 +270,12 @@ def stored_groups(config: AlbertConfig, format_title: str) -> int:
     return config.num_hidden_groups if config.parameter_sharing == "all" else config.num_hidden_layers
 
 
-def copy_file(source: str, target: str) -> None:
-    """Copies a file, from or to any place."""
-    with files.open_binary(source) as file:
-        contents = file.read()
+def copy_vocabulary(source: str, target: str) -> None:
+    """Copies a vocabulary, from or to any place; what is made of a tokenizer.json is a sentencepiece model.
+
+    Raises:
+        InputError: it is not there, or is a tokenizer.json that holds none.
+    """
+    contents = read_model(source)
     with files.replace_file(target) as file:
         file.write(contents)

@@ -28,7 +28,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
         OSError: no room, or no right to write.
     """
     check_output(settings.output)
-    target = output_format(settings.to_format, settings.hugging_face_architecture)
+    target = output_format(settings.to_format, settings.hugging_face_architecture, settings.cleaning)
     pretrained = load_pretrained(
         *(settings.input, settings.albert_config_file, settings.from_format),
         *(settings.allow_missing_heads, settings.allow_nonfinite),

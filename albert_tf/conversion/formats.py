@@ -7,6 +7,7 @@ from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
 from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.
 FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL, HUGGING_FACE, KERAS_HUB)}
@@ -36,18 +37,26 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
     )
 
 
-def output_format(name: str, hugging_face_architecture: str | None = None) -> CheckpointFormat:
+def output_format(
+    name: str, hugging_face_architecture: str | None = None, cleaning: TextCleaning = OFFICIAL_CLEANING
+) -> CheckpointFormat:
     """The format to write in.
 
     Args:
         name: one of FORMAT_NAMES.
         hugging_face_architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the first.
+        cleaning: of texts, for a format that holds a tokenizer.
 
     Raises:
-        InputError: an architecture with a format other than Hugging Face's.
+        InputError: an architecture, or a cleaning that is not the usual one, with a format that cannot say so.
     """
-    if hugging_face_architecture is None:
-        return FORMATS[name]
-    if name != HUGGING_FACE.name:
+    if name == HUGGING_FACE.name:
+        return HuggingFaceFormat(hugging_face_architecture, cleaning)
+    if hugging_face_architecture is not None:
         raise InputError(f"--hugging_face_architecture goes with --to={HUGGING_FACE.name}, not with --to={name}")
-    return HuggingFaceFormat(hugging_face_architecture)
+    if cleaning != OFFICIAL_CLEANING:
+        raise InputError(
+            f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name}, not with "
+            f"--to={name}, which does not say it; leave those flags out"
+        )
+    return FORMATS[name]

@@ -3,6 +3,7 @@
 torch.nn.Linear stores its matrix as [units, inputs], so every kernel is transposed.
 """
 
+import dataclasses
 import os
 import re
 
@@ -10,16 +11,23 @@ from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks
-from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_file, stored_groups
+from albert_tf.conversion import (
+    hugging_face_config,
+    hugging_face_files,
+    hugging_face_tasks,
+    hugging_face_tokenizer,
+)
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_vocabulary, stored_groups
 from albert_tf.conversion.rows import Row, TransposedRow, projection_rows
 from albert_tf.conversion.settings import HUGGING_FACE_ARCHITECTURES
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
+from albert_tf.tokenization.vocabulary_file import REBUILT_NAME
 
-_VOCABULARY_NAME = "spiece.model"
 _PREFIX = "albert."
 _PARTS_OF_BARE_MODEL = ("embeddings.", "encoder.", "pooler.")
 # What an architecture has of the table.
@@ -102,11 +110,12 @@ class HuggingFaceFormat(CheckpointFormat):
     name = "hugging_face"
     title = "a Hugging Face checkpoint"
 
-    def __init__(self, architecture: str | None = None):
+    def __init__(self, architecture: str | None = None, cleaning: TextCleaning = OFFICIAL_CLEANING):
         """Chooses what is written; every architecture is read.
 
         Args:
             architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the one that holds the whole model.
+            cleaning: of texts, for the tokenizer; that of a fine-tuned model's task comes first.
 
         Raises:
             InputError: it is none of them.
@@ -116,6 +125,7 @@ class HuggingFaceFormat(CheckpointFormat):
                 f"the architecture must be one of {', '.join(HUGGING_FACE_ARCHITECTURES)}. Received {architecture!r}."
             )
         self.architecture = architecture
+        self.cleaning = cleaning
 
     def recognise(self, path):
         """Tells whether the path is a folder with weights, a file of them, or the index of their shards."""
@@ -135,10 +145,8 @@ class HuggingFaceFormat(CheckpointFormat):
                 _PREFIX + name if name.startswith(_PARTS_OF_BARE_MODEL) else name: array
                 for name, array in arrays.items()
             }
-        vocabulary_file = os.path.join(folder, _VOCABULARY_NAME)
-        if not exists(vocabulary_file):
-            vocabulary_file = find_vocabulary(folder)
-        hugging_face_config.warn_of_cleaning(folder)
+        vocabulary_file = _find_vocabulary(folder)
+        hugging_face_tokenizer.warn_of_cleaning(folder)
         shapes = {name: array.shape for name, array in arrays.items()}
         task = hugging_face_tasks.find_task(os.path.join(folder, hugging_face_config.CONFIG_NAME), shapes)
         return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task)
@@ -153,7 +161,7 @@ class HuggingFaceFormat(CheckpointFormat):
         return [*_TABLE, *projection, *block_rows(config, self.title, _block)]
 
     def write(self, folder, config, arrays, vocabulary_file, task=None):
-        """Writes model.safetensors, config.json and, with a vocabulary, spiece.model and tokenizer_config.json."""
+        """Writes model.safetensors, config.json and, with a vocabulary, spiece.model and the tokenizer."""
         architecture = self.architecture or hugging_face_tasks.architecture_of(task)
         parts = _HEAD_OF.get(architecture, (f"{_CLASSIFIER}.",))
         if not all(any(name.startswith(part) for name in arrays) for part in parts):
@@ -166,10 +174,12 @@ class HuggingFaceFormat(CheckpointFormat):
             )
         special_ids = _DEFAULT_SPECIAL_IDS
         if vocabulary_file is not None:
-            tokenizer = AlbertTokenizer(vocabulary_file)
+            known = task is not None and task.cleaning
+            cleaning = TextCleaning(**known) if known else self.cleaning
+            tokenizer = AlbertTokenizer(vocabulary_file, **dataclasses.asdict(cleaning))
             special_ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
-            copy_file(vocabulary_file, os.path.join(folder, _VOCABULARY_NAME))
-            hugging_face_config.write_tokenizer_config(folder, config.max_position_embeddings)
+            copy_vocabulary(vocabulary_file, os.path.join(folder, REBUILT_NAME))
+            hugging_face_tokenizer.write_tokenizer(folder, tokenizer, config.max_position_embeddings)
         task_values = hugging_face_tasks.task_values(task, architecture)
         hugging_face_config.write_config(folder, config, architecture, self.title, special_ids, task_values)
         kept = {name: array for name, array in arrays.items() if re.search(_TENSORS_OF[architecture], name)}
@@ -206,6 +216,7 @@ def save_hugging_face(
     vocabulary_file: str | None = None,
     architecture: str | None = None,
     task: FinetunedTask | None = None,
+    cleaning: TextCleaning = OFFICIAL_CLEANING,
 ) -> None:
     """Writes a model as transformers' save_pretrained would, for its from_pretrained to read.
 
@@ -213,15 +224,24 @@ def save_hugging_face(
         model: an AlbertForPretraining or a fine-tuned model, but none whose layers share attention or feed-forward
             parameters alone.
         folder: to make; absent or empty.
-        vocabulary_file: the sentencepiece model, to go along, so that AlbertTokenizer.from_pretrained works as well.
+        vocabulary_file: the sentencepiece model, to go along, so that AutoTokenizer.from_pretrained works as well.
         architecture: a class of transformers, such as "AlbertForMaskedLM" (no pooler, no sentence-order head) or
             "AlbertModel" (no heads); None takes the one that holds the whole model.
         task: what a fine-tuned model was trained for.
+        cleaning: of texts before they meet the vocabulary; that of a fine-tuned model's task comes first.
 
     Raises:
         InputError: transformers has no place for the model, no such architecture, or the folder holds something.
     """
-    HuggingFaceFormat(architecture).save(model, folder, vocabulary_file, task)
+    HuggingFaceFormat(architecture, cleaning).save(model, folder, vocabulary_file, task)
+
+
+def _find_vocabulary(folder: str) -> str | None:
+    """The sentencepiece model in a folder, else the tokenizer.json of which one can be made."""
+    usual, others = (os.path.join(folder, name) for name in (REBUILT_NAME, TOKENIZER_JSON))
+    if exists(usual):
+        return usual
+    return find_vocabulary(folder) or (others if exists(others) else None)
 
 
 def _find_config(folder: str, config_file: str | None) -> AlbertConfig | None:

@@ -1,11 +1,9 @@
-"""config.json of Hugging Face's AlbertConfig from and to ours, and the tokenizer's config beside it."""
+"""config.json of Hugging Face's AlbertConfig from and to ours."""
 
 import difflib
 import os
 from collections.abc import Mapping
 from typing import Any
-
-from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import stored_groups
@@ -14,7 +12,6 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 
 CONFIG_NAME = "config.json"
-_TOKENIZER_CONFIG_NAME = "tokenizer_config.json"
 
 # transformers calls the erf form "gelu", the official code calls the tanh form so: names change, functions do not.
 _TO_OURS = {
@@ -41,14 +38,6 @@ _FIXED = {
 _EMPTY = ("pruned_heads", "quantization_config", "auto_map")
 _WRITTEN = _FIXED | {"classifier_dropout_prob": 0.1, "dtype": "float32", "model_type": "albert"}
 _LEFT_OUT = ("is_decoder", "is_encoder_decoder", "add_cross_attention")
-_TOKENIZER_CONFIG = {
-    "tokenizer_class": "AlbertTokenizer",
-    "do_lower_case": True,
-    "keep_accents": False,
-    "remove_space": True,
-    **{"bos_token": "[CLS]", "cls_token": "[CLS]", "eos_token": "[SEP]", "sep_token": "[SEP]"},
-    **{"mask_token": "[MASK]", "pad_token": "<pad>", "unk_token": "<unk>"},
-}
 
 
 def read_config(path: str) -> AlbertConfig:
@@ -108,36 +97,6 @@ def write_config(
     }
     values |= dict(zip(("pad_token_id", "bos_token_id", "eos_token_id"), special_ids, strict=True))
     files.write_json(os.path.join(folder, CONFIG_NAME), values, sort_keys=True)
-
-
-def write_tokenizer_config(folder: str, max_length: int) -> None:
-    """Writes tokenizer_config.json for the cleaning of text that is the default here and there: lower case, no accents.
-
-    Args:
-        folder: exists.
-        max_length: longest sequence the model takes, in pieces.
-    """
-    files.write_json(
-        os.path.join(folder, _TOKENIZER_CONFIG_NAME),
-        _TOKENIZER_CONFIG | {"model_max_length": max_length},
-        sort_keys=True,
-    )
-
-
-def warn_of_cleaning(folder: str) -> None:
-    """Warns if the folder's tokenizer cleans text otherwise than is the default here.
-
-    Raises:
-        InputError: its config is no JSON.
-    """
-    path = os.path.join(folder, _TOKENIZER_CONFIG_NAME)
-    if not files.exists(path):
-        return
-    values = files.read_json(path)
-    flags = ["--nodo_lower_case"] if values.get("do_lower_case", True) is False else []
-    flags += ["--keep_accents"] if values.get("keep_accents") else []
-    if flags:
-        logging.warning("%s: this model's text is cleaned with %s; give these flags to every command", path, flags)
 
 
 def _find_misspelt(path: str, values: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_file
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_vocabulary
 from albert_tf.conversion.keras_hub_config import TITLE, backbone_config, check_activation, read_config
 from albert_tf.conversion.keras_hub_files import (
     CONFIG_NAME,
@@ -147,7 +147,7 @@ class KerasHubFormat(CheckpointFormat):
         }
         preprocessor = None
         if vocabulary_file is not None:
-            copy_file(vocabulary_file, os.path.join(folder, *_VOCABULARY))
+            copy_vocabulary(vocabulary_file, os.path.join(folder, *_VOCABULARY))
             tokenizer = serialized("AlbertTokenizer", config_file="tokenizer.json", proto=None)
             preprocessor = serialized(
                 "AlbertMaskedLMPreprocessor",

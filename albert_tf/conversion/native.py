@@ -7,10 +7,11 @@ from typing import Any
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.model_agreement import check_same_model
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_file
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabulary
 from albert_tf.conversion.rows import Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, describe_vocabulary, find_vocabulary
 from albert_tf.runtime import files
+from albert_tf.tokenization.vocabulary_file import model_name
 
 
 class NativeFormat(CheckpointFormat):
@@ -49,7 +50,7 @@ class NativeFormat(CheckpointFormat):
         """Writes weights, config and vocabulary; the checkpoint has no optimizer state, and stands at step 0."""
         vocabulary = None
         if vocabulary_file is not None:
-            copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
+            copy_vocabulary(vocabulary_file, os.path.join(folder, model_name(vocabulary_file)))
             vocabulary = describe_vocabulary(vocabulary_file)
         run_checkpoints.write_weights(folder, config, arrays, vocabulary, task)
 

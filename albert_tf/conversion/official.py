@@ -10,11 +10,18 @@ import re
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import CONFIG_NAME, CheckpointFormat, block_rows, copy_file, stored_groups
+from albert_tf.conversion.checkpoint_format import (
+    CONFIG_NAME,
+    CheckpointFormat,
+    block_rows,
+    copy_vocabulary,
+    stored_groups,
+)
 from albert_tf.conversion.rows import Row, TransposedRow
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabulary_file import model_name
 
 _HUB_PREFIX = "module/"
 _CHECKPOINT_NAME = "model.ckpt-best"
@@ -136,7 +143,7 @@ class OfficialFormat(CheckpointFormat):
         save_tensors(os.path.join(folder, _CHECKPOINT_NAME), arrays)
         AlbertConfig.from_dict(values).to_json_file(os.path.join(folder, CONFIG_NAME))
         if vocabulary_file is not None:
-            copy_file(vocabulary_file, os.path.join(folder, os.path.basename(vocabulary_file)))
+            copy_vocabulary(vocabulary_file, os.path.join(folder, model_name(vocabulary_file)))
 
 
 OFFICIAL = OfficialFormat()

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Annotated
 
 from albert_tf.runtime.settings import OneOf, check, described
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 FORMAT_NAMES = ["albert_tf", "official", "hugging_face", "keras_hub"]
 
@@ -35,6 +36,9 @@ class ConversionSettings:
         OneOf(*HUGGING_FACE_ARCHITECTURES),
         "With --to=hugging_face: the class of transformers; left out: the whole AlbertForPreTraining.",
     ] = None
+    cleaning: Annotated[
+        TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."
+    ] = dataclasses.field(default_factory=TextCleaning)
 
     def __post_init__(self) -> None:
         check(self)

@@ -20,6 +20,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks.task import Task, TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import model_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,7 +238,7 @@ class FinetuningData:
     def vocabulary(self) -> dict[str, Any]:
         """{"file", "sha256", "size"}."""
         tokenizer = self.tokenizer
-        file = os.path.basename(tokenizer.model_file)
+        file = model_name(tokenizer.model_file)
         return {"file": file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
 
     def finetuned_task(self) -> FinetunedTask:

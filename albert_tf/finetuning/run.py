@@ -12,7 +12,7 @@ from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import copy_file
+from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.conversion.pretrained import initialise_finetuning, stored_tasks
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.results import Chosen, FinetuningResults
@@ -26,6 +26,7 @@ from albert_tf.optimization.build import build_optimizer, layerwise_factors
 from albert_tf.optimization.schedules import WarmupPolynomialDecay
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
@@ -204,7 +205,7 @@ class FinetuningRun(TrainingRun):
     def _write_settings(self) -> None:
         super()._write_settings()
         path = self.data.tokenizer.model_file
-        copy_file(path, os.path.join(self.settings.output_dir, os.path.basename(path)))
+        copy_vocabulary(path, os.path.join(self.settings.output_dir, model_name(path)))
 
     def _input_files(self):
         return self.task.input_files(self.data.training_split().name)

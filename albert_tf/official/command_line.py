@@ -56,8 +56,10 @@ def define_flags(script: str, flag_values: flags.FlagValues, ours: types.ModuleT
         for name in filter(known.__contains__, names):
             define_flag(name, known[name], _help(name, known[name], own), flag_values)
     flag_help.begin_group(f"Of {SCRIPTS[script].command}, not in the official script", flag_values)
+    # An official checkpoint, which is all that export_checkpoints writes, does not say how texts are cleaned.
+    cleans = "do_lower_case" in known and known["do_lower_case"].ours is not None
     for name in ALSO_TAKEN:
-        if name in own:
+        if name in own and (cleans or name not in _CLEANING):
             flags.DEFINE_flag(own[name], flag_values)
 
 

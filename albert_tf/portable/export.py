@@ -70,7 +70,7 @@ def export_model(settings: ModelExportSettings) -> float:
     with files.replace_folder(output_dir) as folder:
         for name, data in (
             (FILE_NAMES[settings.format], contents),
-            (VOCABULARY_NAME, files.read_small(tokenizer.model_file)),
+            (VOCABULARY_NAME, tokenizer.model_bytes),
         ):
             with files.replace_file(os.path.join(folder, name)) as file:
                 file.write(data)

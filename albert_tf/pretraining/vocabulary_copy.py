@@ -7,11 +7,12 @@ from typing import Any
 from absl import logging
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import copy_file
+from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary, find_vocabulary
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabulary_file import model_name
 
 
 def locate_vocabulary(known: Mapping[str, Any] | None, record_paths: Sequence[str], near: Sequence[str]) -> str | None:
@@ -64,6 +65,6 @@ def check_given_vocabulary(path: str, known: Mapping[str, Any] | None, config: A
 
 def keep_copy(path: str, output_dir: str) -> None:
     """Copies a vocabulary into a folder, unless it is there."""
-    target = os.path.join(output_dir, os.path.basename(path))
+    target = os.path.join(output_dir, model_name(path))
     if os.path.normpath(target) != os.path.normpath(path):
-        copy_file(path, target)
+        copy_vocabulary(path, target)

@@ -19,8 +19,8 @@ from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.loading import load_export, to_tensor
 from albert_tf.serving.saved_model import open_pretrained
 from albert_tf.serving.text_module import TOKENIZATION_INFO
+from albert_tf.tokenization.special_pieces import MASK
 from albert_tf.tokenization.tokenizer import SPACE
-from albert_tf.tokenization.vocabulary_file import MASK
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ from albert_tf.serving.finetuned_module import TAG, WORDS, FinetunedModule
 from albert_tf.serving.text_module import SERVING_DEFAULT, texts_spec
 from albert_tf.serving.window_context import most_context_window
 from albert_tf.tasks.task import TaskSettings
-from albert_tf.tokenization.in_graph import character_class
+from albert_tf.tokenization.text_cleaning import character_class
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 TAG_TEXT = "tag_text"

@@ -3,12 +3,18 @@
 Shapes: B batch, S sequence; both are free at every call.
 """
 
+import os
+import shutil
+import tempfile
+import weakref
+
 import tensorflow as tf
 
 from albert_tf.models.named_weights import named_weights
 from albert_tf.tokenization.in_graph import InGraphTokenizer, pack_ragged
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, is_tokenizer_json
 
 SERVING_DEFAULT, TOKENIZATION_INFO = "serving_default", "tokenization_info"
 
@@ -52,10 +58,21 @@ class TextModule(tf.Module):
         room_for_text(max_seq_length, pair=True)
         self.weights = {name: variable.value for name, variable in named_weights(model).items()}
         self.tokenizer = InGraphTokenizer.from_tokenizer(tokenizer)
-        self.vocabulary = tf.saved_model.Asset(tokenizer.model_file)
+        self.vocabulary = tf.saved_model.Asset(self._vocabulary_path(tokenizer))
         self.max_seq_length = max_seq_length
         self._config = model.config
         self._do_lower_case = tokenizer.cleaning.do_lower_case
+
+    def _vocabulary_path(self, tokenizer: AlbertTokenizer) -> str:
+        """The file that goes along; a model made of a tokenizer.json gets one for as long as this module lives."""
+        if not is_tokenizer_json(tokenizer.model_file):
+            return tokenizer.model_file
+        folder = tempfile.mkdtemp(prefix="albert_tf-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, REBUILT_NAME)
+        with open(path, "wb") as file:
+            file.write(tokenizer.model_bytes)
+        return path
 
     @traced()
     def tokenization_info(self):

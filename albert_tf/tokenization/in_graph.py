@@ -3,18 +3,16 @@
 Same ids as AlbertTokenizer; docs/tokenization.md lists where the two may differ, and how often.
 """
 
-import functools
-import sys
 import unicodedata
-from collections.abc import Callable
 
 import tensorflow as tf
 import tensorflow_text as tf_text
 
 from albert_tf.tokenization.packing import room_for_text, truncated_lengths
-from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.special_pieces import MASK
+from albert_tf.tokenization.text_cleaning import TextCleaning, character_class
 from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
-from albert_tf.tokenization.vocabulary_file import MASK, mask_model, parse_model, plain_model
+from albert_tf.tokenization.vocabulary_file import mask_model, parse_model, plain_model
 
 
 class InGraphTokenizer(tf.Module):
@@ -165,15 +163,3 @@ def cut_rows(ids: tf.RaggedTensor, lengths: tf.Tensor) -> tf.RaggedTensor:
     positions = tf.ragged.range(ids.row_lengths())
     kept = positions.values < tf.gather(lengths, ids.value_rowids())
     return tf.ragged.boolean_mask(ids, ids.with_values(kept))
-
-
-@functools.cache
-def character_class(belongs: Callable[[str], object]) -> str:
-    """A regular expression for the characters of which `belongs` is true, by Python's own Unicode tables.
-
-    RE2's classes will not do: \\s is ASCII only, and \\p{Mn} is not the set of characters that combine.
-    """
-    codes = [code for code in range(1, sys.maxunicode + 1) if belongs(chr(code))]
-    starts = [code for code, before in zip(codes, [-1, *codes]) if code != before + 1]
-    ends = [code for code, after in zip(codes, [*codes[1:], -1]) if code != after - 1]
-    return "[" + "".join(rf"\x{{{start:x}}}-\x{{{end:x}}}" for start, end in zip(starts, ends)) + "]"

@@ -13,7 +13,8 @@ import tensorflow_text as tf_text
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.alignment import is_visible
-from albert_tf.tokenization.in_graph import InGraphTokenizer, character_class
+from albert_tf.tokenization.in_graph import InGraphTokenizer
+from albert_tf.tokenization.text_cleaning import character_class
 from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
 
 

@@ -1,8 +1,11 @@
 """Cleaning of a text before sentencepiece sees it (preprocess_text of the official tokenization.py)."""
 
 import dataclasses
+import functools
 import re
+import sys
 import unicodedata
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from albert_tf.runtime.settings import OneOf, check, described
@@ -70,3 +73,20 @@ def _normalize(text: str, cleaning: TextCleaning) -> str:
         for character in filter(unicodedata.combining, set(text)):
             text = text.replace(character, "")
     return unicodedata.normalize(cleaning.normalization, text)  # type: ignore[arg-type]  # one of NORMALIZATIONS
+
+
+@functools.cache
+def character_class(belongs: Callable[[str], object]) -> str:
+    """A regular expression for the characters of which `belongs` is true, by Python's own Unicode tables.
+
+    The classes of RE2 and Oniguruma, both of which read this one, will not do: \\s is not what str.split takes for
+    white space, and \\p{Mn} is not the set of characters that combine.
+    """
+    return class_of([code for code in range(1, sys.maxunicode + 1) if belongs(chr(code))])
+
+
+def class_of(codes: Sequence[int]) -> str:
+    """A regular expression for the characters of these code points, which rise."""
+    starts = [code for code, before in zip(codes, [-1, *codes]) if code != before + 1]
+    ends = [code for code, after in zip(codes, [*codes[1:], -1]) if code != after - 1]
+    return "[" + "".join(rf"\x{{{start:x}}}-\x{{{end:x}}}" for start, end in zip(starts, ends)) + "]"

@@ -12,17 +12,9 @@ import sentencepiece
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.tokenization.packing import pack_batch
+from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-from albert_tf.tokenization.vocabulary_file import (
-    CLS,
-    MASK,
-    REQUIRED_PIECES,
-    SEP,
-    mask_model,
-    parse_model,
-    plain_model,
-    read_model,
-)
+from albert_tf.tokenization.vocabulary_file import mask_model, parse_model, plain_model, read_model
 
 # What sentencepiece writes for a space; a piece that starts with it starts a word.
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"

@@ -1,12 +1,16 @@
 """A sentencepiece vocabulary as a file: read, checked, and made safe against texts that spell special pieces."""
 
+import os
+
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists, open_binary
+from albert_tf.tokenization.special_pieces import MASK, REQUIRED_PIECES
+from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, model_of_tokenizer_json
 
-PAD, UNK, CLS, SEP, MASK = "<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"
-REQUIRED_PIECES = (PAD, CLS, SEP, MASK)
 # Of the names of sentencepiece models.
 VOCABULARY_ENDINGS = (".model", ".spm")
+# The name of one that is made of a tokenizer.json.
+REBUILT_NAME = "spiece.model"
 
 
 def parse_model(model_bytes: bytes, name: str):
@@ -61,11 +65,26 @@ def mask_model(proto) -> bytes:
 
 
 def read_model(model_file: str) -> bytes:
-    """The contents of a .model file. Raises InputError if there is none."""
+    """The contents of a .model file; of a tokenizer.json, those of the model that says the same.
+
+    Raises:
+        InputError: there is none, or a tokenizer.json of a different kind of model.
+    """
     if not exists(model_file):
         raise InputError(f"the vocabulary {model_file} does not exist; give a sentencepiece .model file")
     try:
         with open_binary(model_file) as file:
-            return file.read()
+            contents = file.read()
     except IsADirectoryError:
         raise InputError(f"the vocabulary {model_file} is a folder; give the .model file in it") from None
+    return model_of_tokenizer_json(contents, model_file) if is_tokenizer_json(model_file) else contents
+
+
+def is_tokenizer_json(path: str) -> bool:
+    """Tells by its name whether a file is one of the tokenizers library."""
+    return path.endswith(TOKENIZER_JSON)
+
+
+def model_name(path: str) -> str:
+    """The name, without a folder, under which a vocabulary's sentencepiece model is kept."""
+    return REBUILT_NAME if is_tokenizer_json(path) else os.path.basename(path)

@@ -14,8 +14,9 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.settings import Bounds, Interval, LongCount, check, described
+from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, UNK
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-from albert_tf.tokenization.vocabulary_file import CLS, MASK, PAD, SEP, UNK, parse_model
+from albert_tf.tokenization.vocabulary_file import parse_model
 from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import read_lines, size_of_files

@@ -8,6 +8,7 @@ import random
 import shutil
 import socket
 from collections.abc import Iterable
+from pathlib import Path
 
 import hub_server
 import keras
@@ -24,6 +25,7 @@ from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.records.manifest import Manifest
 from albert_tf.tasks.task import TaskSettings
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.text.vocabulary import VocabularyTraining, train
 
 STEPS = 12
@@ -193,6 +195,18 @@ def train_pieces(tmp_path_factory):
         return str(folder / "small.model")
 
     return train_model
+
+
+@pytest.fixture(scope="session")
+def official_model(shared: Path) -> str:
+    """The published English vocabulary."""
+    return str(shared / "data" / "albert_vocab" / "spiece.model")
+
+
+@pytest.fixture(scope="session")
+def official_tokenizer(official_model) -> AlbertTokenizer:
+    """The published English vocabulary's."""
+    return AlbertTokenizer(official_model)
 
 
 @pytest.fixture(scope="session")

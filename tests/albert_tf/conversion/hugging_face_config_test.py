@@ -5,7 +5,7 @@ import json
 import pytest
 
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.hugging_face_config import read_config, warn_of_cleaning, write_config
+from albert_tf.conversion.hugging_face_config import read_config, write_config
 from albert_tf.runtime.errors import InputError
 
 TITLE = "a Hugging Face checkpoint"
@@ -122,14 +122,3 @@ def test_a_malformed_config_is_refused(tmp_path, contents, match):
     path.write_text(contents)
     with pytest.raises(InputError, match=match):
         read_config(str(path))
-
-
-def test_other_cleaning_of_text_is_said(tmp_path, caplog):
-    warn_of_cleaning(str(tmp_path))
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true, "keep_accents": false}')
-    warn_of_cleaning(str(tmp_path))
-    assert caplog.text == ""
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false, "keep_accents": true}')
-    warn_of_cleaning(str(tmp_path))
-    assert "--nodo_lower_case" in caplog.text
-    assert "--keep_accents" in caplog.text

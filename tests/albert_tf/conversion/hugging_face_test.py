@@ -113,7 +113,8 @@ def test_a_conversion_takes_the_vocabulary_along(model, vocabulary_file, values_
     with open(vocabulary_file, "rb") as file:
         assert (tmp_path / "theirs/spiece.model").read_bytes() == file.read()
     tokenizer_config = json.loads((tmp_path / "theirs/tokenizer_config.json").read_text())
-    assert tokenizer_config["tokenizer_class"] == "AlbertTokenizer"
+    assert tokenizer_config["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert (tmp_path / "theirs/tokenizer.json").exists()
     assert tokenizer_config["model_max_length"] == model.config.max_position_embeddings
     assert recognise(theirs) is HUGGING_FACE
     convert(ConversionSettings(input=ours, output=back, to_format="albert_tf"))

@@ -3,7 +3,6 @@
 import json
 import random
 import string
-from pathlib import Path
 
 import pytest
 
@@ -21,12 +20,6 @@ def tokenizer(train_pieces) -> AlbertTokenizer:
     words += ["who", "where", "film", "good", "bad"]
     sentences = [" ".join([*rng.choices(words, k=12), *rng.sample(characters, 6)]) for _ in range(2000)]
     return AlbertTokenizer(train_pieces(sentences, vocab_size=120))
-
-
-@pytest.fixture(scope="session")
-def official_tokenizer(shared: Path) -> AlbertTokenizer:
-    """The published English vocabulary."""
-    return AlbertTokenizer(str(shared / "data" / "albert_vocab" / "spiece.model"))
 
 
 @pytest.fixture

@@ -31,14 +31,3 @@ def small_model(train_pieces) -> str:
 @pytest.fixture(scope="session")
 def small_tokenizer(small_model) -> AlbertTokenizer:
     return AlbertTokenizer(small_model)
-
-
-@pytest.fixture(scope="session")
-def official_model(shared: Path) -> str:
-    """The published English vocabulary."""
-    return str(shared / "data" / "albert_vocab" / "spiece.model")
-
-
-@pytest.fixture(scope="session")
-def official_tokenizer(official_model) -> AlbertTokenizer:
-    return AlbertTokenizer(official_model)

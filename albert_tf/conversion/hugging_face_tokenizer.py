@@ -1,0 +1,152 @@
+"""tokenizer.json and tokenizer_config.json beside Hugging Face's weights: AlbertTokenizer for the tokenizers library.
+
+transformers reads both without sentencepiece or protobuf. docs/conversion.md says where ids may differ.
+"""
+
+import os
+from typing import Any
+
+import sentencepiece
+from absl import logging
+
+from albert_tf.conversion.hugging_face_normalizer import normalizer
+from albert_tf.conversion.hugging_face_splits import splits
+from albert_tf.runtime import files
+from albert_tf.runtime.json_text import to_json_bytes
+from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, SPECIAL_PIECES, UNK
+from albert_tf.tokenization.text_cleaning import clean_text
+from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, user_defined_score
+from albert_tf.tokenization.vocabulary_file import parse_model, plain_model
+
+CONFIG_NAME = "tokenizer_config.json"
+# The class that takes tokenizer.json as it is; AlbertTokenizer of transformers 5 makes rules of its own for its pieces.
+_AS_IT_IS, _OF_ITS_OWN = "PreTrainedTokenizerFast", "AlbertTokenizer"
+_CONFIG = {
+    "remove_space": True,
+    "clean_up_tokenization_spaces": False,
+    "padding_side": "right",
+    "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+    **{"bos_token": CLS, "cls_token": CLS, "eos_token": SEP, "sep_token": SEP},
+    **{"mask_token": MASK, "pad_token": PAD, "unk_token": UNK},
+}
+
+
+def write_tokenizer(folder: str, tokenizer: AlbertTokenizer, max_length: int) -> None:
+    """Writes tokenizer_config.json and, for a vocabulary of the kind that train_vocabulary makes, tokenizer.json.
+
+    Args:
+        folder: exists.
+        tokenizer: the vocabulary, and how text is cleaned.
+        max_length: longest sequence the model takes, in pieces.
+    """
+    cleaning, reason = tokenizer.cleaning, _why_not(tokenizer)
+    if reason:
+        logging.warning(
+            "%s: no %s is written, since the vocabulary %s; transformers makes a tokenizer of its own of it",
+            *(tokenizer.model_file, TOKENIZER_JSON, reason),
+        )
+    else:
+        with files.replace_file(os.path.join(folder, TOKENIZER_JSON)) as file:
+            file.write(to_json_bytes(tokenizer_json(tokenizer), separators=(",", ":")) + b"\n")
+    values = {"do_lower_case": cleaning.do_lower_case, "keep_accents": cleaning.keep_accents}
+    values |= {"tokenizer_class": _OF_ITS_OWN if reason else _AS_IT_IS, "model_max_length": max_length}
+    files.write_json(os.path.join(folder, CONFIG_NAME), _CONFIG | values, sort_keys=True)
+
+
+def tokenizer_json(tokenizer: AlbertTokenizer) -> dict[str, Any]:
+    """The tokenizer as the tokenizers library's own file has it; `[MASK]` and other special pieces are found in text.
+
+    Args:
+        tokenizer: of a vocabulary for which write_tokenizer writes the file.
+
+    Returns:
+        an object of JSON.
+    """
+    proto = parse_model(tokenizer.model_bytes, tokenizer.model_file)
+    names = [piece.piece for piece in proto.pieces]
+    highest = max(piece.score for piece in proto.pieces if piece.type == piece.NORMAL)
+    scores = [
+        user_defined_score(piece.piece, highest) if piece.type == piece.USER_DEFINED else piece.score
+        for piece in proto.pieces
+    ]
+    charsmap = proto.normalizer_spec.precompiled_charsmap
+    processor = sentencepiece.SentencePieceProcessor(model_proto=plain_model(proto))
+    special = {name: names.index(name) for name in SPECIAL_PIECES}
+    kept = [name for name in special if clean_text(name, tokenizer.cleaning) == name]
+    words = {"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "first"}
+    words["split"] = not any(SPACE in name[1:] for name in names)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [_added_token(name, piece_id) for name, piece_id in special.items()],
+        "normalizer": normalizer(tokenizer.cleaning, processor, charsmap),
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [words, *splits(tokenizer, processor, kept)]},
+        "post_processor": _template(special),
+        "decoder": words,
+        "model": {
+            "type": "Unigram",
+            "unk_id": tokenizer.unk_id,
+            "vocab": [list(row) for row in zip(names, scores, strict=True)],
+            "byte_fallback": False,
+        },
+    }
+
+
+def warn_of_cleaning(folder: str) -> None:
+    """Warns if the folder's tokenizer cleans text otherwise than is the default here.
+
+    Raises:
+        InputError: its config is no JSON.
+    """
+    path = os.path.join(folder, CONFIG_NAME)
+    if not files.exists(path):
+        return
+    values = files.read_json(path)
+    flags = ["--nodo_lower_case"] if values.get("do_lower_case", True) is False else []
+    flags += ["--keep_accents"] if values.get("keep_accents") else []
+    if flags:
+        logging.warning("%s: this model's text is cleaned with %s; give these flags to every command", path, flags)
+
+
+def _why_not(tokenizer: AlbertTokenizer) -> str | None:
+    """The reason why the library cannot cut text with a vocabulary as sentencepiece does; None if it can."""
+    proto = parse_model(tokenizer.model_bytes, tokenizer.model_file)
+    trainer, rules = proto.trainer_spec, proto.normalizer_spec
+    if trainer.model_type != trainer.UNIGRAM:
+        return "is not of the kind unigram"
+    if proto.pieces[tokenizer.unk_id].piece != UNK:
+        return f"has a name other than {UNK} for the unknown piece"
+    if any(piece.type in (piece.UNUSED, piece.BYTE) for piece in proto.pieces):
+        return "has pieces of single bytes, or some that are not to be used"
+    usual = rules.add_dummy_prefix and rules.remove_extra_whitespaces and rules.escape_whitespaces
+    if not usual or trainer.treat_whitespace_as_suffix:
+        return "treats white space in a way of its own"
+    return None
+
+
+def _added_token(name: str, piece_id: int) -> dict[str, Any]:
+    """A special piece, found in text as it is; [MASK] takes the space before it along, as in training."""
+    return {
+        **{"id": piece_id, "content": name, "single_word": False, "lstrip": name == MASK, "rstrip": False},
+        **{"normalized": False, "special": True},
+    }
+
+
+def _template(special: dict[str, int]) -> dict[str, Any]:
+    """[CLS] first [SEP], or [CLS] first [SEP] second [SEP] with the second segment's number 1."""
+
+    def token(name: str, segment: int) -> dict[str, Any]:
+        return {"SpecialToken": {"id": name, "type_id": segment}}
+
+    def text(name: str, segment: int) -> dict[str, Any]:
+        return {"Sequence": {"id": name, "type_id": segment}}
+
+    single = [token(CLS, 0), text("A", 0), token(SEP, 0)]
+    return {
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [*single, text("B", 1), token(SEP, 1)],
+        "special_tokens": {name: {"id": name, "ids": [special[name]], "tokens": [name]} for name in (CLS, SEP)},
+    }
