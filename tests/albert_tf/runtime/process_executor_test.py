@@ -111,8 +111,17 @@ def test_shutting_down_cancels_what_has_not_begun_and_leaves_no_process():
         executor.submit(_pid)
 
 
+@pytest.fixture
+def ctrl_c():
+    """Lets Ctrl-C raise KeyboardInterrupt, also where tests run in the background, which ignores it."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, usual)
+
+
 @pytest.mark.parametrize("starts", [1, 2])
 @pytest.mark.parametrize("before", [True, False])
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_while_a_worker_starts_ends_all(monkeypatch, starts, before):
     start, started = threading.Thread.start, []
 

@@ -26,7 +26,7 @@ def test_a_dry_run_writes_the_folder_with_its_card(finished, small_vocabulary, t
     folder = str(tmp_path / "folder")
     assert _dry(finished.output_dir, folder, spm_model_file=small_vocabulary, license="mit") is None
     assert sorted(os.listdir(folder)) == [
-        *("README.md", "config.json", "model.safetensors", "spiece.model", "tokenizer_config.json")
+        *("README.md", "config.json", "model.safetensors", "spiece.model", "tokenizer.json", "tokenizer_config.json")
     ]
     card = (tmp_path / "folder" / "README.md").read_text()
     assert card.startswith("---\nlicense: mit\n")
