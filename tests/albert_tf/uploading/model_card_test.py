@@ -10,13 +10,8 @@ from albert_tf.records.manifest import Manifest
 from albert_tf.uploading.model_card import CardFacts, model_card
 from albert_tf.uploading.provenance import Provenance
 
-STATE = TrainingState(
-    step=1200,
-    examples_seen=38400,
-    random_seed=1,
-    input_files=[{"name": "secret-project.tfrecord", "bytes": 5000}],
-    optimizer="lamb",
-)
+FILES = [{"name": "secret-project.tfrecord", "bytes": 5000}]
+STATE = TrainingState(step=1200, examples_seen=38400, random_seed=1, input_files=FILES, optimizer="lamb")
 MANIFEST = Manifest(
     files=[],
     num_examples=4321,

@@ -8,20 +8,20 @@ from albert_tf.uploading.settings import PublicationSettings
 GOOD = {"input_dir": "run", "repo": "somebody/model"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"repo": "model"}, "'model' is no repository"),
-        ({"repo": "somebody/model@v1"}, "give the branch by --?revision"),
-        ({"revision": "a b"}, "'a b' can be no revision"),
-        ({"license": "My own: licence"}, "must be a word of the hub"),
-        ({"dry_run": True}, "name it by --?output_dir"),
-        ({"hugging_face_architecture": "BertModel"}, "must be one of AlbertForPreTraining"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(changes, fault):
+FAULTS = {
+    "'model' is no repository": {"repo": "model"},
+    "give the branch by --?revision": {"repo": "somebody/model@v1"},
+    "'a b' can be no revision": {"revision": "a b"},
+    "must be a word of the hub": {"license": "My own: licence"},
+    "name it by --?output_dir": {"dry_run": True},
+    "must be one of AlbertForPreTraining": {"hugging_face_architecture": "BertModel"},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_wrong_settings_are_refused_by_name(fault):
     with pytest.raises(InputError, match=fault):
-        PublicationSettings(**GOOD | changes)
+        PublicationSettings(**GOOD | FAULTS[fault])
 
 
 def test_the_name_is_repository_and_branch():
