@@ -175,11 +175,12 @@ def save(
     vocabulary = None if vocabulary is None else os.fspath(vocabulary)
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
-    target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING)
+    cleaning = cleaning or OFFICIAL_CLEANING
+    target = output_format(format, cleaning=cleaning)
     if is_published(path):
         from albert_tf.uploading.publish import uploaded_folder
 
-        with uploaded_folder(parse_hub_name(path), task or task_of(model)) as place:
+        with uploaded_folder(parse_hub_name(path), task or task_of(model), cleaning) as place:
             target.save(model, place, vocabulary, task)
     else:
         target.save(model, path, vocabulary, task)

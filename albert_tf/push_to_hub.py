@@ -9,16 +9,24 @@ from absl import flags
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.uploading.settings import PublicationSettings
+
+_FLAGS = (
+    *("input_dir", "repo", "output_dir", "private", "revision", "license", "dry_run"),
+    *("albert_config_file", "spm_model_file", "allow_missing_heads", "hugging_face_architecture"),
+)
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
-    define_flags_of(PublicationSettings, "Flags", flag_values)
+    define_flags_of(PublicationSettings, "Flags", flag_values, _FLAGS)
+    define_flags_of(TextCleaning, "Text cleaning, as when the records were made", flag_values)
 
 
 def _run() -> None:
-    settings = PublicationSettings(**values_of(PublicationSettings, flags.FLAGS))
+    cleaning = TextCleaning(**values_of(TextCleaning, flags.FLAGS))
+    settings = PublicationSettings(**values_of(PublicationSettings, flags.FLAGS), cleaning=cleaning)
     import_tensorflow()
     from albert_tf.uploading.publish import publish
 

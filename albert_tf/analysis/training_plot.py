@@ -96,7 +96,7 @@ def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline]
 def moving_average(values: Sequence[float], window: int, places: Sequence[int] | None = None) -> list[float]:
     """The mean of the finite values among each value and those around it, `window` in all where there are as many.
 
-    Centred, so that the curve does not lag behind the values.
+    Centred, so that the curve is not later than the values.
 
     Args:
         values: of a curve.

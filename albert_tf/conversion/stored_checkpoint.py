@@ -14,7 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS, model_name
+from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,8 +92,7 @@ def describe_vocabulary(path: str) -> dict[str, Any]:
     """
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
-    tokenizer = AlbertTokenizer(path)
-    return {"file": model_name(path), "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
+    return AlbertTokenizer(path).describe()
 
 
 def find_vocabulary(folder: str, sha256: str | None = None) -> str | None:

@@ -20,7 +20,6 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks.task import Task, TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.tokenization.vocabulary_file import model_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,12 +233,6 @@ class FinetuningData:
     def batch_shape(self, batch_size: int) -> BatchShape:
         """The shape of the batches of so many rows that features become."""
         return BatchShape(batch_size, self._buckets)
-
-    def vocabulary(self) -> dict[str, Any]:
-        """{"file", "sha256", "size"}."""
-        tokenizer = self.tokenizer
-        file = model_name(tokenizer.model_file)
-        return {"file": file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
 
     def finetuned_task(self) -> FinetunedTask:
         """The task that a checkpoint of these runs is for."""

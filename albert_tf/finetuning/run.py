@@ -212,7 +212,7 @@ class FinetuningRun(TrainingRun):
 
     def _state_facts(self):
         return {
-            "vocabulary": self.data.vocabulary(),
+            "vocabulary": self.data.tokenizer.describe(),
             "sentence_task": "none",
             "task": self.finetuned_task.to_dict(),
         }

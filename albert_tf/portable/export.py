@@ -28,7 +28,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving.export_file import write_export
-from albert_tf.serving.export_source import describe_vocabulary, open_source, text_length, with_threshold
+from albert_tf.serving.export_source import open_source, text_length, with_threshold
 from albert_tf.serving.saved_model import export_saved_model
 from albert_tf.serving.served_copy import serving_copy
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -159,7 +159,7 @@ def _about(
         "outputs": [form.to_dict() for form in interface.outputs],
         "batch_size": settings.batch_size,
         "fixed_length": settings.fixed_length,
-        "vocabulary": describe_vocabulary(tokenizer) | {"file": VOCABULARY_NAME},
+        "vocabulary": tokenizer.describe() | {"file": VOCABULARY_NAME},
         "special_ids": {
             "pad": tokenizer.pad_id,
             "cls": tokenizer.cls_id,

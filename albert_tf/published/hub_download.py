@@ -9,7 +9,7 @@ from absl import logging
 
 from albert_tf.published.hub_client import explained, import_hub, is_network_error
 from albert_tf.published.names import HubName
-from albert_tf.published.needed_files import needed_files
+from albert_tf.published.needed_files import names_in, needed_files
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
@@ -44,7 +44,7 @@ def fetch_repository(name: HubName, weights: bool = True) -> str:
             folder = _cached(hub, name)
         else:
             folder = _download(hub, name, weights)
-    names = needed_files(_names_in(folder), weights)
+    names = needed_files(names_in(folder), weights)
     if not names:
         raise InputError(f"{name}: the cache has no weights of it in {folder}; start once with a network")
     for file in names:
@@ -80,11 +80,6 @@ def _download(hub: Any, name: HubName, weights: bool) -> str:
                 raise
             logging.warning("%s: the download was cut (%s); going on with it", name, type(error).__name__)
     raise AssertionError("the last attempt returns or raises")
-
-
-def _names_in(folder: str) -> list[str]:
-    """The files of a folder and those below it, by their paths in it."""
-    return [os.path.relpath(os.path.join(root, name), folder) for root, _, names in os.walk(folder) for name in names]
 
 
 def _check(name: HubName, path: str) -> None:

@@ -1,5 +1,6 @@
 """The files of a repository that are needed: the weights in one form, the config, the vocabulary; nothing else."""
 
+import os
 import re
 from collections.abc import Iterable
 
@@ -25,8 +26,6 @@ _FORMS = [
         (r"pytorch_model\.bin\.index\.json", r"pytorch_model\.bin\.index\.json|pytorch_model-[^/]*\.bin"),
     )
 ]
-
-
 # A vocabulary that stands for itself, beside weights as transformers keeps them.
 VOCABULARY_NAME = "spiece.model"
 _OWN_STATE = "checkpoint.json"
@@ -49,6 +48,13 @@ def needed_files(names: Iterable[str], weights: bool = True) -> list[str]:
         if any(told.fullmatch(name) for name in names):
             return [name for name in names if belongs.fullmatch(name) or _goes_along(name)]
     return []
+
+
+def names_in(folder: str) -> list[str]:
+    """The files of a folder and those below it, by their paths in it, sorted."""
+    return sorted(
+        os.path.relpath(os.path.join(root, name), folder) for root, _, names in os.walk(folder) for name in names
+    )
 
 
 def stands_for_itself(names: Iterable[str]) -> bool:

@@ -15,6 +15,7 @@ from absl import logging
 from albert_tf.published.archives import unpack
 from albert_tf.published.http_download import download
 from albert_tf.published.names import OFFICIAL
+from albert_tf.published.needed_files import names_in
 from albert_tf.runtime import files, temporaries
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
@@ -74,7 +75,7 @@ def _fetch_and_unpack(cache: str, name: str) -> str:
         with _removed_if_bad(archive), files.replace_folder(folder) as temporary:
             unpack(archive, temporary)
             _checkpoint_in(temporary, archive)
-            inside = {path: describe_file(os.path.join(temporary, path)) for path in _files_in(temporary)}
+            inside = {path: describe_file(os.path.join(temporary, path)) for path in names_in(temporary)}
         about = {"format": _FORMAT, "address": _address_of(name), "archive": describe_file(archive), "files": inside}
         files.write_json(note, about)
     known = _read_note(note)
@@ -119,12 +120,6 @@ def _check_files(folder: str, known: dict[str, Any]) -> None:
         whole = os.path.join(folder, path)
         if not os.path.isfile(whole) or describe_file(whole) != described:
             raise InputError(f"{whole} is missing or damaged; remove {folder} and start again")
-
-
-def _files_in(folder: str) -> list[str]:
-    return sorted(
-        os.path.relpath(os.path.join(root, name), folder) for root, _, names in os.walk(folder) for name in names
-    )
 
 
 def _checkpoint_in(folder: str, archive: str) -> str:

@@ -19,7 +19,7 @@ from albert_tf.serving.settings import SourceSettings
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.tokenization.vocabulary_file import model_name, parse_model, read_model
+from albert_tf.tokenization.vocabulary_file import parse_model, read_model
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
@@ -81,12 +81,6 @@ def with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
     if task.name != "squad_v2" or task.options.get(_THRESHOLD) is not None:
         return task
     return dataclasses.replace(task, options={**task.options, _THRESHOLD: _dev_threshold(checkpoint)})
-
-
-def describe_vocabulary(tokenizer: AlbertTokenizer) -> dict[str, Any]:
-    """{"file", "sha256", "size"} of a vocabulary."""
-    file = model_name(tokenizer.model_file)
-    return {"file": file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
 
 
 def _dev_threshold(checkpoint: str) -> float:

@@ -29,7 +29,6 @@ from albert_tf.serving.classification_module import (
 )
 from albert_tf.serving.export_file import EXTRA_FOLDER, write_export
 from albert_tf.serving.export_source import (
-    describe_vocabulary,
     make_tokenizer,
     open_source,
     text_length,
@@ -102,7 +101,7 @@ def export_saved_model(settings: ExportSettings) -> float:
         about = {
             "albert_tf": albert_tf.__version__,
             "tensorflow": tf.__version__,
-            "vocabulary": describe_vocabulary(tokenizer),
+            "vocabulary": tokenizer.describe(),
             "cleaning": dataclasses.asdict(tokenizer.cleaning),
             "max_seq_length": module.max_seq_length,
             "precision": settings.precision,

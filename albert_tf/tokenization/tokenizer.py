@@ -14,7 +14,7 @@ from albert_tf.runtime.settings import StrPath
 from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-from albert_tf.tokenization.vocabulary_file import mask_model, parse_model, plain_model, read_model
+from albert_tf.tokenization.vocabulary_file import mask_model, model_name, parse_model, plain_model, read_model
 
 # What sentencepiece writes for a space; a piece that starts with it starts a word.
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
@@ -63,6 +63,10 @@ class AlbertTokenizer:
         self.cleaning = TextCleaning(do_lower_case, keep_accents, normalization, replace_quotes)
         self.model_bytes = read_model(self.model_file)
         self._load()
+
+    def describe(self) -> dict[str, Any]:
+        """{"file" (no folder), "sha256", "size"} of the vocabulary."""
+        return {"file": model_name(self.model_file), "sha256": self.sha256, "size": self.vocab_size}
 
     def _load(self) -> None:
         proto = parse_model(self.model_bytes, self.model_file)

@@ -8,7 +8,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.records.manifest import Manifest
 from albert_tf.records.names import NSP, SOP
-from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.uploading.provenance import Provenance
 
 _PAPER = "[ALBERT](https://arxiv.org/abs/1909.11942)"
@@ -38,6 +38,7 @@ class CardFacts:
         provenance: what lies with the model.
         task: what it was fine-tuned for, or None.
         license: in the hub's words, or None.
+        cleaning: of texts.
     """
 
     repository: str
@@ -48,6 +49,7 @@ class CardFacts:
     provenance: Provenance
     task: FinetunedTask | None = None
     license: str | None = None
+    cleaning: TextCleaning = OFFICIAL_CLEANING
 
 
 def model_card(facts: CardFacts) -> str:
@@ -60,7 +62,7 @@ def model_card(facts: CardFacts) -> str:
         *_training(facts.provenance),
         *_data(facts.provenance),
         *_scores(facts.provenance),
-        *_texts(facts.task),
+        *_texts(facts),
         *_use(facts),
     ]
     return "\n\n".join(parts) + "\n"
@@ -127,12 +129,12 @@ def _scores(provenance: Provenance) -> Iterable[str]:
         yield "## Scores\n\n" + _table(("of", "figure", "value"), rows)
 
 
-def _texts(task: FinetunedTask | None) -> Iterable[str]:
-    """The cleaning of texts in training, where it is not what the tokenizer's config says."""
-    if task is None or not task.cleaning or TextCleaning(**task.cleaning) == TextCleaning():
-        return
-    settings = ", ".join(f"{name}={_plain(value)}" for name, value in task.cleaning.items())
-    yield f"## Texts\n\nIn training texts were cleaned with {settings}; `tokenizer_config.json` does not say so."
+def _texts(facts: CardFacts) -> Iterable[str]:
+    """The cleaning of texts in training, where it is not the usual one."""
+    if facts.cleaning != OFFICIAL_CLEANING:
+        values = dataclasses.asdict(facts.cleaning)
+        settings = ", ".join(f"{name}={_plain(value)}" for name, value in values.items())
+        yield f"## Texts\n\nIn training texts were cleaned with {settings}."
 
 
 def _use(facts: CardFacts) -> Iterable[str]:
@@ -142,8 +144,8 @@ def _use(facts: CardFacts) -> Iterable[str]:
     imported = architecture
     if facts.has_vocabulary:
         lines.append(f'tokenizer = albert_tf.load_tokenizer("hf://{name}")')
-        theirs.append(f'tokenizer = AlbertTokenizer.from_pretrained("{name}")')
-        imported += ", AlbertTokenizer"
+        theirs.append(f'tokenizer = AutoTokenizer.from_pretrained("{name}")')
+        imported += ", AutoTokenizer"
     yield "## Use\n\nWith albert_tf:\n\n```python\n" + "\n".join(lines) + "\n```"
     yield f"With transformers:\n\n```python\nfrom transformers import {imported}\n\n" + "\n".join(theirs) + "\n```"
 

@@ -12,13 +12,13 @@ from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, NO_OPTIMIZER, TrainingState
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.native import NATIVE
+from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
+from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.published.local_copy import local_copy
 from albert_tf.records.manifest import Manifest, read_manifest
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
-_FLAG_FILES = ("run_pretraining.flags", "run_finetuning.flags")
-_RESULTS_NAME = "results.json"
 # Flags that say how a run learned; others say where, how fast, or what was kept, and name paths.
 _FLAGS = (
     *("task_name", "optimizer", "learning_rate", "learning_rate_schedule", "layerwise_learning_rate_decay"),
@@ -80,7 +80,7 @@ def find_provenance(path: str) -> Provenance:
 def _read_flags(run_dir: str) -> dict[str, str]:
     """The flags that a run left in its folder, by name."""
     found: dict[str, str] = {}
-    for name in _FLAG_FILES:
+    for name in (PretrainingRun.FLAGS_NAME, FinetuningRun.FLAGS_NAME):
         path = os.path.join(run_dir, name)
         if files.exists(path):
             lines = files.read_small(path).decode(errors="replace").splitlines()
@@ -105,7 +105,7 @@ def _find_manifest(patterns: str, state: TrainingState) -> Manifest | None:
 
 def _find_scores(folder: str, run_dir: str) -> dict[str, dict[str, float]]:
     """The scores of an evaluation of this checkpoint, or of the fine-tuning that chose it."""
-    results_path = os.path.join(run_dir, _RESULTS_NAME)
+    results_path = os.path.join(run_dir, RESULTS_NAME)
     if files.exists(results_path):
         results = files.read_json(results_path)
         chosen = os.path.basename(str(results.get("checkpoint", "")).rstrip("/"))

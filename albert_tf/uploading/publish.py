@@ -1,6 +1,7 @@
 """A model to the Hugging Face hub: converted as convert_checkpoint does, with a card, and uploaded."""
 
 import contextlib
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ from albert_tf.published.hub_upload import check_sign_in, upload
 from albert_tf.published.names import HubName
 from albert_tf.published.needed_files import VOCABULARY_NAME
 from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.uploading.model_card import CardFacts, model_card
 from albert_tf.uploading.provenance import Provenance, find_provenance
 from albert_tf.uploading.settings import PublicationSettings
@@ -45,6 +48,7 @@ def publish(settings: PublicationSettings) -> str | None:
     if not settings.dry_run:
         check_sign_in(name)
     provenance = find_provenance(input_dir)
+    _check_cleaning(settings.cleaning, provenance)
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, "model")
         conversion = ConversionSettings(
@@ -55,10 +59,11 @@ def publish(settings: PublicationSettings) -> str | None:
             spm_model_file=_text_of(settings.spm_model_file),
             allow_missing_heads=settings.allow_missing_heads,
             hugging_face_architecture=settings.hugging_face_architecture,
+            cleaning=settings.cleaning,
         )
         convert(conversion)
         task = open_checkpoint(input_dir, conversion.albert_config_file)[1].task
-        write_card(folder, name, provenance, task, settings.license)
+        write_card(folder, name, provenance, task, settings.license, settings.cleaning)
         if output_dir is not None:
             with files.replace_folder(output_dir) as temporary:
                 shutil.copytree(folder, temporary, dirs_exist_ok=True)
@@ -69,8 +74,26 @@ def publish(settings: PublicationSettings) -> str | None:
 _MESSAGE = f"Upload a model of albert_tf {albert_tf.__version__}"
 
 
+def _check_cleaning(cleaning: TextCleaning, provenance: Provenance) -> None:
+    """Raises InputError if the records of a run were cleaned in another way than the tokenizer would clean texts."""
+    if provenance.manifest is None or provenance.state is None or provenance.state.task is not None:
+        return
+    made_with = provenance.manifest.flags
+    for name, value in dataclasses.asdict(cleaning).items():
+        if made_with.get(name, value) != value:
+            raise InputError(
+                f"--{name} is {value!r}, the records that the model was trained on were made with {made_with[name]!r}; "
+                "give the same"
+            )
+
+
 def write_card(
-    folder: str, name: HubName, provenance: Provenance, task: FinetunedTask | None, license: str | None = None
+    folder: str,
+    name: HubName,
+    provenance: Provenance,
+    task: FinetunedTask | None,
+    license: str | None = None,
+    cleaning: TextCleaning = OFFICIAL_CLEANING,
 ) -> None:
     """Writes the card of a model into its folder.
 
@@ -80,6 +103,7 @@ def write_card(
         provenance: what is known of it.
         task: what it was fine-tuned for, or None.
         license: in the hub's words, or None.
+        cleaning: of texts; that of a fine-tuned model's task comes first.
     """
     config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
     facts = CardFacts(
@@ -91,18 +115,22 @@ def write_card(
         provenance=provenance,
         task=task,
         license=license,
+        cleaning=TextCleaning(**task.cleaning) if task is not None and task.cleaning else cleaning,
     )
     with files.replace_file(os.path.join(folder, CARD_NAME)) as file:
         file.write(model_card(facts).encode())
 
 
 @contextlib.contextmanager
-def uploaded_folder(name: HubName, task: FinetunedTask | None) -> Iterator[str]:
+def uploaded_folder(
+    name: HubName, task: FinetunedTask | None, cleaning: TextCleaning = OFFICIAL_CLEANING
+) -> Iterator[str]:
     """Uploads what a block writes into a new folder, after the block, with a card of the model alone.
 
     Args:
         name: where the model is to lie.
         task: what it was fine-tuned for, or None.
+        cleaning: of texts; that of a fine-tuned model's task comes first.
 
     Yields:
         the path of the folder, which is not there yet.
@@ -114,7 +142,7 @@ def uploaded_folder(name: HubName, task: FinetunedTask | None) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, "model")
         yield folder
-        write_card(folder, name, Provenance(), task)
+        write_card(folder, name, Provenance(), task, cleaning=cleaning)
         upload(folder, name, False, _MESSAGE)
 
 

@@ -8,6 +8,7 @@ from albert_tf.conversion.settings import HUGGING_FACE_ARCHITECTURES
 from albert_tf.published.names import HUB, HubName, parse_hub_name
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # The hub's words for licences, apache-2.0 for example.
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
@@ -33,6 +34,9 @@ class PublicationSettings:
     hugging_face_architecture: Annotated[
         str | None, OneOf(*HUGGING_FACE_ARCHITECTURES), "The class of transformers; left out: that of the whole model."
     ] = None
+    cleaning: Annotated[
+        TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."
+    ] = dataclasses.field(default_factory=TextCleaning)
 
     def __post_init__(self) -> None:
         check(self)

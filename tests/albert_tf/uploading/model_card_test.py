@@ -7,6 +7,7 @@ import pytest
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.records.manifest import Manifest
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.uploading.model_card import CardFacts, model_card
 from albert_tf.uploading.provenance import Provenance
 
@@ -42,7 +43,7 @@ def test_a_card_of_nothing_but_a_model_says_no_more(facts):
     assert [line for line in card.splitlines() if line.startswith("## ")] == ["## Model", "## Use"]
     assert "| hidden_size | 16 |" in card
     assert 'albert_tf.load("hf://somebody/model")' in card
-    assert 'AlbertTokenizer.from_pretrained("somebody/model")' in card
+    assert 'AutoTokenizer.from_pretrained("somebody/model")' in card
     assert "pre-trained, written by albert_tf 0.1.0." in card
 
 
@@ -71,14 +72,14 @@ def test_without_a_manifest_the_files_are_counted(facts):
 
 
 def test_a_fine_tuned_model_names_its_task_and_how_its_texts_were_cleaned(facts):
-    task = FinetunedTask("classification", 2, ("a|b", "<c>"), "sst-2", cleaning={"do_lower_case": False})
+    task = FinetunedTask("classification", 2, ("a|b", "<c>"), "sst-2")
     changes = {"task": task, "architecture": "AlbertForSequenceClassification"}
     card = model_card(dataclasses.replace(facts, **changes))
     assert "pipeline_tag: text-classification" in _header(card)
     assert "fine-tuned for sst-2 (classification: a\\|b, &lt;c>)" in card
-    assert "cleaned with do_lower_case=False" in card
-    as_usual = dataclasses.replace(task, cleaning={"do_lower_case": True})
-    assert "## Texts" not in model_card(dataclasses.replace(facts, **changes | {"task": as_usual}))
+    assert "## Texts" not in card
+    cased = dataclasses.replace(facts, **changes, cleaning=TextCleaning(do_lower_case=False))
+    assert "cleaned with do_lower_case=False, keep_accents=False" in model_card(cased)
 
 
 def test_without_a_vocabulary_no_tokenizer_is_promised(facts):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 from hub_server import read_folder
@@ -13,6 +14,8 @@ from albert_tf.conversion.hugging_face import save_hugging_face
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.uploading import publish as publish_module
 from albert_tf.uploading.publish import publish
 from albert_tf.uploading.settings import PublicationSettings
 
@@ -36,6 +39,21 @@ def test_a_dry_run_writes_the_folder_with_its_card(finished, small_vocabulary, t
     assert {name: value.numpy().tobytes() for name, value in ours.items()} == {
         name: value.numpy().tobytes() for name, value in theirs.items()
     }
+
+
+def test_the_tokenizer_and_the_card_clean_texts_by_the_settings(finished, small_vocabulary, tmp_path):
+    folder = tmp_path / "folder"
+    _dry(finished.output_dir, str(folder), spm_model_file=small_vocabulary, cleaning=TextCleaning(do_lower_case=False))
+    assert json.loads((folder / "tokenizer_config.json").read_text())["do_lower_case"] is False
+    assert "cleaned with do_lower_case=False" in (folder / "README.md").read_text()
+
+
+def test_a_cleaning_that_the_records_did_not_have_is_refused(finished, small_vocabulary, tmp_path, monkeypatch):
+    known = mock.Mock(**{"manifest.flags": {"do_lower_case": False}, "state.task": None})
+    monkeypatch.setattr(publish_module, "find_provenance", lambda path: known)
+    with pytest.raises(InputError, match="--do_lower_case is True, the records .* were made with False; give the same"):
+        _dry(finished.output_dir, str(tmp_path / "folder"), spm_model_file=small_vocabulary)
+    assert not (tmp_path / "folder").exists()
 
 
 def test_a_folder_that_holds_something_is_left_alone(finished, tmp_path):
