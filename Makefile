@@ -68,7 +68,7 @@ mutants: $(VENV)/.dev
 	$(BIN)/python tests/mutants/run_mutants.py $(MUTANTS)
 
 parity: $(VENV)/.parity
-	$(BIN)/python -m pytest -m 'parity and not slow'
+	$(BIN)/python -m pytest -m 'parity and not slow' -n 2 --dist loadfile
 
 tpu: $(VENV)/.tpu
 	$(BIN)/python -m pytest -m 'tpu and not slow'
