@@ -6,14 +6,13 @@ float16 weights alone are, and are read as float32.
 """
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from albert_tf.portable.interface import Interface, TensorForm
-from albert_tf.portable.packages import import_extra
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving.saved_model import warnings_only
 
@@ -60,27 +59,6 @@ def litert_model(model: Any, compute: Callable[..., dict[str, Any]], interface: 
         if precision == "float16":
             converter.target_spec.supported_types = [tf.float16]
         return bytes(converter.convert())
-
-
-def litert_runner(contents: bytes, num_threads: int | None = None) -> Callable[..., dict[str, np.ndarray]]:
-    """A function of the inputs by their names that runs a file with ai-edge-litert and returns its outputs.
-
-    Args:
-        contents: of a file.
-        num_threads: how many threads compute; None: as many as the interpreter takes by itself.
-
-    Raises:
-        InputError: ai-edge-litert is not installed.
-    """
-    interpreter = import_extra("ai_edge_litert.interpreter", "litert").Interpreter(
-        model_content=contents, num_threads=num_threads
-    )
-    runner = interpreter.get_signature_runner(_SIGNATURE)
-
-    def run(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return dict(runner(**inputs))
-
-    return run
 
 
 def _spec(form: TensorForm) -> tf.TensorSpec:

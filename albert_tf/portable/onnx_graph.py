@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from albert_tf.portable.interface import Interface, TensorForm
-from albert_tf.portable.packages import import_extra
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.packages import import_extra
 
 # LayerNormalization came with 17, Gelu with 20; the oldest that has both is read by the most programs.
 OPSET = 20

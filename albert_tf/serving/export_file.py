@@ -40,24 +40,28 @@ def write_export(folder: str, about: Mapping[str, Any], place: str = EXTRA_FOLDE
         file.write(text + _CHECKSUM.format(hashlib.sha256(text).hexdigest()).encode())
 
 
-def read_export(folder: str) -> dict[str, Any]:
+def read_export(folder: str, place: str = EXTRA_FOLDER) -> dict[str, Any]:
     """Reads what the export in a folder says of itself.
+
+    Args:
+        folder: of the export.
+        place: as in write_export.
 
     Raises:
         InputError: it is damaged, another program's, or of a version that wrote no checksums.
         OSError: there is none.
     """
-    path = _path(folder)
+    path = os.path.join(folder, place, EXPORT_NAME)
     contents = files.read_small(path)
     values = files.parse_json(contents, path)
     if values.get("format") != FORMAT:
-        raise InputError(f"{path}: not written by export_saved_model; {_AGAIN}")
+        raise InputError(f"{path}: not written by export_saved_model or export_model; {_AGAIN}")
     sealed = _SEALED.fullmatch(contents)
     if sealed is None:
         raise InputError(f"{path}: without its checksum: it is damaged, or of an earlier version; {_AGAIN}")
     if hashlib.sha256(sealed[1]).hexdigest().encode() != sealed[2]:
         raise InputError(f"{path}: damaged, or changed after it was written (its checksum differs); {_AGAIN}")
-    for name, is_right in _CHECKS.items():
+    for name, is_right in (_CHECKS if place else _PORTABLE_CHECKS).items():
         if not is_right(values.get(name)):
             raise InputError(f"{path}: {name!r} is not what this version of albert_tf expects; {_AGAIN}")
     return values
@@ -78,11 +82,6 @@ def check_files(folder: str, about: Mapping[str, Any]) -> None:
 def holds_saved_model(folder: str) -> bool:
     """Tells whether a folder holds a SavedModel, of ours or not."""
     return files.exists(os.path.join(folder, SAVED_MODEL_NAME))
-
-
-def holds_model(folder: str) -> bool:
-    """Tells whether a folder holds a SavedModel, or an export of another format, whose use load_export explains."""
-    return holds_saved_model(folder) or portable_format(folder) is not None
 
 
 def is_export(folder: str) -> bool:
@@ -110,17 +109,37 @@ def _is_description(name: str, value: Any) -> bool:
     return inside and isinstance(value, dict) and list(map(type, map(value.get, ("bytes", "sha256")))) == [int, str]
 
 
-def _describes_files(value: Any) -> bool:
-    return (
-        isinstance(value, dict) and SAVED_MODEL_NAME in value and all(_is_description(*item) for item in value.items())
-    )
+def _describe_files(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_description(*item) for item in value.items())
 
 
-# What readers rely on, beside the format and the task.
+def _are_forms(value: Any) -> bool:
+    """Tells whether inputs or outputs of a portable model are named, with their types and axes."""
+    if not isinstance(value, list) or not value:
+        return False
+    kinds = {"name": str, "dtype": str, "shape": list}
+    return all(isinstance(form, dict) and {k: type(form.get(k)) for k in kinds} == kinds for form in value)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+# What readers rely on, beside the format and the task; first of a SavedModel, then of other formats.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "signatures": lambda value: isinstance(value, list) and all(isinstance(name, str) for name in value),
-    "files": _describes_files,
+    "files": lambda value: _describe_files(value) and SAVED_MODEL_NAME in value,
     "precision": lambda value: isinstance(value, str),
+}
+_PORTABLE_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "files": _describe_files,
+    **dict.fromkeys(("model_format", "model_file", "precision", "head"), lambda value: isinstance(value, str)),
+    **dict.fromkeys(("inputs", "outputs"), _are_forms),
+    "max_seq_length": _is_size,
+    "batch_size": lambda value: value is None or _is_size(value),
+    "fixed_length": lambda value: isinstance(value, bool),
+    "vocabulary": lambda value: isinstance(value, dict) and isinstance(value.get("file"), str),
+    **dict.fromkeys(("cleaning", "config"), lambda value: isinstance(value, dict)),
 }
 
 
@@ -132,10 +151,6 @@ def _peek(folder: str, place: str = EXTRA_FOLDER) -> dict[str, Any]:
         return files.read_json(os.path.join(folder, place, EXPORT_NAME))
     except (InputError, OSError, ValueError):
         return {}
-
-
-def _path(folder: str) -> str:
-    return os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME)
 
 
 def _files_of(folder: str) -> list[str]:

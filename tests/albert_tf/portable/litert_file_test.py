@@ -9,9 +9,10 @@ from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.portable import litert_file
 from albert_tf.portable.export import compute
 from albert_tf.portable.interface import ENCODER, PRETRAINING, make_interface
-from albert_tf.portable.litert_file import litert_model, litert_runner
+from albert_tf.portable.litert_file import litert_model
 from albert_tf.portable.verification import largest_error
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.portable_runners import litert_runner
 from albert_tf.serving.served_copy import serving_copy
 
 pytestmark = pytest.mark.parity

@@ -8,9 +8,9 @@ import pytest
 from albert_tf.config import ACTIVATIONS
 from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import ENCODER, make_interface
-from albert_tf.portable.onnx_file import onnx_runner
 from albert_tf.portable.onnx_heads import onnx_model
 from albert_tf.portable.verification import sample_inputs
+from albert_tf.serving.portable_runners import onnx_runner
 
 pytestmark = pytest.mark.parity
 onnx = pytest.importorskip("onnx", reason="onnx is not installed; pip install 'albert_tf[parity]'")

@@ -5,9 +5,9 @@ import pytest
 
 from albert_tf.portable import onnx_graph
 from albert_tf.portable.interface import Interface, TensorForm
-from albert_tf.portable.onnx_file import onnx_runner
 from albert_tf.portable.onnx_graph import OnnxGraph
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.portable_runners import onnx_runner
 
 pytestmark = pytest.mark.parity
 onnx = pytest.importorskip("onnx", reason="onnx is not installed; pip install 'albert_tf[parity]'")

@@ -7,8 +7,8 @@ from export_fixtures import HEADS_ASKED
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.portable.export import compute, export_model
 from albert_tf.portable.interface import make_interface
-from albert_tf.portable.onnx_file import onnx_runner
 from albert_tf.portable.settings import ModelExportSettings
+from albert_tf.serving.portable_runners import onnx_runner
 
 pytestmark = pytest.mark.parity
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed; pip install 'albert_tf[parity]'")

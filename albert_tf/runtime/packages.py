@@ -1,4 +1,4 @@
-"""Packages of the extras that these formats need, imported where they are used."""
+"""Packages of the extras of setup.py, imported where they are used."""
 
 import importlib
 from types import ModuleType
@@ -6,12 +6,13 @@ from types import ModuleType
 from albert_tf.runtime.errors import InputError
 
 
-def import_extra(name: str, extra: str) -> ModuleType:
+def import_extra(name: str, extra: str, needed_by: str | None = None) -> ModuleType:
     """The module of an optional package.
 
     Args:
         name: of the module.
         extra: of setup.py, which brings it.
+        needed_by: what needs it, for the error; None: the flag --format of that value.
 
     Raises:
         InputError: it is not installed; the pip line is named.
@@ -20,5 +21,6 @@ def import_extra(name: str, extra: str) -> ModuleType:
         return importlib.import_module(name)
     except ImportError as error:
         raise InputError(
-            f"--format={extra} needs {name.partition('.')[0]}: pip install 'albert_tf[{extra}]' ({error})"
+            f"{needed_by or f'--format={extra}'} needs {name.partition('.')[0]}: pip install 'albert_tf[{extra}]' "
+            f"({error})"
         ) from None
