@@ -15,7 +15,8 @@ from albert_tf.published.needed_files import VOCABULARY_NAME, stands_for_itself
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.export_file import holds_model, holds_saved_model
+from albert_tf.serving.export_file import holds_saved_model, portable_format, read_export
+from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, kind_of
 
 if TYPE_CHECKING:
     from albert_tf.checkpoints.finetuned_task import FinetunedTask
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.pretraining.settings import EvaluationSettings, PretrainingSettings
     from albert_tf.serving.exported_model import ExportedModel
+    from albert_tf.serving.portable_model import PortableModel
     from albert_tf.serving.settings import ExportSettings
     from albert_tf.tasks.task import Task
     from albert_tf.tokenization.text_cleaning import TextCleaning
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 # What `load` may find, and what `save` writes; isinstance tells which it is.
 TrainableModel: TypeAlias = "AlbertForPretraining | FinetuningModel"
-LoadedModel: TypeAlias = "AlbertForPretraining | FinetuningModel | ExportedModel"
+LoadedModel: TypeAlias = "AlbertForPretraining | FinetuningModel | ExportedModel | PortableModel"
 
 
 def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = None) -> LoadedModel:
@@ -40,30 +42,31 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
     Args:
         path: output_dir of a run (its best checkpoint, else its newest) or a checkpoint's folder; the prefix or folder
             of an official checkpoint; a folder of Hugging Face's save_pretrained or of KerasHub's save_to_preset; a
-            SavedModel of `export`; or a name of published weights, hf://owner/name or official://albert_base_v2.
+            SavedModel of `export`; an export as ONNX or LiteRT; or a name of published weights, hf://owner/name or
+            official://albert_base_v2.
         config_file: albert_config.json, where none lies with an official checkpoint.
         dtype: one of models.albert.DTYPES, Keras's names for what a model computes in; None: Keras's own.
 
     Returns:
         AlbertForPretraining; for a fine-tuned checkpoint the model of models.finetuning that it is; for a SavedModel an
-        ExportedModel, which is called like them. Their `load_report` says what was found of the weights.
+        ExportedModel, for an export as ONNX or LiteRT a PortableModel, both of which are called like them. The
+        `load_report` of a checkpoint's says what was found of the weights.
 
     Raises:
         InputError: nothing there that is understood, or a damaged file.
     """
     path = _path_of(path)
-    from albert_tf.models.albert import DTYPES
-
-    if dtype is not None and dtype not in DTYPES:
-        raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
-    if holds_model(local_copy(path)):
-        from albert_tf.serving.exported_model import ExportedModel
-
+    kind = kind_of(path)
+    if kind != CHECKPOINT:
         if config_file is not None or dtype is not None:
             raise InputError(
                 f"{path} is an export, whose config and dtype are its own; leave config_file and dtype out"
             )
-        return ExportedModel(path)
+        return _load_export(path, kind)
+    from albert_tf.models.albert import DTYPES
+
+    if dtype is not None and dtype not in DTYPES:
+        raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
     from albert_tf.conversion.pretrained import load_pretrained
 
     config_file = None if config_file is None else shipped_files.find(os.fspath(config_file), shipped_files.MODELS)
@@ -78,6 +81,16 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
     model.vocabulary_file = vocabulary
     model.finetuned_task = pretrained.task
     return model
+
+
+def _load_export(path: str, kind: str) -> "ExportedModel | PortableModel":
+    if kind == PORTABLE:
+        from albert_tf.serving.portable_model import PortableModel
+
+        return PortableModel(path)
+    from albert_tf.serving.exported_model import ExportedModel
+
+    return ExportedModel(path)
 
 
 def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
@@ -104,10 +117,11 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     known: dict[str, Any] = {}
     vocabulary: str | None
     if holds_saved_model(path):
-        from albert_tf.serving.export_file import read_export
-
         about = read_export(path)
         vocabulary, known = os.path.join(path, "assets", about["vocabulary"]["file"]), about["cleaning"]
+    elif portable_format(path) is not None:
+        about = read_export(path, place="")
+        vocabulary, known = os.path.join(path, about["vocabulary"]["file"]), about["cleaning"]
     elif path.endswith(VOCABULARY_ENDINGS) or os.path.isfile(path):
         vocabulary = path
     elif is_published(name) and stands_for_itself(files.list_folder(path)):

@@ -1,7 +1,11 @@
-"""Fills in masked words, or judges the order of two texts, with a SavedModel of export_saved_model or a checkpoint.
+"""Fills in masked words, or judges the order of two texts.
 
-fill_mask --saved_model=DIR "The capital of France is [MASK]."    several texts may follow; without any, stdin is read
-fill_mask --saved_model=DIR --first="It rained." --second="So we stayed in."
+fill_mask --model=DIR "The capital of France is [MASK]."    several texts may follow; without any, stdin is read
+fill_mask --model=hf://albert/albert-base-v2 "The capital of France is [MASK]."
+fill_mask --model=DIR --first="It rained." --second="So we stayed in."
+
+The model is a run of run_pretraining, an export of it (a SavedModel, or ONNX or LiteRT, which need no TensorFlow), a
+checkpoint, or hf:// or official:// published weights: what lies there is recognised.
 
 Every text, and every line of stdin, gives one result, in order; one without [MASK] has an error in place of an answer.
 """
@@ -17,18 +21,18 @@ from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
+from albert_tf.serving import model_flags
 from albert_tf.serving.export_file import gains_by_frozen_weights
+from albert_tf.serving.model_kind import PORTABLE, kind_of
+
+# The first is the flag's own name, the other an older one.
+_NAMES = ("model", "saved_model")
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
-    flags.DEFINE_string(
-        "saved_model",
-        None,
-        "Folder that export_saved_model wrote; a checkpoint, such as a run's output_dir; or hf:// or official://.",
-        **fv,
-    )
+    model_flags.define_model_flags(_NAMES, flag_values)
     flags.DEFINE_integer("top_k", 5, "How many pieces to show for each [MASK].", **fv)
     flags.DEFINE_string("first", None, "With --second: print the probability that the two stand in order.", **fv)
     flags.DEFINE_string("second", None, "The text that is to follow --first.", **fv)
@@ -46,12 +50,14 @@ def _run(texts: list[str]) -> None:
         raise InputError(f"--first and --second take no further text. Received {texts[0]!r}")
     if given.top_k < 1:
         raise InputError(f"--top_k must be at least 1. Received {given.top_k}")
-    import_tensorflow(gains_by_frozen_weights(given.saved_model), log_level=3)
+    path = model_flags.model_of(given, _NAMES)
+    if kind_of(path) != PORTABLE:
+        import_tensorflow(gains_by_frozen_weights(path), log_level=3)
     with quiet_stderr():
         from albert_tf.serving.fill_mask import FillMask
         from albert_tf.serving.input_lines import read_lines
         from albert_tf.serving.result_formats import TABLE, choose_format, to_bytes
-    model = FillMask(given.saved_model)
+    model = FillMask(path, given.num_threads)
     as_table = choose_format(given.format) == TABLE
     if judge_order:
         in_order, swapped = model.order(given.first, given.second)
@@ -100,7 +106,7 @@ def _layout(result: dict[str, Any]) -> str:
     return "\n".join([*lines, ""])
 
 
-main = command.entry_point(__name__, _run, positional="text", required=("saved_model",))
+main = command.entry_point(__name__, _run, positional="text", required=(_NAMES,))
 
 if __name__ == "__main__":
     main()

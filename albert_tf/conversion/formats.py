@@ -6,12 +6,15 @@ from albert_tf.conversion.keras_hub import KERAS_HUB
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
 from albert_tf.conversion.settings import FORMAT_NAMES
+from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.
 FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL, HUGGING_FACE, KERAS_HUB)}
 assert set(FORMATS) == set(FORMAT_NAMES)
+# Of what lies in a folder that is none of them.
+_NAMES_SHOWN = 5
 
 
 def recognise(path: str, name: str | None = None) -> CheckpointFormat:
@@ -30,9 +33,12 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
             return format
     if name is not None:
         raise InputError(f"{path}: no checkpoint here: {FORMATS[name].title} was expected")
+    names = files.list_folder(path)
+    shown = ", ".join(names[:_NAMES_SHOWN]) + (", ..." if len(names) > _NAMES_SHOWN else "")
+    there = f" (there is {shown})" if names else ""
     raise InputError(
-        f"{path}: no checkpoint here; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, the prefix of an "
-        "official checkpoint (model.ckpt-best), or a folder that Hugging Face's save_pretrained or KerasHub's "
+        f"{path}: no checkpoint here{there}; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, the prefix "
+        "of an official checkpoint (model.ckpt-best), or a folder that Hugging Face's save_pretrained or KerasHub's "
         "save_to_preset wrote"
     )
 

@@ -1,24 +1,20 @@
-"""A pre-trained model that fills in masks and judges orders: a SavedModel, or a checkpoint without exporting it."""
+"""A pre-trained model that fills in masks and judges orders: an export of any format, or a checkpoint as it is.
+
+TensorFlow is imported only for what it runs; an export as ONNX or LiteRT does without.
+"""
 
 import dataclasses
 import os
 import re
 import reprlib
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import tensorflow as tf
-
-from albert_tf.conversion.formats import FORMATS
-from albert_tf.published.local_copy import local_copy
-from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving import signatures
-from albert_tf.serving.export_file import holds_saved_model
-from albert_tf.serving.loading import load_export, to_tensor
-from albert_tf.serving.saved_model import open_pretrained
-from albert_tf.serving.text_module import TOKENIZATION_INFO
+from albert_tf.serving.input_lines import is_unicode
+from albert_tf.serving.masked_text import MaskModel
+from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
 from albert_tf.tokenization.special_pieces import MASK
 from albert_tf.tokenization.tokenizer import SPACE
 
@@ -57,28 +53,18 @@ class FillMask:
     """A pre-trained model, asked with text.
 
     Args:
-        saved_model: a SavedModel of export_saved_model, a run's output_dir, or a checkpoint of any format with its
-            vocabulary; or a name of published weights.
+        saved_model: a SavedModel of export_saved_model, an export of export_model as ONNX or LiteRT, a run's
+            output_dir, or a checkpoint of any format with its vocabulary; or a name of published weights.
+        num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use of
+            the processor's cores.
 
     Raises:
         InputError: none of these is there, it is damaged, or its model was fine-tuned.
     """
 
-    def __init__(self, saved_model: StrPath) -> None:
+    def __init__(self, saved_model: StrPath, num_threads: int | None = None) -> None:
         self.saved_model = os.fspath(saved_model).rstrip("/")
-        self._load()
-        self._lower_case = bool(self._signatures[TOKENIZATION_INFO]()["do_lower_case"])
-
-    def _load(self) -> None:
-        self._loaded: Any
-        self._signatures: Mapping[str, Callable[..., Any]]
-        # Kept, since the signatures live as long as what they were loaded with.
-        folder = local_copy(self.saved_model)
-        if _is_checkpoint(folder):
-            self._loaded, self._signatures = open_pretrained(self.saved_model)
-        else:
-            self._loaded, _ = load_export(folder, (signatures.FILL_MASK,))
-            self._signatures = self._loaded.signatures
+        self._model = _open(self.saved_model, num_threads)
 
     def __call__(self, texts: Sequence[str] | str, top_k: int = 5) -> list[FilledText]:
         """The same as `fill_mask`."""
@@ -102,14 +88,11 @@ class FillMask:
         if not texts:
             return []
         all_parts = [self._split(text) for text in texts]
-        # int32 holds no more, and no vocabulary has as many pieces.
-        limit = tf.constant(min(top_k, tf.int32.max))
-        outputs = self._call(signatures.FILL_MASK, text=to_tensor(texts), top_k=limit)
+        found = self._model.fill(texts, top_k)
         filled = []
-        for at, (text, parts) in enumerate(zip(texts, all_parts, strict=True)):
-            _check_count(text, parts, int(outputs["mask_count"][at]))
-            pieces = [[piece.decode() for piece in row] for row in outputs["pieces"][at].numpy()]
-            filled.append(_fill(text, parts, pieces, outputs["probabilities"][at].numpy().tolist()))
+        for text, parts, masked in zip(texts, all_parts, found, strict=True):
+            _check_count(text, parts, masked.mask_count)
+            filled.append(_fill(text, parts, masked.pieces, masked.probabilities))
         return filled
 
     def order(self, first: str, second: str) -> tuple[float, float]:
@@ -121,43 +104,16 @@ class FillMask:
         Raises:
             InputError: the model was not trained to judge orders.
         """
-        if signatures.SOP_FROM_TEXT not in self._signatures:
-            raise InputError(
-                f"--saved_model: {self.saved_model} has no signature {signatures.SOP_FROM_TEXT}; "
-                "its model was trained without a sentence task"
-            )
-        outputs = self._call(signatures.SOP_FROM_TEXT, first=to_tensor([first]), second=to_tensor([second]))
-        return float(outputs["in_order"][0]), float(outputs["swapped"][0])
-
-    def _call(self, signature: str, **inputs: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Calls a signature and checks that what it returns is finite; reports an error of TensorFlow as one line."""
-        try:
-            outputs = self._run(signature, inputs)
-        except tf.errors.ResourceExhaustedError:
-            raise InputError(f"{self.saved_model}: no memory for so many texts at once; give fewer") from None
-        except tf.errors.OpError as error:
-            raise InputError(f"{self.saved_model}: the model failed: {reason_of(error)}") from None
-        for name, values in outputs.items():
-            if values.dtype.is_floating and not bool(tf.reduce_all(tf.math.is_finite(values))):
-                raise InputError(
-                    f"{self.saved_model}: the model's {name} is not a finite number; its weights are damaged"
-                )
-        return outputs
-
-    def _run(self, signature: str, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        try:
-            outputs: dict[str, tf.Tensor] = self._signatures[signature](**inputs)
-        except tf.errors.NotFoundError:
-            # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
-            self._load()
-            outputs = self._signatures[signature](**inputs)
-        return outputs
+        if not self._model.judges_order:
+            raise InputError(f"{self.saved_model} judges no orders: its model was trained without a sentence task")
+        for text in (first, second):
+            _check_text(text)
+        return self._model.order(first, second)
 
     def _split(self, text: str) -> list[str]:
         """The parts of a text around its masks."""
-        if not isinstance(text, str):
-            raise InputError(f"a text was expected; received {reprlib.repr(text)}")
-        parts = re.split(re.escape(MASK), text, flags=re.IGNORECASE if self._lower_case else 0)
+        _check_text(text)
+        parts = re.split(re.escape(MASK), text, flags=re.IGNORECASE if self._model.do_lower_case else 0)
         if len(parts) == 1:
             raise InputError(
                 f"no {MASK} in {textwrap.shorten(text, 80)!r}; write {MASK} where a word is to be filled in"
@@ -165,9 +121,24 @@ class FillMask:
         return parts
 
 
-def _is_checkpoint(path: str) -> bool:
-    """Tells whether a checkpoint lies there, and no SavedModel."""
-    return not holds_saved_model(path) and any(format.recognise(path) for format in FORMATS.values())
+def _open(path: str, num_threads: int | None) -> MaskModel:
+    kind = kind_of(path)
+    if kind == PORTABLE:
+        from albert_tf.serving.portable_masks import PortableMasks
+
+        return PortableMasks(path, num_threads)
+    refuse_threads(num_threads, path)
+    from albert_tf.serving.graph_masks import GraphMasks
+
+    return GraphMasks(path, is_export=kind == SAVED_MODEL)
+
+
+def _check_text(text: object) -> None:
+    """Raises InputError for what is no text, or not UTF-8."""
+    if not isinstance(text, str):
+        raise InputError(f"a text was expected; received {reprlib.repr(text)}")
+    if not is_unicode(text):
+        raise InputError("a text is not UTF-8; convert it first")
 
 
 def _check_count(text: str, parts: list[str], count: int) -> None:

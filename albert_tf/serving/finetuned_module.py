@@ -8,6 +8,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.serving.input_fields import LIST_FIELDS, fields_of, label_names
 from albert_tf.serving.text_module import (
     SEQUENCE,
     SERVING_DEFAULT,
@@ -17,8 +18,6 @@ from albert_tf.serving.text_module import (
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 FROM_IDS = "from_ids"
-# Fields whose values are lists of texts: string [B, N], and [B, words], "" after the last word.
-OPTIONS, WORDS = LIST_FIELDS = ("options", "words")
 # The signatures from fields, by what the model says.
 CLASSIFY, SCORE, CHOOSE, ANSWER, TAG = SIGNATURES = ("classify", "score", "choose", "answer", "tag")
 
@@ -34,14 +33,11 @@ class FinetunedModule(TextModule):
     """
 
     signature: str
-    # Of a task that names none; and whatever the task names.
-    default_fields: tuple[str, ...] = ("text",)
-    only_fields: tuple[str, ...] = ()
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         super().__init__(model, tokenizer, max_seq_length)
-        self.fields = self.only_fields or tuple(task.input_fields) or self.default_fields
-        self.label_names = task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
+        self.fields = fields_of(task)
+        self.label_names = label_names(task)
         self._head = lambda inputs: model(inputs, training=False, skip_padding=True)
         specs = [self._field_spec(field) for field in self.fields]
         self.predict = tf.function(self._predict, input_signature=specs, autograph=False)
@@ -57,6 +53,7 @@ class FinetunedModule(TextModule):
         }
 
     def _field_spec(self, field: str) -> tf.TensorSpec:
+        # Of a list "" stands after the last text.
         shape = [None, None] if field in LIST_FIELDS else [None]
         return tf.TensorSpec(shape, tf.string, name=field.rstrip("?"))
 

@@ -15,8 +15,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats, to_json
-from albert_tf.serving.finetuned_module import LIST_FIELDS, WORDS
-from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_fields import LIST_FIELDS, WORDS, ExampleFields
 from albert_tf.serving.input_lines import (
     LONGEST_LINE,
     check_input,

@@ -1,14 +1,12 @@
 """Loading an export: is it there, is it one of ours and of the kind that is wanted, is it whole."""
 
 import os
-import reprlib
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer)
 
-from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
@@ -18,7 +16,6 @@ from albert_tf.serving.export_file import (
     SAVED_MODEL_NAME,
     check_files,
     holds_saved_model,
-    portable_format,
     read_export,
 )
 
@@ -36,43 +33,24 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
     Raises:
         InputError: no such folder, no export in it, a damaged one, or one of a model of a different kind.
     """
-    where = f"--saved_model: {saved_model}"
     files.recover(saved_model)
     if not files.exists(saved_model):
-        raise InputError(f"--saved_model: no folder {saved_model}; give the --output_dir of export_saved_model")
+        raise InputError(f"no folder {saved_model}; give the --output_dir of export_saved_model")
     if not holds_saved_model(saved_model):
-        if run_checkpoints.find_checkpoint(saved_model) is not None:
-            raise InputError(f"{where} is a run, not an export; export_saved_model --init_checkpoint makes one of it")
-        if kind := portable_format(saved_model):
-            raise InputError(
-                f"{where} is an export as {kind}, for programs without TensorFlow (docs/serving.md); export_model "
-                "--format=saved_model makes one that can be asked here"
-            )
-        raise InputError(f"{where} is no SavedModel ({SAVED_MODEL_NAME} is missing)")
+        raise InputError(f"{saved_model} is no SavedModel ({SAVED_MODEL_NAME} is missing)")
     if not files.exists(os.path.join(saved_model, EXTRA_FOLDER, EXPORT_NAME)):
         raise InputError(
-            f"{where} is no export of albert_tf ({EXTRA_FOLDER}/{EXPORT_NAME} is missing); make one with "
+            f"{saved_model} is no export of albert_tf ({EXTRA_FOLDER}/{EXPORT_NAME} is missing); make one with "
             "export_saved_model"
         )
     about = read_export(saved_model)
     if not set(needed) & set(about["signatures"]):
-        raise InputError(f"{where} {_other_kind(about)}")
+        raise InputError(f"{saved_model} {_other_kind(about)}")
     check_files(saved_model, about)
     try:
         return tf.saved_model.load(saved_model), about
     except (tf.errors.OpError, OSError, ValueError) as error:
-        raise InputError(f"{where} cannot be loaded: {reason_of(error)}") from None
-
-
-def to_tensor(texts: Sequence[str]) -> tf.Tensor:
-    """string [B]. Raises InputError for a text that is none, or not UTF-8."""
-    for text in texts:
-        if not isinstance(text, str):
-            raise InputError(f"a text was expected; received {reprlib.repr(text)}")
-    try:
-        return tf.constant([text.encode() for text in texts], tf.string)
-    except UnicodeEncodeError:
-        raise InputError("a text is not UTF-8; convert it first") from None
+        raise InputError(f"{saved_model} cannot be loaded: {reason_of(error)}") from None
 
 
 def _other_kind(about: dict[str, Any]) -> str:

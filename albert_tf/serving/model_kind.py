@@ -18,7 +18,7 @@ def kind_of(path: str) -> str:
     """SAVED_MODEL; PORTABLE, an export as ONNX or LiteRT; or CHECKPOINT, which all else is taken for.
 
     Raises:
-        InputError: there is a portable model alone, without its export.json.
+        InputError: there is nothing, or a portable model alone, without its export.json.
     """
     if is_published(path):
         return CHECKPOINT
@@ -33,6 +33,8 @@ def kind_of(path: str) -> str:
             raise InputError(f"{path} is a part of an export; give its folder, {folder}")
         raise _alone(path)
     names = files.list_folder(path)
+    if not names:
+        _check_there(path)
     portable = [name for name in names if name.endswith(_PORTABLE_ENDINGS)]
     if not portable or any(name.startswith(_OF_CHECKPOINTS) for name in names):
         return CHECKPOINT
@@ -40,6 +42,27 @@ def kind_of(path: str) -> str:
         raise _alone(os.path.join(path, portable[0]))
     # Whoever reads the damaged export.json says what is wrong with it.
     return PORTABLE
+
+
+def _check_there(path: str) -> None:
+    """Raises InputError if a path is neither a folder with something in it, nor a file, nor the prefix of some."""
+    folder, name = os.path.split(path.rstrip("/"))
+    is_folder = not path or name in ("", ".", "..") or (not files.is_remote(path) and os.path.isdir(path))
+    if not is_folder and any(other.startswith(name) for other in files.list_folder(folder)):
+        return
+    raise InputError(
+        f"{path or '.'}: no model here: there is {'an empty folder' if is_folder else 'nothing'}; give an export "
+        "(SavedModel, ONNX or LiteRT), a run's --output_dir, a checkpoint of any format, or hf://owner/name"
+    )
+
+
+def refuse_threads(num_threads: int | None, path: str) -> None:
+    """Raises InputError if a number of threads is asked for that TensorFlow is to compute with."""
+    if num_threads is not None:
+        raise InputError(
+            f"--num_threads is for exports as ONNX or LiteRT; {path} is run by TensorFlow, which takes the number from "
+            "TF_NUM_INTRAOP_THREADS in the environment"
+        )
 
 
 def _alone(file: str) -> InputError:

@@ -6,7 +6,7 @@ Shapes: B batch, N options, S sequence.
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.serving.finetuned_module import CHOOSE, OPTIONS, FinetunedModule
+from albert_tf.serving.finetuned_module import CHOOSE, FinetunedModule
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.in_graph import cut_rows
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -22,7 +22,6 @@ class MultipleChoiceModule(FinetunedModule):
     """
 
     signature = CHOOSE
-    default_fields = ("article", "question", OPTIONS)
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         self._max_qa_length = TaskSettings(**task.settings).max_qa_length

@@ -69,6 +69,14 @@ class PortableModel:
         return str(self.about["model_format"])
 
     @property
+    def rows_share_a_range(self) -> bool:
+        """Tells whether the outputs of a row depend on the others: the bytes of a product share one range in a batch.
+
+        So it is in ONNX; LiteRT has a range for each row.
+        """
+        return self.format == "onnx" and self.about["precision"] == "int8"
+
+    @property
     def input_names(self) -> tuple[str, ...]:
         """The names of the inputs that `run` takes."""
         return tuple(self._forms)

@@ -1,27 +1,21 @@
-"""Predictions of a fine-tuned model for a user's examples: of a SavedModel, or of a checkpoint without exporting it."""
+"""Predictions of a fine-tuned model for a user's examples: of an export of any format, or of a checkpoint as it is.
+
+TensorFlow is imported only for what it runs; an export as ONNX or LiteRT does without.
+"""
 
 import os
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import tensorflow as tf
-
-from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.published.local_copy import local_copy
-from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.export_file import holds_model
-from albert_tf.serving.finetuned_module import (
-    LIST_FIELDS,
-    OPTIONS,
-    SIGNATURES,
-    WORDS,
-)
-from albert_tf.serving.input_fields import ExampleFields
-from albert_tf.serving.loading import load_export
-from albert_tf.serving.saved_model import open_finetuned
+from albert_tf.serving.input_fields import OPTIONS, WORDS, ExampleFields
+from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
+
+if TYPE_CHECKING:
+    from albert_tf.serving.graph_answers import GraphAnswers
+    from albert_tf.serving.portable_answers import PortableAnswers
 
 # From this probability on an example has a label, where it may have several.
 _THRESHOLD = 0.5
@@ -36,32 +30,22 @@ class Predictor:
         task: what the model was fine-tuned for.
     """
 
-    def __init__(self, path: StrPath) -> None:
+    def __init__(self, path: StrPath, num_threads: int | None = None) -> None:
         """Loads it.
 
         Args:
-            path: a SavedModel of export_saved_model, a run's output_dir, a checkpoint of any format, or a name of
-                published weights.
+            path: a SavedModel of export_saved_model, an export of export_model as ONNX or LiteRT, a run's output_dir, a
+                checkpoint of any format, or a name of published weights.
+            num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use
+                of the processor's cores.
 
         Raises:
             InputError: none of these is there, it is damaged, or its model is not fine-tuned.
         """
         self.path = os.fspath(path)
-        self._load()
-
-    def _load(self) -> None:
-        path = self.path
-        if holds_model(local_copy(path)):
-            # Kept, since the signatures live as long as what they were loaded with.
-            self._module, about = load_export(path, SIGNATURES)
-            served = self._module.signatures
-            self._predict = next(served[name] for name in SIGNATURES if name in served)
-            self.task = FinetunedTask.from_dict(about["task"], path)
-            self.fields = self.task.input_fields
-        else:
-            self._module, self.task = open_finetuned(path)
-            self._predict = lambda **inputs: self._module.predict(*inputs.values())
-            self.fields = self._module.fields
+        self._model = _open(self.path, num_threads)
+        self.task = self._model.task
+        self.fields = self._model.fields
         self.example_fields = ExampleFields(self.fields, self.task)
 
     def predict(
@@ -103,29 +87,25 @@ class Predictor:
         """The answers to checked examples, which may stand in one tensor."""
         if not examples[0].get(WORDS, True):
             return [{"words": [], "tags": []} for _ in examples]
-        inputs = {field: _column(examples, field) for field in examples[0]}
-        try:
-            arrays = {name: value.numpy() for name, value in self._call(inputs).items()}
-        except tf.errors.ResourceExhaustedError:
-            raise InputError(f"{self.path}: no memory for {len(examples)} examples at once; give fewer") from None
-        except tf.errors.OpError as error:
-            raise InputError(f"{self.path}: the model failed: {reason_of(error)}") from None
-        for name, array in arrays.items():
-            if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
-                raise InputError(f"{self.path}: its {name} are not finite numbers; the weights are damaged")
-        found = [_as_json({name: array[row] for name, array in arrays.items()}) for row in range(len(examples))]
-        if WORDS not in inputs:
+        found = list(map(_as_json, self._model.answer(examples)))
+        if WORDS not in examples[0]:
             return found
-        return [{"words": row[WORDS], "tags": tags["tags"][: len(row[WORDS])]} for row, tags in zip(examples, found)]
+        return [
+            {"words": example[WORDS], "tags": row["tags"][: len(example[WORDS])]}
+            for example, row in zip(examples, found, strict=True)
+        ]
 
-    def _call(self, inputs: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        try:
-            outputs: dict[str, tf.Tensor] = self._predict(**inputs)
-        except tf.errors.NotFoundError:
-            # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
-            self._load()
-            outputs = self._predict(**inputs)
-        return outputs
+
+def _open(path: str, num_threads: int | None) -> "GraphAnswers | PortableAnswers":
+    kind = kind_of(path)
+    if kind == PORTABLE:
+        from albert_tf.serving.portable_answers import PortableAnswers
+
+        return PortableAnswers(path, num_threads)
+    refuse_threads(num_threads, path)
+    from albert_tf.serving.graph_answers import GraphAnswers
+
+    return GraphAnswers(path, is_export=kind == SAVED_MODEL)
 
 
 def _of_one_shape(examples: list[dict[str, Any]]) -> list[list[int]]:
@@ -136,32 +116,22 @@ def _of_one_shape(examples: list[dict[str, Any]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _column(examples: list[dict[str, Any]], field: str) -> tf.Tensor:
-    """One field of all examples: string [B], or [B, N] of lists."""
-    if field not in LIST_FIELDS:
-        return tf.constant([example[field].encode() for example in examples], tf.string)
-    rows = [[text.encode() for text in example[field]] for example in examples]
-    return tf.ragged.constant(rows, tf.string, ragged_rank=1).to_tensor("")
-
-
 def _as_json(outputs: dict[str, Any]) -> dict[str, Any]:
     """One example's row of every output, in words and numbers that JSON has."""
     if "tags" in outputs:
-        return {"tags": [tag.decode() for tag in outputs["tags"]]}
+        return {"tags": outputs["tags"]}
     if "answer" in outputs:
-        numbers: dict[str, Any] = {
-            name: outputs[name].item() for name in ("start", "end", "score", "null_odds") if name in outputs
-        }
-        return {"answer": outputs["answer"].decode(), **numbers}
+        whole = {name: int(outputs[name]) for name in ("start", "end")}
+        scores = {name: float(outputs[name]) for name in ("score", "null_odds") if name in outputs}
+        return {"answer": outputs["answer"], **whole, **scores}
     if "choice" in outputs:
         return {"choice": int(outputs["choice"]), "probabilities": outputs["probabilities"].tolist()}
     if "score" in outputs:
         return {"score": float(outputs["score"])}
-    names = [name.decode() for name in outputs["labels"]]
-    probabilities = dict(zip(names, outputs["probabilities"].tolist()))
+    probabilities = dict(zip(outputs["labels"], outputs["probabilities"].tolist()))
     if "label" in outputs:
-        return {"label": outputs["label"].decode(), "probabilities": probabilities}
+        return {"label": outputs["label"], "probabilities": probabilities}
     return {
-        "labels": [name for name in names if probabilities[name] >= _THRESHOLD],
+        "labels": [name for name, probability in probabilities.items() if probability >= _THRESHOLD],
         "probabilities": probabilities,
     }

@@ -29,7 +29,6 @@ class SpanModule(FinetunedModule):
     """
 
     signature = ANSWER
-    default_fields = ("question", "context")
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         self._settings = TaskSettings(**{**task.settings, "max_seq_length": max_seq_length})

@@ -8,7 +8,7 @@ Shapes: B batch, W words, S positions of a window.
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.serving.finetuned_module import TAG, WORDS, FinetunedModule
+from albert_tf.serving.finetuned_module import TAG, FinetunedModule
 from albert_tf.serving.text_module import SERVING_DEFAULT, texts_spec
 from albert_tf.serving.window_context import most_context_window
 from albert_tf.tasks.task import TaskSettings
@@ -26,7 +26,6 @@ class TaggingModule(FinetunedModule):
     """
 
     signature = TAG
-    only_fields = (WORDS,)
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         self._doc_stride = TaskSettings(**task.settings).doc_stride

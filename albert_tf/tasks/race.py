@@ -124,27 +124,8 @@ class RaceTask(Task):
         return RaceExample(where, "", article, question, tuple(options))
 
     def features(self, index: int, example: RaceExample, tokenizer: AlbertTokenizer, settings: TaskSettings):
-        """One feature; of each option [CLS] article [SEP] question and option [SEP].
-
-        Of question and option the last max_qa_length pieces are kept, and of the article what then fits, from its
-        start.
-        """
-        article = tokenizer.encode(example.article)
-        input_ids, segment_ids, cut = [], [], 0
-        for option in example.options:
-            whole = tokenizer.encode(join_question(example.question, option))
-            asked = whole[-settings.max_qa_length :] if settings.max_qa_length > 0 else []
-            room = settings.max_seq_length - len(asked) - 3
-            if room < 0:
-                raise InputError(
-                    f"max_seq_length={settings.max_seq_length} has no room for a question and option of {len(asked)} "
-                    "pieces; it must be at least max_qa_length + 3"
-                )
-            context = article[:room]
-            cut += len(whole) - len(asked) + len(article) - len(context)
-            input_ids.append([tokenizer.cls_id, *context, tokenizer.sep_id, *asked, tokenizer.sep_id])
-            segment_ids.append([0] * (len(context) + 2) + [1] * (len(asked) + 1))
-        return [Feature(index, tuple(input_ids), tuple(segment_ids), example.label, pieces_cut=cut)]
+        """One feature, see `choice_features`."""
+        return choice_features(index, example, tokenizer, settings)
 
     def predictions(self, examples, features, outputs, settings) -> list[RacePrediction]:
         rows = (np.asarray(logits, np.float64) for logits in outputs["logits"])
@@ -184,6 +165,32 @@ class RaceTask(Task):
         sureness = [max(prediction.probabilities) for prediction in predictions]
         found = [prediction.option for prediction in predictions]
         return reports.confusion_report(_LETTERS[:most], texts, _gold(examples), found, sureness)
+
+
+def choice_features(
+    index: int, example: RaceExample, tokenizer: AlbertTokenizer, settings: TaskSettings
+) -> list[Feature]:
+    """One feature; of each option [CLS] article [SEP] question and option [SEP].
+
+    Of question and option the last max_qa_length pieces are kept, and of the article what then fits, from its
+    start.
+    """
+    article = tokenizer.encode(example.article)
+    input_ids, segment_ids, cut = [], [], 0
+    for option in example.options:
+        whole = tokenizer.encode(join_question(example.question, option))
+        asked = whole[-settings.max_qa_length :] if settings.max_qa_length > 0 else []
+        room = settings.max_seq_length - len(asked) - 3
+        if room < 0:
+            raise InputError(
+                f"max_seq_length={settings.max_seq_length} has no room for a question and option of {len(asked)} "
+                "pieces; it must be at least max_qa_length + 3"
+            )
+        context = article[:room]
+        cut += len(whole) - len(asked) + len(article) - len(context)
+        input_ids.append([tokenizer.cls_id, *context, tokenizer.sep_id, *asked, tokenizer.sep_id])
+        segment_ids.append([0] * (len(context) + 2) + [1] * (len(asked) + 1))
+    return [Feature(index, tuple(input_ids), tuple(segment_ids), example.label, pieces_cut=cut)]
 
 
 def join_question(question: str, option: str) -> str:

@@ -60,14 +60,8 @@ class TextClassification(Task):
     score_names: tuple[str, ...]
 
     def features(self, index: int, example: TextExample, tokenizer: AlbertTokenizer, settings: TaskSettings):
-        """One feature: [CLS] first [SEP], or [CLS] first [SEP] second [SEP], cut to max_seq_length."""
-        first_ids = tokenizer.encode(example.first)
-        second_ids = None if example.second is None else tokenizer.encode(example.second)
-        input_ids, segment_ids = pack_pair(
-            first_ids, second_ids, settings.max_seq_length, tokenizer.cls_id, tokenizer.sep_id
-        )
-        whole = len(first_ids) + 2 if second_ids is None else len(first_ids) + len(second_ids) + 3
-        return [Feature(index, input_ids, segment_ids, example.label, pieces_cut=whole - len(input_ids))]
+        """One feature, see `text_features`."""
+        return text_features(index, example, tokenizer, settings)
 
     def predictions(self, examples, features, outputs, settings) -> list[TextPrediction]:
         """The likeliest class; each class of probability 0.5 or more (multi-label); the number itself (regression)."""
@@ -77,7 +71,7 @@ class TextClassification(Task):
             if self.head == "regression":
                 found.append(TextPrediction(float(logits[0])))
             elif self.head == "multi_label":
-                probabilities = 0.5 * (1.0 + np.tanh(0.5 * logits))
+                probabilities = sigmoid(logits)
                 value = tuple(int(probability >= _THRESHOLD) for probability in probabilities)
                 found.append(TextPrediction(value, tuple(probabilities.tolist())))
             else:
@@ -137,6 +131,24 @@ class TextClassification(Task):
             return reports.label_report(self.labels, texts, np.asarray(gold), np.asarray(values), probabilities)
         sureness = [max(prediction.probabilities) for prediction in predictions]
         return reports.confusion_report(self.labels, texts, gold, values, sureness)
+
+
+def text_features(
+    index: int, example: TextExample, tokenizer: AlbertTokenizer, settings: TaskSettings
+) -> list[Feature]:
+    """One feature: [CLS] first [SEP], or [CLS] first [SEP] second [SEP], cut to max_seq_length."""
+    first_ids = tokenizer.encode(example.first)
+    second_ids = None if example.second is None else tokenizer.encode(example.second)
+    input_ids, segment_ids = pack_pair(
+        first_ids, second_ids, settings.max_seq_length, tokenizer.cls_id, tokenizer.sep_id
+    )
+    whole = len(first_ids) + 2 if second_ids is None else len(first_ids) + len(second_ids) + 3
+    return [Feature(index, input_ids, segment_ids, example.label, pieces_cut=whole - len(input_ids))]
+
+
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Probability of each, on its own."""
+    return 0.5 * (1.0 + np.tanh(0.5 * logits))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

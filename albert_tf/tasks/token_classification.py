@@ -101,42 +101,12 @@ class TokenClassification(SplitFilesTask):
         return Sentence(where, tuple(words))
 
     def features(self, index: int, example: Sentence, tokenizer: AlbertTokenizer, settings: TaskSettings):
-        """One feature, or several windows over a long sentence."""
-        room = settings.max_seq_length - 2
-        if room < 1 or settings.doc_stride < 1:
-            raise InputError(f"max_seq_length must be at least 3; received {settings.max_seq_length}")
-        # A word of which nothing is left after cleaning is an unknown one; a very long one loses its end.
-        whole = [tokenizer.encode(word) or [tokenizer.unk_id] for word in example.words]
-        pieces = [ids[:room] for ids in whole]
-        cut = sum(map(len, whole)) - sum(map(len, pieces))
-        starts = np.cumsum([0, *map(len, pieces)])
-        windows = _cut_at_words(starts, room, settings.doc_stride)
-        spans = [(int(starts[first]), int(starts[end] - starts[first])) for first, end in windows]
-        is_best = max_context(spans, int(starts[-1]))
-        features = []
-        for (first, end), best in zip(windows, is_best):
-            ids, words = [tokenizer.cls_id], [0]
-            for word in range(first, end):
-                counts = best[starts[word] - starts[first]]
-                ids += pieces[word]
-                words += [word + 1 if counts else 0, *[0] * (len(pieces[word]) - 1)]
-            ids, words = [*ids, tokenizer.sep_id], [*words, 0]
-            label = None
-            if example.tags is not None:
-                label = [example.tags[word - 1] if word else _NOT_SCORED for word in words]
-            features.append(Feature(index, ids, [0] * len(ids), label, notes={WORDS: words}, pieces_cut=cut))
-        return features
+        """One feature, or several, see `word_features`."""
+        return word_features(index, example, tokenizer, settings)
 
     def predictions(self, examples, features, outputs, settings) -> list[tuple[int, ...]]:
         """The likeliest tag of each word."""
-        found = [[0] * len(example.words) for example in examples]
-        for number, logits in enumerate(outputs["logits"]):
-            feature = features[number]
-            words = np.asarray(feature.notes[WORDS])
-            places = np.flatnonzero(words)
-            for word, tag in zip(words[places], np.argmax(np.asarray(logits)[places], axis=-1)):
-                found[feature.example][word - 1] = int(tag)
-        return [tuple(tags) for tags in found]
+        return likeliest_tags(examples, features, outputs["logits"])
 
     def scores(self, examples, predictions) -> dict[str, float]:
         """Accuracy over the words; of entity tags also precision, recall and F1 of whole entities."""
@@ -175,6 +145,54 @@ class TokenClassification(SplitFilesTask):
         return entities.entity_report(
             [example.words for example in examples], self._names(gold), self._names(predictions)
         )
+
+
+def word_features(index: int, example: Sentence, tokenizer: AlbertTokenizer, settings: TaskSettings) -> list[Feature]:
+    """One feature, or several windows over a long sentence."""
+    room = settings.max_seq_length - 2
+    if room < 1 or settings.doc_stride < 1:
+        raise InputError(f"max_seq_length must be at least 3; received {settings.max_seq_length}")
+    # A word of which nothing is left after cleaning is an unknown one; a very long one loses its end.
+    whole = [tokenizer.encode(word) or [tokenizer.unk_id] for word in example.words]
+    pieces = [ids[:room] for ids in whole]
+    cut = sum(map(len, whole)) - sum(map(len, pieces))
+    starts = np.cumsum([0, *map(len, pieces)])
+    windows = _cut_at_words(starts, room, settings.doc_stride)
+    spans = [(int(starts[first]), int(starts[end] - starts[first])) for first, end in windows]
+    is_best = max_context(spans, int(starts[-1]))
+    features = []
+    for (first, end), best in zip(windows, is_best):
+        ids, words = [tokenizer.cls_id], [0]
+        for word in range(first, end):
+            counts = best[starts[word] - starts[first]]
+            ids += pieces[word]
+            words += [word + 1 if counts else 0, *[0] * (len(pieces[word]) - 1)]
+        ids, words = [*ids, tokenizer.sep_id], [*words, 0]
+        label = None
+        if example.tags is not None:
+            label = [example.tags[word - 1] if word else _NOT_SCORED for word in words]
+        features.append(Feature(index, ids, [0] * len(ids), label, notes={WORDS: words}, pieces_cut=cut))
+    return features
+
+
+def likeliest_tags(
+    examples: Sequence[Sentence], features: Sequence[Feature], logits: Sequence[np.ndarray]
+) -> list[tuple[int, ...]]:
+    """The index of the likeliest tag of each word.
+
+    Args:
+        examples: the sentences.
+        features: of all of them, in order.
+        logits: for each feature float [at least as long as it, classes].
+    """
+    found = [[0] * len(example.words) for example in examples]
+    for number, row in enumerate(logits):
+        feature = features[number]
+        words = np.asarray(feature.notes[WORDS])
+        places = np.flatnonzero(words)
+        for word, tag in zip(words[places], np.argmax(np.asarray(row)[places], axis=-1)):
+            found[feature.example][word - 1] = int(tag)
+    return [tuple(tags) for tags in found]
 
 
 def _cut_at_words(starts: np.ndarray, room: int, stride: int) -> list[tuple[int, int]]:

@@ -1,0 +1,46 @@
+"""The flags of the commands that ask a model: where it is, and with how many threads it is run."""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from albert_tf.runtime.errors import InputError
+
+_HELP = {
+    "model": "A run, an export (SavedModel, ONNX or LiteRT), a checkpoint of any format, or hf:// or official://.",
+    "saved_model": "The same as --model.",
+    "output_dir": "The same as --model.",
+}
+
+
+def define_model_flags(names: Sequence[str], flag_values: flags.FlagValues) -> None:
+    """Declares --num_threads, and flags that name the model: one of these is to be given.
+
+    Args:
+        names: keys of _HELP, of which "model" is the first.
+        flag_values: where to declare them.
+    """
+    for name in names:
+        flags.DEFINE_string(name, None, _HELP[name], flag_values=flag_values)
+    flags.DEFINE_integer(
+        "num_threads",
+        None,
+        "Threads that run an export as ONNX or LiteRT; left out: as many as there are cores for this process.",
+        flag_values=flag_values,
+    )
+
+
+def model_of(given: flags.FlagValues, names: Sequence[str]) -> str:
+    """The path or name of the model.
+
+    Args:
+        given: the flags, parsed.
+        names: those that may name it.
+
+    Raises:
+        InputError: several of them do.
+    """
+    found = [name for name in names if given[name].value]
+    if len(found) > 1:
+        raise InputError(f"give one of {' and '.join(f'--{name}' for name in found)}")
+    return str(given[found[0]].value)

@@ -1,0 +1,19 @@
+"""Checks of a model's outputs before anything is made of them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from albert_tf.runtime.errors import InputError
+
+
+def check_finite(path: str, outputs: Mapping[str, np.ndarray]) -> None:
+    """Raises InputError if numbers among the outputs, by their names, are not finite: the model is damaged.
+
+    Args:
+        path: of the model.
+        outputs: arrays of numbers, which are checked, or of texts.
+    """
+    for name, array in outputs.items():
+        if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+            raise InputError(f"{path}: its {name} are not finite numbers; the weights are damaged")

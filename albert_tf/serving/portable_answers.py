@@ -1,0 +1,137 @@
+"""Answers of a fine-tuned model that was exported as ONNX or LiteRT, without TensorFlow.
+
+Texts become input, and outputs become answers, by the code of the tasks, as in the evaluation of fine-tuning.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from albert_tf.inputs.finetuning_features import Feature
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.input_fields import WORDS, fields_of, label_names
+from albert_tf.serving.like_lengths import run_rows, to_row
+from albert_tf.serving.portable_model import PortableModel
+from albert_tf.tasks.conll import Sentence
+from albert_tf.tasks.race import RaceExample, choice_features
+from albert_tf.tasks.squad_answers import best_answers
+from albert_tf.tasks.squad_examples import SquadExample
+from albert_tf.tasks.squad_windows import squad_features
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tasks.text_classification import TextExample, sigmoid, softmax, text_features
+from albert_tf.tasks.token_classification import likeliest_tags, word_features
+
+_ENCODER = "encoder"
+_FEATURES: dict[str, Callable[..., list[Feature]]] = {
+    **dict.fromkeys(("classification", "multi_label", "regression"), text_features),
+    **dict.fromkeys(("span", "span_beam"), squad_features),
+    "multiple_choice": choice_features,
+    "token_classification": word_features,
+}
+
+
+class PortableAnswers:
+    """A fine-tuned model, asked with the fields of examples.
+
+    Args:
+        path: a folder of export_model.
+        num_threads: as PortableModel has it.
+
+    Attributes:
+        task: what the model was fine-tuned for.
+        fields: names of the fields of an example; one with a question mark may be left out.
+
+    Raises:
+        InputError: no whole export there, or one that does not predict.
+    """
+
+    def __init__(self, path: str, num_threads: int | None = None) -> None:
+        self._model = model = PortableModel(path, num_threads)
+        where = f"{path} is an export as {model.format}"
+        if model.task is None:
+            raise InputError(
+                f"{where} of a model that was only pre-trained; fill_mask asks it, run_finetuning makes one of it that "
+                "predicts"
+            )
+        if model.head == _ENCODER:
+            raise InputError(f"{where} of the encoder alone, which predicts nothing; export the model without --head")
+        self.task = model.task
+        self.fields = fields_of(self.task)
+        self._tokenizer = model.tokenizer()
+        length = {"max_seq_length": model.about["max_seq_length"]}
+        self._settings = TaskSettings(**{**self.task.settings, **length})
+
+    def answer(self, examples: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What the model says of examples whose fields are checked; those with options have as many of them.
+
+        Returns:
+            for each the outputs of its signature by their names, see docs/serving.md: texts, and arrays of numbers.
+
+        Raises:
+            InputError: an example that is longer than the model takes, or the model failed.
+        """
+        head, pad_id = self.task.head, self._tokenizer.pad_id
+        made = [self._example(example) for example in examples]
+        features = [
+            feature
+            for index, example in enumerate(made)
+            for feature in _FEATURES[head](index, example, self._tokenizer, self._settings)
+        ]
+        names = [form["name"] for form in self._model.about["outputs"]]
+        outputs: dict[str, list[Any]] = {name: [None] * len(features) for name in names}
+        for number, row in run_rows(self._model, [to_row(feature, pad_id) for feature in features], pad_id):
+            for name in names:
+                outputs[name][number] = row[name]
+        if head == "token_classification":
+            tags = likeliest_tags(made, features, outputs["logits"])
+            names = label_names(self.task)
+            return [{"tags": [names[tag] for tag in row]} for row in tags]
+        if head in ("span", "span_beam"):
+            return self._spans(made, features, outputs)
+        return [self._of_logits(logits) for logits in outputs["logits"]]
+
+    def _example(self, values: dict[str, Any]) -> Any:
+        """An example of the task's own class."""
+        head, given = self.task.head, [values[field.rstrip("?")] for field in self.fields]
+        if head == "token_classification":
+            return Sentence("", tuple(values[WORDS]))
+        if head == "multiple_choice":
+            article, question, options = given
+            return RaceExample("", "", article, question, tuple(options))
+        if head in ("span", "span_beam"):
+            return SquadExample("", *given)
+        first, *rest = given
+        is_single = not rest or (self.fields[1].endswith("?") and not rest[0])
+        return TextExample("", first, None if is_single else rest[0])
+
+    def _of_logits(self, logits: np.ndarray) -> dict[str, Any]:
+        """The answer of a head with one row of logits."""
+        names = label_names(self.task)
+        if self.task.head == "regression":
+            return {"score": logits[0]}
+        if self.task.head == "multi_label":
+            return {"labels": names, "probabilities": sigmoid(logits)}
+        probabilities, best = softmax(logits), int(np.argmax(logits))
+        if self.task.head == "multiple_choice":
+            return {"choice": best, "probabilities": probabilities}
+        return {"label": names[best], "labels": names, "probabilities": probabilities}
+
+    def _spans(
+        self, examples: Sequence[SquadExample], features: Sequence[Feature], outputs: Any
+    ) -> list[dict[str, Any]]:
+        """The best answer to each question, or none where that is likelier."""
+        is_beam = self.task.head == "span_beam"
+        may_be_impossible = is_beam or self.task.name == "squad_v2"
+        threshold = float(self.task.options.get("null_score_diff_threshold") or 0.0)
+        found = []
+        predictions = best_answers(examples, features, outputs, self._settings, is_beam, may_be_impossible)
+        for example, prediction in zip(examples, predictions, strict=True):
+            best, odds = prediction.best, {}
+            start, end = best.start, best.end
+            if prediction.null_odds is not None:
+                odds = {"null_odds": np.float32(prediction.null_odds)}
+                start, end = (0, 0) if prediction.null_odds > threshold else (start, end)
+            answer = {"answer": example.context[start:end], "start": start, "end": end, "score": np.float32(best.score)}
+            found.append({**answer, **odds})
+        return found
