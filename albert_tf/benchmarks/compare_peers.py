@@ -45,13 +45,14 @@ class Contestant:
         name: one of CONTESTANTS.
         arguments: flags of benchmarks.worker.
         python: the interpreter to run it with.
+        module: of albert_tf.benchmarks, the worker's.
     """
 
-    def __init__(self, name: str, arguments: list[str], python: str):
+    def __init__(self, name: str, arguments: list[str], python: str, module: str = "worker"):
         self.name = name
         self.turns = []
         self._process = subprocess.Popen(
-            [python, "-m", "albert_tf.benchmarks.worker", f"--contestant={name}", *arguments],
+            [python, "-m", f"albert_tf.benchmarks.{module}", f"--contestant={name}", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -73,9 +74,9 @@ class Contestant:
         """Tells whether its first repetition was done."""
         return "skipped" not in self.start
 
-    def take_turn(self, steps: int) -> None:
-        """Runs so many steps and keeps what they took."""
-        self._process.stdin.write(f"{steps}\n")
+    def take_turn(self, task: int | str) -> None:
+        """Has the worker do a line's task, which for `worker` is a number of steps, and keeps what it took."""
+        self._process.stdin.write(f"{task}\n")
         self._process.stdin.flush()
         self.turns.append(self._answer())
 
@@ -115,6 +116,16 @@ def format_table(title: str, contestants: list[Contestant], sequences: int, gflo
             f"| {memory:.0f} MB | {one.start['ready']:.0f} s |"
         )
     return "\n".join(lines) + "\n"
+
+
+def append_tables(path: str, tables: list[str]) -> None:
+    """Puts tables at the end of a Markdown file, which is made if it is not there."""
+    text = ""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            text = file.read() + "\n"
+    with files.replace_file(path) as file:
+        file.write((text + "\n".join(tables)).encode())
 
 
 def _model_gflop(given) -> float:
@@ -160,12 +171,7 @@ def _run() -> None:
     gflop = _model_gflop(given) * given.steps
     table = format_table(title, contestants, given.batch_size * given.steps, gflop)
     if given.output_file is not None:
-        text = ""
-        if os.path.exists(given.output_file):
-            with open(given.output_file, encoding="utf-8") as file:
-                text = file.read() + "\n"
-        with files.replace_file(given.output_file) as file:
-            file.write((text + table).encode())
+        append_tables(given.output_file, [table])
     result = {"benchmark": "compare_peers", "title": title}
     for one in contestants:
         result[one.name] = {"start": one.start, "turns": one.turns}

@@ -68,7 +68,8 @@ def train_hugging_face_compiled(config, shape, optimizer, precision):
     return train_hugging_face(config, shape, optimizer, precision, compiled=True)
 
 
-def _keras_hub_backbone(config):
+def keras_hub_backbone(config):
+    """keras-hub's AlbertBackbone of a config, in the dtype policy that is set."""
     import keras_hub
 
     # Not at the top: it brings Keras and TensorFlow, which are not to count as torch's memory.
@@ -85,7 +86,7 @@ def train_keras_hub(config, shape, optimizer, precision):
     import keras_hub
 
     keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
-    backbone = _keras_hub_backbone(config)
+    backbone = keras_hub_backbone(config)
     positions = keras.Input((shape[2],), dtype="int32", name="mask_positions")
     head = keras_hub.layers.MaskedLMHead(
         token_embedding=backbone.token_embedding, intermediate_activation="gelu", dtype="float32", name="scores"
@@ -155,7 +156,7 @@ def encode_keras_hub(config, shape, optimizer, precision, classify=False):
     import keras_hub
 
     keras.config.set_dtype_policy("mixed_bfloat16" if precision == "bfloat16" else "float32")
-    model = _keras_hub_backbone(config)
+    model = keras_hub_backbone(config)
     if classify:
         model = keras_hub.models.AlbertTextClassifier(model, num_classes=2, preprocessor=None)
     model.compile(jit_compile=True)

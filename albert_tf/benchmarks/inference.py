@@ -25,13 +25,40 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("repeats", 7, "Times each batch is timed; the median counts.", **fv)
 
 
-def export_and_load(config, precision: str = "float32", classify: bool = False):
-    """Saves a model with random weights as a SavedModel, and loads it again.
+_NAMES = ("input_ids", "input_mask", "segment_ids")
+
+
+def save_model(folder: str, model, precision: str = "float32") -> None:
+    """Saves a model as a SavedModel with the one signature "tokens", from ids to what it computes.
 
     Args:
-        config: AlbertConfig.
+        folder: to write.
+        model: an AlbertModel, or an AlbertForSequenceClassification.
         precision: "float32" or "bfloat16".
-        classify: a classifier of two classes, rather than an encoder.
+    """
+    import tensorflow as tf
+
+    from albert_tf.models.albert import AlbertModel
+    from albert_tf.models.named_weights import named_weights
+    from albert_tf.serving.served_copy import serving_copy
+
+    outputs_wanted = ("sequence_output", "pooled_output") if isinstance(model, AlbertModel) else ("logits",)
+    model = serving_copy(model, precision)
+    module = tf.Module()
+    module.weights = {name: variable.value for name, variable in named_weights(model).items()}
+    signature = [tf.TensorSpec([None, None], tf.int32, name=name) for name in _NAMES]
+
+    def tokens(*ids):
+        outputs = model(dict(zip(_NAMES, ids, strict=True)), training=False, skip_padding=True)
+        return {name: tf.cast(outputs[name], tf.float32) for name in outputs_wanted}
+
+    with quiet_stderr():
+        traced = tf.function(tokens, input_signature=signature, autograph=False)
+        tf.saved_model.save(module, folder, signatures={"tokens": traced})
+
+
+def load_model(folder: str):
+    """Loads what `save_model` saved.
 
     Returns:
         function of a batch as `random_batch` makes it, to a dict of "sequence_output" and "pooled_output", or of
@@ -39,34 +66,29 @@ def export_and_load(config, precision: str = "float32", classify: bool = False):
     """
     import tensorflow as tf
 
-    from albert_tf.models.albert import AlbertModel
-    from albert_tf.models.finetuning import AlbertForSequenceClassification
-    from albert_tf.models.named_weights import named_weights
-    from albert_tf.serving.served_copy import serving_copy
-
-    make, outputs_wanted = AlbertModel, ("sequence_output", "pooled_output")
-    if classify:
-        make, outputs_wanted = AlbertForSequenceClassification, ("logits",)
-    model = serving_copy(make(config), precision)
-    module = tf.Module()
-    module.weights = {name: variable.value for name, variable in named_weights(model).items()}
-    names = ("input_ids", "input_mask", "segment_ids")
-    signature = [tf.TensorSpec([None, None], tf.int32, name=name) for name in names]
-
-    def tokens(*ids):
-        outputs = model(dict(zip(names, ids, strict=True)), training=False, skip_padding=True)
-        return {name: tf.cast(outputs[name], tf.float32) for name in outputs_wanted}
-
-    with tempfile.TemporaryDirectory() as folder, quiet_stderr():
-        traced = tf.function(tokens, input_signature=signature, autograph=False)
-        tf.saved_model.save(module, folder, signatures={"tokens": traced})
+    with quiet_stderr():
         loaded = tf.saved_model.load(folder)
 
-    def encode(batch):
+    def compute(batch):
         # Through `loaded`, which holds the weights; a signature by itself does not.
-        return loaded.signatures["tokens"](**{name: tf.constant(batch[name]) for name in names})
+        return loaded.signatures["tokens"](**{name: tf.constant(batch[name]) for name in _NAMES})
 
-    return encode
+    return compute
+
+
+def random_model(config, classify: bool = False):
+    """A model with random weights: an encoder, or a classifier of two classes."""
+    from albert_tf.models.albert import AlbertModel
+    from albert_tf.models.finetuning import AlbertForSequenceClassification
+
+    return (AlbertForSequenceClassification if classify else AlbertModel)(config)
+
+
+def export_and_load(config, precision: str = "float32", classify: bool = False):
+    """The function of `load_model`, of a SavedModel of `random_model`."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_model(folder, random_model(config, classify), precision)
+        return load_model(folder)
 
 
 def _median_seconds(encode, batch, repeats: int) -> float:

@@ -33,11 +33,12 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("precision", "float32", "float32 or bfloat16.", **fv)
 
 
-def _say(**values) -> None:
+def say(**values) -> None:
+    """Prints a JSON line for the process that waits for it."""
     print(to_json(values), flush=True)  # noqa: T201
 
 
-def _leave_others_aside(contestant: str) -> None:
+def leave_others_aside(contestant: str) -> None:
     """Keeps libraries that only happen to be installed out of a contestant's memory and its time to start.
 
     TensorFlow imports jax where it is installed (140 MB), some of torch's libraries TensorFlow.
@@ -51,13 +52,13 @@ def _leave_others_aside(contestant: str) -> None:
 def _run() -> None:
     started = time.perf_counter()
     given = flags.FLAGS
-    _leave_others_aside(given.contestant)
+    leave_others_aside(given.contestant)
     from albert_tf.benchmarks.contestants import NEEDS, TASKS
     from albert_tf.config import AlbertConfig
 
     missing = [name for name in NEEDS[given.contestant] if importlib.util.find_spec(name) is None]
     if missing:
-        _say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
+        say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
         return
     if not given.contestant.startswith("hugging_face"):
         # As the commands do that train, and those that serve.
@@ -70,12 +71,12 @@ def _run() -> None:
     shape = (given.batch_size, given.max_seq_length, third)
     repeat = TASKS[given.task][given.contestant](config, shape, given.optimizer, given.precision)
     repeat(1)
-    _say(ready=time.perf_counter() - started, memory_mb=peak_memory_mb())
+    say(ready=time.perf_counter() - started, memory_mb=peak_memory_mb())
     for line in sys.stdin:
         begin, processor_begin = time.perf_counter(), process_seconds()
         repeat(int(line))
         seconds, processor_seconds = time.perf_counter() - begin, process_seconds() - processor_begin
-        _say(seconds=seconds, processor_seconds=processor_seconds, memory_mb=peak_memory_mb())
+        say(seconds=seconds, processor_seconds=processor_seconds, memory_mb=peak_memory_mb())
 
 
 main = command.entry_point(__name__, _run)
