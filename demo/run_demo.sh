@@ -94,14 +94,14 @@ if stage "A SavedModel that takes text" "$out/saved_model/saved_model.pb"; then
   run export_saved_model --init_checkpoint="$out/model" --output_dir="$out/saved_model"
 fi
 stage "Masked words filled in" ""
-run fill_mask --format=table --saved_model="$out/saved_model" \
+run fill_mask --format=table --model="$out/saved_model" \
   "This function returns a [MASK] of strings." \
   "If the file does not [MASK], an error is raised." \
   "The default value of this argument is [MASK]."
 stage "Two segments: in order, or swapped?" ""
 first="Returns the index of the first match." second="If there is none, it returns -1 instead."
-run fill_mask --format=table --saved_model="$out/saved_model" --first="$first" --second="$second"
-run fill_mask --format=table --saved_model="$out/saved_model" --first="$second" --second="$first"
+run fill_mask --format=table --model="$out/saved_model" --first="$first" --second="$second"
+run fill_mask --format=table --model="$out/saved_model" --first="$second" --second="$first"
 packages="$out/packages"
 if stage "A task from the same text: which package is a sentence from?" "$packages/samples.tsv"; then
   run python demo/make_package_task.py --input_file="$out/documents.jsonl" --heldout_file="$out/heldout.jsonl" \

@@ -211,7 +211,7 @@ def test_an_export_is_called_like_the_model(in_work, tmp_path, name):
 
 def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
     for call, message in [
-        (lambda: albert_tf.load(tmp_path / "none"), "no checkpoint here"),
+        (lambda: albert_tf.load(tmp_path / "none"), "no model here: there is nothing"),
         (lambda: albert_tf.load(""), "a path was expected"),
         (lambda: albert_tf.load(None), "a path was expected. Received None"),
         (lambda: albert_tf.load("work/model", dtype="fp16"), "`dtype` must be one of float32, mixed_bfloat16"),

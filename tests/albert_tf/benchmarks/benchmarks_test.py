@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from albert_tf.benchmarks import compare_serving
 from albert_tf.benchmarks.compare_peers import Contestant, format_table, ratios_to
 
 
@@ -78,6 +79,40 @@ def test_compare_peers_classifies(config_file):
     arguments = ["--task=classify", "--max_seq_length=16", "--shortest=4", "--batch_size=5", "--rounds=2"]
     result = _run("compare_peers", config_file, *arguments, "--contestants=albert_tf")
     assert len(result["albert_tf"]["turns"]) == 2
+
+
+@pytest.mark.parity
+def test_compare_serving_runs_every_form_of_ours_in_turns(config_file, tmp_path):
+    table = tmp_path / "table.md"
+    names = ["albert_tf", "albert_tf_bfloat16", "albert_tf_onnx", "albert_tf_onnx_int8", "albert_tf_litert_int8"]
+    arguments = ["--task=classify", "--threads=1", "--max_seq_length=16", "--shortest=4", "--batch_sizes=1,3"]
+    named = f"--contestants={','.join(names)}"
+    result = _run(
+        "compare_serving", config_file, *arguments, "--rounds=2", "--texts=3", named, f"--output_file={table}"
+    )
+    for name in names:
+        assert {kind: len(turns) for kind, turns in result["threads_1"][name].items() if kind != "start"} == {
+            "1 x 16": 2,
+            "3 x 16": 2,
+            "3 x 4 to 16": 2,
+        }
+        assert f"| {name} |" in table.read_text()
+
+
+def test_the_table_of_serving_compares_round_by_round_with_the_first():
+    ours, theirs = (
+        _Measured("ours", [], {"ready": 0.25, "memory_mb": 90.0}),
+        _Measured("theirs", [], {"skipped": "gone"}),
+    )
+    quick = _Measured("quick", [], {"ready": 1.0, "memory_mb": 50.0})
+    kinds = compare_serving.kinds_of_batches([1, 4], 8, 2)
+    assert kinds == {"1 x 8": (1, 8), "4 x 8": (4, 8), "4 x 2 to 8": (4, 2)}
+    rounds = {("ours", kind): [{"seconds": 0.4}, {"seconds": 0.8}] for kind in kinds}
+    rounds |= {("quick", kind): [{"seconds": 0.2}, {"seconds": 0.4}] for kind in kinds}
+    table = compare_serving.format_table("a title", [ours, theirs, quick], kinds, rounds)
+    assert "| ours | 600.00 (1.00) | 150.00 (1.00) | 150.00 (1.00) | 90 MB | 0.2 s |" in table
+    assert "| quick | 300.00 (2.00) | 75.00 (2.00) | 75.00 (2.00) | 50 MB | 1.0 s |" in table
+    assert "| theirs | gone |" in table
 
 
 class _Measured(Contestant):

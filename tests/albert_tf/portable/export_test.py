@@ -104,13 +104,6 @@ def test_a_saved_model_is_the_one_of_export_saved_model(settings, monkeypatch):
 
 
 @needs_onnx
-def test_predict_says_what_a_portable_export_is_for(settings, tmp_path):
-    export_model(settings())
-    with pytest.raises(InputError, match="is an export as onnx, for programs without TensorFlow"):
-        Predictor(str(tmp_path / "out"))
-
-
-@needs_onnx
 def test_the_command_prints_size_and_error(checkpoints, tmp_path):
     command = [sys.executable, "-m", "albert_tf.export_model", "--format=onnx", f"--output_dir={tmp_path / 'out'}"]
     done = subprocess.run(

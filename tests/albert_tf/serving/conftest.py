@@ -90,6 +90,35 @@ def exports(tmp_path_factory, save_finetuned, exported):
     return {"finetuned": saved, "pretrained": str(exported)}
 
 
+@pytest.fixture(scope="session")
+def portable_export(tmp_path_factory, predictors, checkpoint, export_vocabulary):
+    """A function of a head (or "pretraining"), a format and settings, to the folder of an export as ONNX or LiteRT."""
+    from albert_tf.portable.export import export_model
+    from albert_tf.portable.settings import ModelExportSettings
+
+    folder, made = tmp_path_factory.mktemp("portable"), {}
+
+    def make(head: str, format_name: str, **settings) -> str:
+        key = (head, format_name, *sorted(settings.items()))
+        if key not in made:
+            source = checkpoint if head == "pretraining" else predictors[head].path
+            made[key] = str(folder / f"export_{len(made)}")
+            given = {"precision": "float32", **settings}
+            given |= {"max_seq_length": MAX_SEQ_LENGTH} if head == "pretraining" else {}
+            export_model(
+                ModelExportSettings(
+                    init_checkpoint=source,
+                    spm_model_file=export_vocabulary,
+                    output_dir=made[key],
+                    format=format_name,
+                    **given,
+                )
+            )
+        return made[key]
+
+    return make
+
+
 class _Cases:
     """Counts cases. Each must end in time, in a result or in an error of one line."""
 

@@ -78,9 +78,11 @@ def refusal(folder):
 
 
 def test_folders_that_are_no_export_are_one_line(tmp_path, exported):
-    assert "no folder" in refusal(tmp_path / "none")
-    assert "is no SavedModel" in refusal(tmp_path)
-    assert "is no SavedModel" in refusal(exported / "saved_model.pb")
+    assert "no model here: there is nothing" in refusal(tmp_path / "none")
+    assert "no model here: there is an empty folder" in refusal(tmp_path)
+    assert "no checkpoint here" in refusal(exported / "saved_model.pb")
+    (tmp_path / "notes.txt").write_text("")
+    assert "no checkpoint here (there is notes.txt); give" in refusal(tmp_path)
     foreign = tf.Module()
     foreign.double = tf.function(lambda x: {"y": 2 * x}, input_signature=[tf.TensorSpec([], tf.float32)])
     tf.saved_model.save(foreign, str(tmp_path / "foreign"), signatures={"double": foreign.double})
