@@ -15,7 +15,7 @@ help:
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make tpu        compile steps for TPUs that are not there, and look at the programs; tpu-slow: all sizes (hours)"
-	@echo "make bench      time data creation, input, training and inference, alone and beside peers (an hour; tables in bench.md)"
+	@echo "make bench      time data creation, input, training and inference, alone and beside peers (hours; tables in bench.md)"
 	@echo "make bench-gpu  the JAX engine beside peers on a GPU of NVIDIA (written for one, and not yet run)"
 	@echo "make docs       the documents and a reference of the Python names as a site in docs/_build, every link checked"
 	@echo "make dist       wheel and sdist in dist/, checked"
@@ -94,6 +94,9 @@ bench: $(VENV)/.parity
 	  $$peers --task=classify --batch_size=1 --steps=20; \
 	  $$peers --task=classify --batch_size=32; \
 	  $$peers --task=classify --batch_size=32 --shortest=8; \
+	done
+	set -e; for task in encode classify; do \
+	  $(BIN)/python -m albert_tf.benchmarks.compare_serving --task=$$task --output_file=$(BENCH_TABLE); \
 	done
 
 # On a machine with a GPU of NVIDIA; this was not run.
