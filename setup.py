@@ -117,6 +117,8 @@ setup(
             "keras-hub>=0.32,<0.33",
             "onnx>=1.19,<2",
             "onnxruntime>=1.22,<2",
+            # torch exports to ONNX with it.
+            "onnxscript>=0.5,<0.8",
             "openvino>=2025.3,<2027",
             "torch==2.13.0",
             "transformers>=4.57,<5",

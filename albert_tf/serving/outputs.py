@@ -16,4 +16,4 @@ def check_finite(path: str, outputs: Mapping[str, np.ndarray]) -> None:
     """
     for name, array in outputs.items():
         if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
-            raise InputError(f"{path}: its {name} are not finite numbers; the weights are damaged")
+            raise InputError(f"{path}: its output {name!r} has numbers that are not finite; the weights are damaged")

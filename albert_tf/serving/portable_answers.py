@@ -35,8 +35,8 @@ class PortableAnswers:
     """A fine-tuned model, asked with the fields of examples.
 
     Args:
-        path: a folder of export_model.
-        num_threads: as PortableModel has it.
+        source: a folder of export_model, or one that is opened already.
+        num_threads: as PortableModel has it, for a folder.
 
     Attributes:
         task: what the model was fine-tuned for.
@@ -46,9 +46,9 @@ class PortableAnswers:
         InputError: no whole export there, or one that does not predict.
     """
 
-    def __init__(self, path: str, num_threads: int | None = None) -> None:
-        self._model = model = PortableModel(path, num_threads)
-        where = f"{path} is an export as {model.format}"
+    def __init__(self, source: str | PortableModel, num_threads: int | None = None) -> None:
+        self._model = model = source if isinstance(source, PortableModel) else PortableModel(source, num_threads)
+        where = f"{model.path} is an export as {model.format}"
         if model.task is None:
             raise InputError(
                 f"{where} of a model that was only pre-trained; fill_mask asks it, run_finetuning makes one of it that "

@@ -22,8 +22,8 @@ class PortableMasks:
     """A pre-trained model, asked with texts.
 
     Args:
-        path: a folder of export_model.
-        num_threads: as PortableModel has it.
+        source: a folder of export_model, or one that is opened already.
+        num_threads: as PortableModel has it, for a folder.
 
     Attributes:
         do_lower_case: whether texts are lower-cased, so that "[mask]" is a mask too.
@@ -33,9 +33,9 @@ class PortableMasks:
         InputError: no whole export there, or one that fills in no masks.
     """
 
-    def __init__(self, path: str, num_threads: int | None = None) -> None:
-        self._model = model = PortableModel(path, num_threads)
-        where = f"{path} is an export as {model.format}"
+    def __init__(self, source: str | PortableModel, num_threads: int | None = None) -> None:
+        self._model = model = source if isinstance(source, PortableModel) else PortableModel(source, num_threads)
+        where = f"{model.path} is an export as {model.format}"
         if model.task is not None:
             raise InputError(f"{where} of a model fine-tuned for {model.task}: it fills in no masks; predict asks it")
         if MASKED_LM_POSITIONS not in model.input_names:

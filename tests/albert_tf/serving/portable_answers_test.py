@@ -172,6 +172,27 @@ def test_answers_are_those_of_the_tasks_evaluation(head, computed, export_vocabu
     assert len(features) > len(made) or head in ("classification", "multiple_choice")
 
 
+def test_predictor_and_command_import_neither_tensorflow_nor_keras(computed):
+    folder, texts = computed("token_classification"), ["Bada gimo", "Lefi, 1995."]
+    code = """
+import runpy
+import numpy as np
+from albert_tf.serving import portable_model
+def compute(inputs):
+    return {"logits": np.eye(3, dtype="float32")[inputs["input_ids"] % 3]}
+portable_model._RUNNERS["onnx"] = lambda *_: compute
+import albert_tf
+answers = albert_tf.Predictor(sys.argv[1][len("--model="):]).predict(sys.argv[2:])
+sys.argv[0] = "predict"
+print([answer["tags"] for answer in answers])
+runpy.run_module("albert_tf.predict", run_name="__main__")
+"""
+    done = _run(code, f"--model={folder}", *texts)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *lines = done.stdout.splitlines()
+    assert str([json.loads(line)["tags"] for line in lines]) == first
+
+
 def test_no_answer_is_given_above_the_tasks_threshold(computed):
     examples = _examples("span")[:4]
     always, never = ({"null_score_diff_threshold": value} for value in (-1e9, 1e9))
@@ -210,7 +231,7 @@ def test_a_text_has_one_answer_in_int8_whoever_is_beside_it(format_name, portabl
         _assert_same(predictor.predict(example)[0], found, 1e-5)
 
 
-def _run(code, folder, *arguments, stdin=""):
+def _run(code, *arguments, stdin=""):
     command = [sys.executable, "-c", f"{WITHOUT}\n{code}", *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=ROOT)
 
@@ -220,7 +241,7 @@ def _run(code, folder, *arguments, stdin=""):
 def test_predictor_needs_neither_tensorflow_nor_keras(format_name, portable_export):
     folder, texts = portable_export("classification", format_name), ["Bada gimo", "Lefi, 1995."]
     code = "import albert_tf, json; print(json.dumps(albert_tf.Predictor(sys.argv[1]).predict(sys.argv[2:])))"
-    done = _run(code, folder, folder, *texts)
+    done = _run(code, folder, *texts)
     assert done.returncode == 0, done.stderr
     for found, wanted in zip(json.loads(done.stdout), Predictor(folder).predict(texts), strict=True):
         _assert_same(found, wanted, 1e-6)
@@ -231,7 +252,7 @@ def test_the_command_needs_neither_and_takes_a_number_of_threads(portable_export
     folder = portable_export("span", "onnx")
     code = "import runpy; sys.argv[0] = 'predict'; runpy.run_module('albert_tf.predict', run_name='__main__')"
     rows = "\n".join(map(json.dumps, _examples("span")))
-    done = _run(code, folder, f"--model={folder}", "--num_threads=1", stdin=rows)
+    done = _run(code, f"--model={folder}", "--num_threads=1", stdin=rows)
     assert (done.returncode, done.stderr) == (0, "")
     found = [json.loads(line)["answer"] for line in done.stdout.splitlines()]
     assert found == [one["answer"] for one in Predictor(folder).predict(_examples("span"))]
