@@ -174,8 +174,8 @@ class PortableModel:
         """Raises InputError if a shape is not that of the input, or its free axes are not those of inputs before it."""
         axes = self._forms[name]["shape"]
         fits = len(shape) == len(axes) and all(shape)
-        for size, axis in zip(shape, axes) if fits else ():
-            fits &= size == (free.setdefault(axis, size) if isinstance(axis, str) else axis)
+        for size, axis in zip(shape, axes):
+            fits = fits and size == (free.setdefault(axis, size) if isinstance(axis, str) else axis)
         if not fits:
             known = ", ".join(f"{axis}={size}" for axis, size in free.items())
             raise InputError(

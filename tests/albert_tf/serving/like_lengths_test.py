@@ -75,7 +75,5 @@ def test_options_are_padded_to_the_longest_of_their_example():
 def test_numbers_that_are_not_finite_are_one_line():
     model = Summing()
     model.run = lambda inputs: {"sum": np.full(len(inputs["input_ids"]), np.nan, "float32")}
-    with pytest.raises(
-        InputError, match="somewhere: its output 'sum' has numbers that are not finite; the weights are damaged"
-    ):
+    with pytest.raises(InputError, match="somewhere: its output 'sum' has numbers that are not finite"):
         list(run_rows(model, _rows([3]), PAD))

@@ -175,7 +175,6 @@ def test_answers_are_those_of_the_tasks_evaluation(head, computed, export_vocabu
 def test_predictor_and_command_import_neither_tensorflow_nor_keras(computed):
     folder, texts = computed("token_classification"), ["Bada gimo", "Lefi, 1995."]
     code = """
-import runpy
 import numpy as np
 from albert_tf.serving import portable_model
 def compute(inputs):
@@ -185,7 +184,8 @@ import albert_tf
 answers = albert_tf.Predictor(sys.argv[1][len("--model="):]).predict(sys.argv[2:])
 sys.argv[0] = "predict"
 print([answer["tags"] for answer in answers])
-runpy.run_module("albert_tf.predict", run_name="__main__")
+from albert_tf.predict import main
+main()
 """
     done = _run(code, f"--model={folder}", *texts)
     assert (done.returncode, done.stderr) == (0, "")
@@ -250,7 +250,7 @@ def test_predictor_needs_neither_tensorflow_nor_keras(format_name, portable_expo
 @needs_runtimes
 def test_the_command_needs_neither_and_takes_a_number_of_threads(portable_export):
     folder = portable_export("span", "onnx")
-    code = "import runpy; sys.argv[0] = 'predict'; runpy.run_module('albert_tf.predict', run_name='__main__')"
+    code = "sys.argv[0] = 'predict'; from albert_tf.predict import main; main()"
     rows = "\n".join(map(json.dumps, _examples("span")))
     done = _run(code, f"--model={folder}", "--num_threads=1", stdin=rows)
     assert (done.returncode, done.stderr) == (0, "")

@@ -45,7 +45,7 @@ def test_masks_and_orders_are_those_of_the_saved_model(format_name, portable_exp
 @pytest.mark.parity
 def test_the_command_needs_neither_tensorflow_nor_keras(portable_export):
     folder = portable_export("pretraining", "litert")
-    code = "import runpy; sys.argv[0] = 'fill_mask'; runpy.run_module('albert_tf.fill_mask', run_name='__main__')"
+    code = "sys.argv[0] = 'fill_mask'; from albert_tf.fill_mask import main; main()"
     command = [sys.executable, "-c", f"{WITHOUT}\n{code}", f"--model={folder}"]
     done = subprocess.run([*command, *TEXTS], capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, "")
