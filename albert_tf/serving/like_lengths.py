@@ -56,17 +56,18 @@ def to_row(feature: Feature, pad_id: int) -> Row:
 def _batches(model: PortableModel, rows: Sequence[Row]) -> Iterator[list[int]]:
     """Numbers of rows that are run together, longest first."""
     lengths = [row[INPUT_IDS].shape[-1] for row in rows]
-    waiting = sorted(range(len(rows)), key=lambda number: -lengths[number])
-    while waiting:
-        longest = lengths[waiting[0]]
-        most = max(1, _POSITIONS // max(1, rows[waiting[0]][INPUT_IDS].size))
+    ordered = sorted(range(len(rows)), key=lambda number: -lengths[number])
+    begin = 0
+    while begin < len(ordered):
+        first = ordered[begin]
+        most = max(1, _POSITIONS // max(1, rows[first][INPUT_IDS].size))
         if model.batch_size is not None:
             most = model.batch_size
         elif model.rows_share_a_range:
             most = 1
-        shortest = 0 if model.length is not None else _NEARLY * longest
-        batch = [number for number in waiting[:most] if lengths[number] >= shortest]
-        waiting = waiting[len(batch) :]
+        shortest = 0 if model.length is not None else _NEARLY * lengths[first]
+        batch = [number for number in ordered[begin : begin + most] if lengths[number] >= shortest]
+        begin += len(batch)
         yield batch
 
 
