@@ -53,6 +53,9 @@ class PortableModel:
             raise InputError(f"--num_threads must be at least 1. Received {num_threads!r}.")
         self.path = os.fspath(path).rstrip("/") or "/"
         self.about = read_export(self.path, place="")
+        for name in (self.about["model_file"], self.about["vocabulary"]["file"]):
+            if name not in self.about["files"]:
+                raise InputError(f"{self.path}: {name!r} is no file of this export; export the model again")
         check_files(self.path, self.about)
         self.config = AlbertConfig.from_dict(self.about["config"], self.path)
         task = self.about.get("task")

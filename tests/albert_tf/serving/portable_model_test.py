@@ -27,6 +27,7 @@ def folder(tmp_path, small_config, monkeypatch):
 
     monkeypatch.setitem(portable_model._RUNNERS, "onnx", opened)
     (tmp_path / "model.onnx").write_bytes(b"a model")
+    (tmp_path / "vocabulary.model").write_bytes(b"a vocabulary")
     forms = [{"name": name, "dtype": "int32", "shape": ["batch", "length"]} for name in IDS]
     about = {
         "model_format": "onnx",
@@ -125,6 +126,12 @@ def test_a_folder_that_is_not_what_was_written_is_refused(damage, message, folde
     damage(tmp_path)
     with pytest.raises(InputError, match=message):
         PortableModel(path)
+
+
+@pytest.mark.parametrize("changes", [{"model_file": "../model.onnx"}, {"vocabulary": {"file": "/etc/passwd"}}])
+def test_a_file_without_a_checksum_is_not_opened(changes, folder):
+    with pytest.raises(InputError, match="is no file of this export; export the model again"):
+        PortableModel(folder(**changes))
 
 
 def test_no_odd_value_in_export_json_is_a_traceback(folder, tmp_path):
