@@ -52,7 +52,7 @@ class GraphAnswers:
         self.fields = self.task.input_fields
 
     def answer(self, examples: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What the model says of examples whose fields are checked and which may stand in one tensor.
+        """Answers about examples whose fields are checked and which may stand in one tensor.
 
         Returns:
             for each the outputs of its signature by their names: texts, and arrays of numbers.

@@ -1,4 +1,4 @@
-"""What a model would put where [MASK] stands, however it is run."""
+"""A text's masks as a model fills them in, however it is run."""
 
 import dataclasses
 from collections.abc import Sequence

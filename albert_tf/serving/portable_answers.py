@@ -63,7 +63,7 @@ class PortableAnswers:
         self._settings = TaskSettings(**{**self.task.settings, **length})
 
     def answer(self, examples: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What the model says of examples whose fields are checked; those with options have as many of them.
+        """Answers about examples whose fields are checked; those with options have as many of them.
 
         Returns:
             for each the outputs of its signature by their names, see docs/serving.md: texts, and arrays of numbers.

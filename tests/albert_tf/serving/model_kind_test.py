@@ -1,4 +1,4 @@
-"""What lies at a path is recognised by what is in the folder, and what is nothing, or a part, is said in one line."""
+"""Recognising a model by what lies in its folder; nothing, or a part of a model, is said in one line."""
 
 import pytest
 
