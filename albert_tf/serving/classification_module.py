@@ -23,7 +23,8 @@ class ClassificationModule(FinetunedModule):
         tf.debugging.assert_equal(tf.shape(text), tf.shape(rest[0]), message="As many first texts as second ones.")
         packed = self._pack(first, self.tokenizer.encode(rest[0]))
         if self.fields[1].endswith("?"):
-            packed = _without_empty_second(packed, rest[0], self.tokenizer.pad_id)
+            # A text alone has room for a piece more than a pair.
+            packed = _alone_where_empty(packed, self._pack(first), rest[0], self.tokenizer.pad_id)
         return self.from_ids(**packed)["logits"]
 
     def _interpret(self, logits):
@@ -52,11 +53,14 @@ class RegressionModule(ClassificationModule):
         return {"score": logits[:, 0]}
 
 
-def _without_empty_second(packed: dict, second: tf.Tensor, pad_id: int) -> dict:
-    """Takes the last [SEP] off rows whose second text is "": they are single texts."""
-    lengths = tf.reduce_sum(packed["input_mask"], axis=1)
-    is_single = tf.strings.length(second) == 0
-    last = tf.one_hot(lengths - 1, tf.shape(packed["input_mask"])[1], on_value=True, off_value=False, dtype=tf.bool)
-    gone = tf.logical_and(last, is_single[:, tf.newaxis])
+def _alone_where_empty(pairs: dict, alone: dict, second: tf.Tensor, pad_id: int) -> dict:
+    """The rows of pairs, and in place of those whose second text is "" the rows of the first texts alone."""
+    is_single = (tf.strings.length(second) == 0)[:, tf.newaxis]
+    width = tf.maximum(*(tf.shape(packed["input_mask"])[1] for packed in (pairs, alone)))
     fillers = {"input_ids": pad_id, "input_mask": 0, "segment_ids": 0}
-    return {name: tf.where(gone, fillers[name], values) for name, values in packed.items()}
+
+    def widened(packed, name):
+        ids = packed[name]
+        return tf.pad(ids, [[0, 0], [0, width - tf.shape(ids)[1]]], constant_values=fillers[name])
+
+    return {name: tf.where(is_single, widened(alone, name), widened(pairs, name)) for name in fillers}

@@ -14,6 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.settings import StrPath
+from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.runtime.worker_pool import count_cores
 from albert_tf.serving.export_file import check_files, read_export
 from albert_tf.serving.portable_runners import Run, litert_runner, onnx_runner
@@ -145,7 +146,9 @@ class PortableModel:
             with files.open_binary(file) as opened:
                 source = opened.read()
         try:
-            return _RUNNERS[name](source, num_threads, f"{self.path}, an export as {name},")
+            # LiteRT tells of its delegates.
+            with quiet_stderr():
+                return _RUNNERS[name](source, num_threads, f"{self.path}, an export as {name},")
         except InputError:
             raise
         except Exception as error:

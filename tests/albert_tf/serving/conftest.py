@@ -92,18 +92,21 @@ def exports(tmp_path_factory, save_finetuned, exported):
 
 @pytest.fixture(scope="session")
 def portable_export(tmp_path_factory, predictors, checkpoint, export_vocabulary):
-    """A function of a head (or "pretraining"), a format and settings, to the folder of an export as ONNX or LiteRT."""
+    """A function of a model's head (or "pretraining"), a format and settings, to the folder of an export.
+
+    With `chosen` the export has this head.
+    """
     from albert_tf.portable.export import export_model
     from albert_tf.portable.settings import ModelExportSettings
 
     folder, made = tmp_path_factory.mktemp("portable"), {}
 
-    def make(head: str, format_name: str, **settings) -> str:
-        key = (head, format_name, *sorted(settings.items()))
+    def make(head: str, format_name: str, chosen: str | None = None, **settings) -> str:
+        key = (head, format_name, chosen, *sorted(settings.items()))
         if key not in made:
             source = checkpoint if head == "pretraining" else predictors[head].path
             made[key] = str(folder / f"export_{len(made)}")
-            given = {"precision": "float32", **settings}
+            given = {"precision": "float32", "head": chosen, **settings}
             given |= {"max_seq_length": MAX_SEQ_LENGTH} if head == "pretraining" else {}
             export_model(
                 ModelExportSettings(

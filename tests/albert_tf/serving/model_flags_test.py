@@ -22,5 +22,5 @@ def test_every_name_will_do(name):
 
 
 def test_two_of_them_are_one_line():
-    with pytest.raises(InputError, match="give one of model and output_dir"):
+    with pytest.raises(InputError, match="give one of (--)?model and (--)?output_dir"):
         model_of(_given("--output_dir=a", "--model=b"), NAMES)
