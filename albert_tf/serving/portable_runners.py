@@ -49,6 +49,8 @@ def litert_runner(source: bytes | str, num_threads: int | None = None, needed_by
     interpreter = import_extra("ai_edge_litert.interpreter", "litert", needed_by).Interpreter(
         **{"model_path" if isinstance(source, str) else "model_content": source}, num_threads=num_threads
     )
+    # What is made and told at the first call else.
+    interpreter.allocate_tensors()
     runner = interpreter.get_signature_runner()
     lock = threading.Lock()
 
