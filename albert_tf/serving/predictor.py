@@ -122,7 +122,7 @@ def _as_json(outputs: dict[str, Any]) -> dict[str, Any]:
         return {"tags": outputs["tags"]}
     if "answer" in outputs:
         whole = {name: int(outputs[name]) for name in ("start", "end")}
-        scores = {name: float(outputs[name]) for name in ("score", "null_odds") if name in outputs}
+        scores: dict[str, Any] = {name: float(outputs[name]) for name in ("score", "null_odds") if name in outputs}
         return {"answer": outputs["answer"], **whole, **scores}
     if "choice" in outputs:
         return {"choice": int(outputs["choice"]), "probabilities": outputs["probabilities"].tolist()}
