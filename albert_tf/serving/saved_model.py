@@ -158,6 +158,24 @@ def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
     return _finetuned_module(settings, pretrained, tokenizer, pretrained.task), pretrained.task
 
 
+def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
+    """Loads a checkpoint, pre-trained or fine-tuned: its module, as it would be exported, and its functions by name.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint.
+
+    Raises:
+        InputError: no checkpoint there, or one without its vocabulary.
+    """
+    pretrained = load_pretrained(checkpoint)
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
+    tokenizer = make_tokenizer(settings, pretrained)
+    if pretrained.task is None:
+        return _pretrained_module(settings, pretrained, tokenizer)
+    module = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
+    return module, module.signatures()
+
+
 def _finetuned_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, task: FinetunedTask
 ) -> FinetunedModule:

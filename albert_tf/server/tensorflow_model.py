@@ -1,0 +1,83 @@
+"""SavedModels that export_saved_model wrote, and checkpoints as it would export them, for the server."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from albert_tf.portable.interface import TensorForm
+from albert_tf.runtime.errors import reason_of
+from albert_tf.runtime.tensorflow_import import quiet_stderr
+from albert_tf.server.request_error import BAD_REQUEST, FAULT, NO_MEMORY, RequestError
+from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, ServedModel, Signature
+from albert_tf.serving import signatures
+from albert_tf.serving.export_file import holds_saved_model
+from albert_tf.serving.finetuned_module import FROM_IDS, SIGNATURES
+from albert_tf.serving.loading import load_export
+from albert_tf.serving.saved_model import open_module
+from albert_tf.serving.tagging_module import TAG_TEXT
+
+# Of these names the first that a model has is the one that serving_default stands for.
+_DEFAULTS = (signatures.TOKENS_FROM_TEXT, TAG_TEXT, *SIGNATURES)
+
+
+class TensorflowModel(ServedModel):
+    """An export or a checkpoint, loaded.
+
+    Args:
+        path: a folder of export_saved_model; or a run or a checkpoint with its vocabulary, pre-trained or fine-tuned.
+
+    Raises:
+        InputError: none of these is there, or it is damaged.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        with quiet_stderr():
+            self._loaded, functions = _open_export(path) if holds_saved_model(path) else _open_checkpoint(path)
+        self._functions = functions
+        default = next((name for name in _DEFAULTS if name in functions), None)
+        self.signatures = {
+            name: Signature(
+                {key: _form(key, spec) for key, spec in function.structured_input_signature[1].items()},
+                {key: _form(key, spec) for key, spec in function.structured_outputs.items()},
+                default if name == SERVING_DEFAULT else None,
+            )
+            for name, function in functions.items()
+        }
+        if signatures.MLM in self.signatures:
+            # [B, P, V].
+            size = functions[signatures.MLM].structured_outputs["mlm_logits"].shape[-1]
+            self.vocab_size = int(size)
+
+    def run(self, signature: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        forms = self.signatures[signature].inputs
+        tensors = {name: tf.constant(array, forms[name].dtype) for name, array in inputs.items()}
+        try:
+            outputs = self._functions[signature](**tensors)
+        except tf.errors.InvalidArgumentError as error:
+            raise RequestError(reason_of(error), BAD_REQUEST) from None
+        except tf.errors.ResourceExhaustedError:
+            raise RequestError("no memory for so much at once; ask for less", NO_MEMORY, retry_after=1) from None
+        except tf.errors.OpError as error:
+            raise RequestError(f"the model failed: {reason_of(error)}", FAULT) from None
+        return {
+            name: value.numpy() if value.shape.rank else np.asarray(value.numpy()) for name, value in outputs.items()
+        }
+
+
+def _open_export(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
+    loaded, _ = load_export(path, (signatures.TOKENS, FROM_IDS))
+    return loaded, dict(loaded.signatures)
+
+
+def _open_checkpoint(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
+    """The module of a checkpoint, and its functions as those of an export are: called by names, with specifications."""
+    module, functions = open_module(path)
+    return module, {name: function.get_concrete_function() for name, function in functions.items()}
+
+
+def _form(name: str, spec: Any) -> TensorForm:
+    axes = [size if size is not None else f"{name}_{axis}" for axis, size in enumerate(spec.shape)]
+    return TensorForm(name, spec.dtype.name, tuple([BATCH, *axes[1:]] if axes else ()))
