@@ -36,6 +36,7 @@ COMMANDS = {
         "run_race",
         "run_squad_v1",
         "run_squad_v2",
+        "serve",
     ],
 }
 
@@ -55,7 +56,7 @@ setup(
     ],
     # A checkout has them at its top (albert_tf/runtime/shipped_files.py finds them in either place).
     package_dir={f"albert_tf.configs.{kind}": f"configs/{kind}" for kind in CONFIGS},
-    package_data={"": ["*.json", "*.flags", "py.typed"]},
+    package_data={"": ["*.json", "*.flags", "py.typed"], "albert_tf.server": ["page/*"]},
     install_requires=[
         "absl-py>=2.1",
         "google-crc32c>=1.6,<2",
@@ -90,6 +91,10 @@ setup(
             "huggingface-hub>=0.34,<3",
             "pyarrow>=18,<26",
             "zstandard>=0.23,<1",
+            "orjson>=3.10,<4",
+            "prometheus-client>=0.21,<1",
+            "starlette>=0.46,<2",
+            "uvicorn>=0.34,<1",
             # Reads the tokenizer.json that the tests write.
             "tokenizers>=0.22,<0.24",
         ],
@@ -106,6 +111,13 @@ setup(
         "litert": ["ai-edge-litert>=2.3,<3"],
         "onnx": ["onnx>=1.19,<2", "onnxruntime>=1.22,<2"],
         "parquet": ["pyarrow>=18,<26"],
+        # A server: starlette 0 and 1; Python 3.10 has 0.
+        "serve": [
+            "orjson>=3.10,<4",
+            "prometheus-client>=0.21,<1",
+            "starlette>=0.46,<2",
+            "uvicorn>=0.34,<1",
+        ],
         "zstd": ["zstandard>=0.23,<1"],
         # The scores of the tasks.
         "finetuning": ["scikit-learn>=1.5,<2", "scipy>=1.13,<2"],

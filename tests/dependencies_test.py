@@ -17,6 +17,7 @@ NOT_IMPORTED = {"tensorboard"}
 # Imported where they are used, with a way out if they are missing: an extra, or another backend of Keras.
 OPTIONAL = {"distributed", "matplotlib", "scipy", "sklearn", "pyarrow", "zstandard"}
 OPTIONAL |= {"ai_edge_litert", "onnx", "onnxruntime"}
+OPTIONAL |= {"orjson", "prometheus_client", "starlette", "uvicorn", "h11"}
 OPTIONAL |= {"huggingface_hub", "jax", "torch", "transformers", "keras_hub"}
 
 

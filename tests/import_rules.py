@@ -21,7 +21,7 @@ LEVELS = [
     ("models",),
     ("checkpoints",),
     ("conversion", "training"),
-    ("analysis", "finetuning", "planning", "portable", "pretraining", "uploading", "serving"),
+    ("analysis", "finetuning", "planning", "portable", "pretraining", "uploading", "serving", "server"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which run our own commands.

@@ -6,6 +6,7 @@
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from starlette.applications import Starlette
@@ -21,12 +22,13 @@ from albert_tf.server.request_error import BUSY, FAULT
 from albert_tf.server.requests import json_response
 from albert_tf.server.rest_interface import RestInterface, Served
 from albert_tf.server.sentence_search import SentenceSearch
+from albert_tf.server.served_model import ServedModel
 from albert_tf.server.settings import ServerSettings
 
 _EVERY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]
 
 
-def create_app(models: Sequence[str | ModelSource], settings: ServerSettings | None = None) -> Starlette:
+def create_app(models: Sequence[str], settings: ServerSettings | None = None) -> Starlette:
     """Loads models and makes an application of them.
 
     Its lifespan ends with the queues: what was accepted is answered first.
@@ -38,21 +40,21 @@ def create_app(models: Sequence[str | ModelSource], settings: ServerSettings | N
     Raises:
         InputError: a model or the file of sentences is not there, or damaged.
     """
-    settings = settings or ServerSettings()
-    names = [model for model in models if isinstance(model, str)]
-    sources = [*(model for model in models if not isinstance(model, str)), *parse_sources(names)]
-    loaded = {source.name: open_model(source) for source in sources}
+    loaded = [(source, open_model(source)) for source in parse_sources(models)]
+    return make_app(loaded, settings or ServerSettings())
+
+
+def make_app(loaded: Sequence[tuple[ModelSource, ServedModel]], settings: ServerSettings) -> Starlette:
+    """The application of models that are loaded; settings as of create_app."""
+    models = {source.name: model for source, model in loaded}
     batchers: dict[str, Batcher] = {}
-    metrics = Metrics({name: lambda name=name: batchers[name].waiting for name in loaded})
+    metrics = Metrics(models, lambda name: batchers[name].waiting)
     limits = BatchLimits(settings.max_batch_size, settings.max_queue, settings.batch_wait_ms / 1000)
-    search = SentenceSearch.of_file(settings.page_sentences_file, loaded, settings) if settings.page else None
-    for name, model in loaded.items():
-        batchers[name] = Batcher(
-            model, limits, lambda rows, seconds, name=name: metrics.count_batch(name, rows, seconds)
-        )
+    search = SentenceSearch.of_file(settings.page_sentences_file, models, settings) if settings.page else None
+    for name, model in models.items():
+        batchers[name] = Batcher(model, limits, functools.partial(metrics.count_batch, name))
     served = {
-        source.name: Served(source.name, source.version, loaded[source.name], batchers[source.name])
-        for source in sources
+        source.name: Served(source.name, source.version, model, batchers[source.name]) for source, model in loaded
     }
     rest = RestInterface(served, settings, metrics)
     routes = [

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.server.served_model import Signature
+from albert_tf.server.served_model import ServedModel
 from albert_tf.tokenization.special_pieces import MASK
 
 _IDS = {"input_ids": "S", "input_mask": "S", "segment_ids": "S"}
@@ -97,14 +97,21 @@ class Rows:
     key: Hashable | None
 
 
-def make_rows(name: str, signature: Signature, inputs: Mapping[str, np.ndarray]) -> Rows:
-    """The rows of a request to a signature, with its inputs as they were read."""
+def make_rows(model: ServedModel, name: str, inputs: Mapping[str, np.ndarray]) -> Rows:
+    """The rows of a request.
+
+    Args:
+        model: that is asked.
+        name: of its signature.
+        inputs: as they were read.
+    """
+    signature = model.signatures[name]
     name = signature.same_as or name
     arrays = [array for array in inputs.values() if array.ndim]
     count = len(arrays[0]) if arrays else 0
     sequences = max((_sequences(form.name, inputs[form.name]) for form in signature.inputs.values()), default=0)
     takes_any_number = all(isinstance(form.axes[0], str) for form in signature.inputs.values() if form.axes)
-    key = (name, *_fixed_sizes(name, inputs)) if count and takes_any_number else None
+    key = (name, *_fixed_sizes(name, inputs)) if count and takes_any_number and not model.runs_alone else None
     return Rows(name, inputs, count, sequences, _count_masks(name, inputs), key)
 
 

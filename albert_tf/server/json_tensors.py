@@ -199,11 +199,14 @@ def _read_numbers(leaves: list[Any], form: TensorForm) -> np.ndarray:
         wrong = next(leaf for leaf in leaves if type(leaf) not in allowed)
         raise RequestError(f"input {form.name!r}: {_KINDS[form.dtype]} were expected, {_kind(wrong)} received")
     dtype = np.dtype(form.dtype)
-    if leaves and np.issubdtype(dtype, np.number):
-        limits = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else np.finfo(dtype)
-        wrong = next((leaf for leaf in (min(leaves), max(leaves)) if not limits.min <= leaf <= limits.max), None)
-        if wrong is not None:
-            raise RequestError(f"input {form.name!r}: {shorten(wrong)} is no {form.dtype}")
+    if leaves and dtype.kind != "b":
+        limits: Any = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
+        # As Python's numbers, of which none overflows.
+        kind = float if dtype.kind == "f" else int
+        least, most = kind(limits.min), kind(limits.max)
+        for leaf in (min(leaves), max(leaves)):
+            if not least <= leaf <= most:
+                raise RequestError(f"input {form.name!r}: {shorten(leaf)} is no {form.dtype}")
     return np.array(leaves, dtype)
 
 

@@ -1,6 +1,7 @@
 """What is counted and measured, in the form that Prometheus reads."""
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -13,12 +14,13 @@ class Metrics:
     """The metrics of one server, in a registry of their own.
 
     Args:
-        waiting: {model: a function that counts the requests in its queue}.
+        models: their names.
+        count_waiting: a function of a name, which counts the requests in the model's queue.
     """
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
-    def __init__(self, waiting: Mapping[str, Callable[[], int]]):
+    def __init__(self, models: Iterable[str], count_waiting: Callable[[str], int]):
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         registry = {"registry": self._registry}
@@ -40,8 +42,8 @@ class Metrics:
             "albert_batch_seconds", "Time of a run of the model.", ("model",), buckets=_SECONDS, **registry
         )
         queue = Gauge("albert_queue_requests", "Requests that wait for the model.", ("model",), **registry)
-        for model, count in waiting.items():
-            queue.labels(model).set_function(count)
+        for model in models:
+            queue.labels(model).set_function(functools.partial(count_waiting, model))
 
     def count_request(self, model: str, signature: str, status: int, seconds: float) -> None:
         """Notes an answered request. The names are the server's own, "" for any that it does not know."""

@@ -9,7 +9,6 @@ from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.server.served_model import ServedModel
-from albert_tf.serving.export_file import holds_model
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, kind_of
 
 # What can stand in an address between slashes, and is no word of the interface.
@@ -91,7 +90,7 @@ def _newest_version(path: str) -> tuple[str, int | None]:
         name = os.path.basename(path)
         return path, int(name) if _VERSION.fullmatch(name) else None
     numbers = [name for name in files.list_folder(path) if _VERSION.fullmatch(name)]
-    versions = [name for name in numbers if holds_model(os.path.join(path, name))]
+    versions = [name for name in numbers if kind_of(os.path.join(path, name)) != CHECKPOINT]
     if not versions:
         return path, None
     newest = max(versions, key=int)

@@ -105,7 +105,7 @@ class RestInterface:
         Raises:
             RequestError: the model refuses the question, too many wait, or it takes too long.
         """
-        rows = make_rows(question.signature, one.model.signatures[question.signature], question.inputs)
+        rows = make_rows(one.model, question.signature, question.inputs)
         answer = asyncio.wrap_future(one.batcher.submit(rows))
         gone = asyncio.ensure_future(_until_gone(request))
         try:

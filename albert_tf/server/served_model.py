@@ -37,11 +37,13 @@ class ServedModel(abc.ABC):
         path: where it was loaded from.
         signatures: by their names.
         vocab_size: V, the numbers that are computed for a masked position.
+        runs_alone: whether rows that run together change each other's outputs.
     """
 
     path: str
     signatures: Mapping[str, Signature]
     vocab_size: int = 0
+    runs_alone: bool = False
 
     @abc.abstractmethod
     def run(self, signature: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

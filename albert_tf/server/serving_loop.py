@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import uvicorn
 from absl import logging
+from starlette.applications import Starlette
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.server.app import create_app
+from albert_tf.server.app import make_app
 from albert_tf.server.connections import WRITE_SECONDS, Connection
-from albert_tf.server.models import ModelSource
+from albert_tf.server.models import ModelSource, open_model
 from albert_tf.server.requests import READ_SECONDS
 from albert_tf.server.settings import ServerSettings
 
@@ -32,26 +33,32 @@ def serve(sources: Sequence[ModelSource], settings: ServerSettings) -> None:
     """
     # First, so that an address in use does not show only after minutes of loading. Nobody can connect yet.
     with _bind(settings) as own_socket:
-        app = create_app(sources, settings)
+        app = make_app([(source, open_model(source)) for source in sources], settings)
         host, port = own_socket.getsockname()[:2]
         _allow_connections()
-        python_logging.getLogger("uvicorn").setLevel(python_logging.ERROR)
-        config = uvicorn.Config(
-            app,
-            http=Connection,
-            ws="none",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=int(settings.timeout_s + READ_SECONDS + WRITE_SECONDS) + 1,
-        )
+        server = _Server(make_config(app, settings))
         address = f"[{host}]" if ":" in host else host
         names = ", ".join(source.name for source in sources)
         logging.info("serving %s at http://%s:%d", names, address, port)
-        server = _Server(config)
         server.run(sockets=[own_socket])
     logging.info("stopped at once" if server.force_exit else "stopped; all that was accepted has its answer")
+
+
+def make_config(app: Starlette, settings: ServerSettings) -> uvicorn.Config:
+    """Settings of uvicorn for an application: limits of time, and no word about what clients do."""
+    python_logging.getLogger("uvicorn").setLevel(python_logging.ERROR)
+    return uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        # Whatever is under way ends by itself before.
+        timeout_graceful_shutdown=int(settings.timeout_s + READ_SECONDS + 2 * WRITE_SECONDS) + 1,
+    )
 
 
 class _Server(uvicorn.Server):

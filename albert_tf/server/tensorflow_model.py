@@ -81,3 +81,8 @@ def _open_checkpoint(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
 def _form(name: str, spec: Any) -> TensorForm:
     axes = [size if size is not None else f"{name}_{axis}" for axis, size in enumerate(spec.shape)]
     return TensorForm(name, spec.dtype.name, tuple([BATCH, *axes[1:]] if axes else ()))
+
+
+def _to_array(tensor: tf.Tensor) -> np.ndarray:
+    """The values of a tensor; texts are bytes in an array of dtype object, also where there is one alone."""
+    return np.asarray(tensor.numpy(), object if tensor.dtype == tf.string else None)
