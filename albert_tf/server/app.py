@@ -58,9 +58,10 @@ def make_app(loaded: Sequence[tuple[ModelSource, ServedModel]], settings: Server
     }
     rest = RestInterface(served, settings, metrics)
     routes = [
-        Route("/v1/{rest:path}", rest.respond, methods=_EVERY_METHOD),
         *_monitoring_routes(batchers, metrics),
         *(page_routes(served, rest, search) if settings.page else []),
+        # Also "/V1/", as there, and whatever is nowhere.
+        Route("/{rest:path}", rest.respond, methods=_EVERY_METHOD),
     ]
 
     @contextlib.asynccontextmanager

@@ -84,7 +84,7 @@ class Batcher:
         """
         if rows.sequences > self._limits.max_sequences:
             raise RequestError(
-                f"{rows.sequences:,} rows at once; the server takes {self._limits.max_sequences:,} (--max_batch_size)"
+                f"{rows.sequences:,} rows at once; the server takes {self._limits.max_sequences:,} at most"
             )
         if (reason := explain_size([rows], self._model.vocab_size)) is not None:
             raise RequestError(reason)

@@ -9,7 +9,8 @@ from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.server.served_model import ServedModel
-from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, kind_of
+from albert_tf.serving.export_file import holds_saved_model, is_export
+from albert_tf.serving.model_kind import PORTABLE, kind_of
 
 # What can stand in an address between slashes, and is no word of the interface.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -52,7 +53,8 @@ def parse_sources(given: Sequence[str]) -> list[ModelSource]:
     for text in given:
         named = _GIVEN.fullmatch(text)
         # A path may hold an equals sign: what stands there is a path.
-        name, path = named.groups() if named and not files.exists(text) else (None, text)
+        is_named = named is not None and (is_published(named[2]) or not files.exists(text))
+        name, path = (named[1], named[2]) if named is not None and is_named else (None, text)
         path = path.rstrip("/") or path
         path, version = _newest_version(path)
         name = name or _name_of(path, version)
@@ -83,18 +85,21 @@ def _newest_version(path: str) -> tuple[str, int | None]:
     """The folder that holds the model, and its number if it has one."""
     if is_published(path):
         return path, None
-    files.recover(path)
-    if not files.exists(path):
-        raise InputError(f"--model: there is no {path}; give an export, a run or a checkpoint")
-    if kind_of(path) != CHECKPOINT:
+    if _holds_export(path):
         name = os.path.basename(path)
         return path, int(name) if _VERSION.fullmatch(name) else None
     numbers = [name for name in files.list_folder(path) if _VERSION.fullmatch(name)]
-    versions = [name for name in numbers if kind_of(os.path.join(path, name)) != CHECKPOINT]
-    if not versions:
-        return path, None
-    newest = max(versions, key=int)
-    return os.path.join(path, newest), int(newest)
+    versions = [name for name in numbers if _holds_export(os.path.join(path, name))]
+    if versions:
+        newest = max(versions, key=int)
+        return os.path.join(path, newest), int(newest)
+    # Says so where there is nothing at all.
+    kind_of(path)
+    return path, None
+
+
+def _holds_export(path: str) -> bool:
+    return holds_saved_model(path) or is_export(path)
 
 
 def _name_of(path: str, version: int | None) -> str:

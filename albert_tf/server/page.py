@@ -58,7 +58,7 @@ def page_routes(served: Mapping[str, Served], rest: RestInterface, search: Sente
     async def find_nearest(request: Request) -> Response:
         try:
             if search is None:
-                raise RequestError("no sentences are served (--page_sentences_file)", NOT_FOUND)
+                raise RequestError("no sentences are served here", NOT_FOUND)
             given = read_object(await read_body(request, rest.settings.max_body_bytes))
             text, count = _check_search(given, rest.settings.max_text_chars)
             outputs = await rest.ask(served[search.model_name], search.question(text), request)

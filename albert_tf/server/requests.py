@@ -48,7 +48,7 @@ async def _read(request: Request, max_bytes: int) -> bytes:
 
 
 def _too_large(max_bytes: int) -> RequestError:
-    return RequestError(f"the body has more than {max_bytes:,} bytes (--max_body_bytes)", TOO_LARGE)
+    return RequestError(f"the body has more than {max_bytes:,} bytes", TOO_LARGE)
 
 
 def json_response(content: object, status: int = 200) -> Response:

@@ -26,6 +26,7 @@ from albert_tf.server.requests import error_response, json_response, read_body
 from albert_tf.server.served_model import ServedModel, Signature
 from albert_tf.server.settings import ServerSettings
 
+_ROOT = "/v1/"
 _PREDICTION = re.compile(r"(?i)/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?:(classify|regress|predict)")
 _STATUS = re.compile(r"(?i)/v1/models(?:/([^/:]+))?(?:/versions/(\d+)|/labels/([^/:]+))?(?:/(metadata))?")
 _DTYPES = {"string": "DT_STRING", "int32": "DT_INT32", "int64": "DT_INT64", "float32": "DT_FLOAT", "bool": "DT_BOOL"}
@@ -63,12 +64,14 @@ class RestInterface:
         self._served, self.settings, self._metrics = served, settings, metrics
 
     async def respond(self, request: Request) -> Response:
-        """The response to any request below /v1/."""
+        """The response to any request; what is not below /v1/ is nowhere."""
         # As it was sent: a name may hold an escaped slash.
         path = request.scope.get("raw_path", request.url.path.encode()).decode("ascii", "replace").partition("?")[0]
         if request.method == "POST" and (found := _PREDICTION.fullmatch(path)):
             return await self._predict(request, *found.groups())
         try:
+            if not path.lower().startswith(_ROOT):
+                raise RequestError(f"there is nothing at {shorten(path)}", NOT_FOUND)
             if request.method not in ("GET", "HEAD") or not (found := _STATUS.fullmatch(path)):
                 raise RequestError(f"Malformed request: {shorten(request.method)} {shorten(path)}")
             name, version, label, resource = found.groups()
@@ -114,7 +117,7 @@ class RestInterface:
                 return answer.result()
             if gone.done():
                 raise RequestError("the client went away", CLIENT_CLOSED)
-            raise RequestError(f"no answer after {self.settings.timeout_s:g} seconds (--timeout_s)", TIMED_OUT)
+            raise RequestError(f"no answer after {self.settings.timeout_s:g} seconds", TIMED_OUT)
         finally:
             answer.cancel()
             gone.cancel()

@@ -34,12 +34,9 @@ def serve(sources: Sequence[ModelSource], settings: ServerSettings) -> None:
     # First, so that an address in use does not show only after minutes of loading. Nobody can connect yet.
     with _bind(settings) as own_socket:
         app = make_app([(source, open_model(source)) for source in sources], settings)
-        host, port = own_socket.getsockname()[:2]
         _allow_connections()
         server = _Server(make_config(app, settings))
-        address = f"[{host}]" if ":" in host else host
-        names = ", ".join(source.name for source in sources)
-        logging.info("serving %s at http://%s:%d", names, address, port)
+        server.names = [source.name for source in sources]
         server.run(sockets=[own_socket])
     logging.info("stopped at once" if server.force_exit else "stopped; all that was accepted has its answer")
 
@@ -63,6 +60,15 @@ def make_config(app: Starlette, settings: ServerSettings) -> uvicorn.Config:
 
 class _Server(uvicorn.Server):
     """A server that a signal ends in order; uvicorn's own ends by the same signal once more."""
+
+    names: Sequence[str] = ()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for one in sockets or ():
+            host, port = one.getsockname()[:2]
+            address = f"[{host}]" if ":" in host else host
+            logging.info("serving %s at http://%s:%d", ", ".join(self.names), address, port)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -119,7 +119,7 @@ def test_a_full_queue_takes_no_more_and_loses_nothing(start, model):
 
 
 def test_a_request_larger_than_a_batch_is_refused(start, model):
-    with pytest.raises(RequestError, match="9 rows at once; the server takes 8"):
+    with pytest.raises(RequestError, match="9 rows at once; the server takes 8 at most"):
         submit(start(), model, *["a"] * 9)
 
 
