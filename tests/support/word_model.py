@@ -1,4 +1,4 @@
-"""A model for tests of the server that loads in no time: texts to codes of their characters, and to faults on demand."""
+"""A model for tests of the server that loads in no time: texts to codes of their characters, or to faults."""
 
 import threading
 import time
@@ -83,23 +83,34 @@ class WordModel(ServedModel):
     def _tokens(self, inputs, texts):
         ids, mask = inputs["input_ids"], inputs["input_mask"]
         values = (ids * mask)[:, :, np.newaxis].astype(np.float32)
-        return {"sequence_output": np.concatenate([values, values + mask[:, :, np.newaxis]], 2), "pooled_output": values.sum(1) * [1, 2]}
+        return {
+            "sequence_output": np.concatenate([values, values + mask[:, :, np.newaxis]], 2),
+            "pooled_output": values.sum(1) * [1, 2],
+        }
 
     def _classify(self, inputs, texts):
         pairs = [pair.decode() for pair in inputs["text_pair"]]
         scores = [float("nan") if NOT_A_NUMBER in text else len(text) / 3 for text in texts]
-        return {"label": _texts([text + pair for text, pair in zip(texts, pairs)]), "score": np.array(scores, np.float32)}
+        return {
+            "label": _texts([text + pair for text, pair in zip(texts, pairs)]),
+            "score": np.array(scores, np.float32),
+        }
 
     def _length(self, inputs, texts):
         return {"length": np.array([len(text) for text in texts], np.int32)}
 
     def _tag(self, inputs, texts):
-        return {"tags": _texts([word.decode().upper() for word in inputs["words"].ravel()]).reshape(inputs["words"].shape)}
+        return {
+            "tags": _texts([word.decode().upper() for word in inputs["words"].ravel()]).reshape(inputs["words"].shape)
+        }
 
     def _fill_mask(self, inputs, texts):
         counts = [text.count("[MASK]") for text in texts]
         top_k, most = int(inputs["top_k"]), max(counts, default=0)
-        pieces = [[[text[0]] * top_k if at < count else [""] * top_k for at in range(most)] for text, count in zip(texts, counts)]
+        pieces = [
+            [[text[0]] * top_k if at < count else [""] * top_k for at in range(most)]
+            for text, count in zip(texts, counts)
+        ]
         flat = [piece for row in pieces for mask in row for piece in mask]
         return {"mask_count": np.array(counts, np.int32), "pieces": _texts(flat).reshape(len(texts), most, top_k)}
 

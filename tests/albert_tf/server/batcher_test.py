@@ -70,7 +70,11 @@ def test_what_waits_runs_together_in_order_up_to_the_largest_batch(start, model)
 def test_requests_to_different_signatures_do_not_run_together(start, model):
     batcher = start()
     occupy(batcher, model)
-    futures = [submit(batcher, model, "ab"), submit(batcher, model, "ab", signature="tokens_from_text"), submit(batcher, model, "c")]
+    futures = [
+        submit(batcher, model, "ab"),
+        submit(batcher, model, "ab", signature="tokens_from_text"),
+        submit(batcher, model, "c"),
+    ]
     model.gate.set()
     assert lengths(futures[0]) == [2]
     assert lengths(futures[2]) == [1]

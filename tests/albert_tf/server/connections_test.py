@@ -95,7 +95,11 @@ def test_what_is_no_http_leaves_the_server_as_it_was(client, sent, caplog, capfd
 
 
 def test_a_cut_connection_is_no_error(client, caplog, capfd):
-    for sent in (HEAD, HEAD + b"Content-Length: 100\r\n\r\n{", HEAD + b'Content-Length: 20\r\n\r\n{"instances": ["a"]}'):
+    for sent in (
+        HEAD,
+        HEAD + b"Content-Length: 100\r\n\r\n{",
+        HEAD + b'Content-Length: 20\r\n\r\n{"instances": ["a"]}',
+    ):
         connection = client.connect()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
         connection.sendall(sent)

@@ -42,7 +42,10 @@ TOP_2 = {"top_k": np.array(2, np.int32)}
         ("tokens", [ids([[1, 2, 3], [4, 5, 0]], [[1, 1, 1], [1, 1, 0]]), ids([[6]]), ids([[7, 8, 9, 1, 2]])]),
         ("tag", [words(["a", "b"], ["c", ""]), words(["d"]), words(["e", "f", "g"])]),
         ("fill_mask", [{"text": texts("a [MASK]"), **TOP_2}, {"text": texts("b", "[MASK] [MASK] c"), **TOP_2}]),
-        ("classify", [{"text": texts("a"), "text_pair": texts("b")}, {"text": texts("c", "d"), "text_pair": texts("e", "f")}]),
+        (
+            "classify",
+            [{"text": texts("a"), "text_pair": texts("b")}, {"text": texts("c", "d"), "text_pair": texts("e", "f")}],
+        ),
         ("from_ids", [ids([[1, 2]]), ids([[3, 4], [5, 6]])]),
     ],
 )
@@ -90,7 +93,9 @@ def test_options_count_as_rows_of_the_encoder():
     model.signatures["choose"] = model.signatures["tag"]
     options = {"options": np.stack([texts("a", "b", "c")] * 2)}
     form = model.signatures["tag"].inputs["words"]
-    model.signatures["choose"] = type(model.signatures["tag"])({"options": type(form)("options", "string", form.axes)}, {})
+    model.signatures["choose"] = type(model.signatures["tag"])(
+        {"options": type(form)("options", "string", form.axes)}, {}
+    )
     assert make_rows(model, "choose", options).sequences == 6
 
 

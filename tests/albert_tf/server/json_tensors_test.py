@@ -46,7 +46,10 @@ def test_one_input_has_a_short_form_and_every_form_means_the_same(content):
 def test_rows_and_columns_of_several_inputs_are_the_same_tensors():
     rows = [{"input_ids": [1, 2], "input_mask": [1, 1], "segment_ids": [0, number]} for number in range(3)]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    by_row, by_column = read({"signature_name": "tokens", "instances": rows}), read({"signature_name": "tokens", "inputs": columns})
+    by_row, by_column = (
+        read({"signature_name": "tokens", "instances": rows}),
+        read({"signature_name": "tokens", "inputs": columns}),
+    )
     for name, array in by_row.inputs.items():
         assert array.dtype == np.int32
         assert array.tolist() == by_column.inputs[name].tolist() == columns[name]
@@ -83,7 +86,10 @@ _MIXED = {"flags": [True], "values": [[1, 2]], "ids": [1]}
         (b"\xff\xfe", "JSON Parse error"),
         (b'{"instances": [NaN]}', "JSON Parse error"),
         (b"[" * 100_000 + b"]" * 100_000, "JSON Parse error"),
-        (b'{"inputs": ' + b"[" * 1000 + b"]" * 1000 + b"}", "JSON Parse error|deep were expected|strings were expected"),
+        (
+            b'{"inputs": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+            "JSON Parse error|deep were expected|strings were expected",
+        ),
         ([1], "a JSON object was expected, a list received"),
         ({}, "one of 'instances' and 'inputs'"),
         ({"instances": ["a"], "inputs": ["a"]}, "one of 'instances' and 'inputs'"),
@@ -94,7 +100,10 @@ _MIXED = {"flags": [True], "values": [[1, 2]], "ids": [1]}
         ({"instances": "a"}, "must be a list"),
         ({"instances": [{"text": "a"}, "b"]}, r"instances\[1\] must be an object"),
         ({"instances": ["a", {"text": "b"}]}, "strings were expected, an object received"),
-        ({"instances": [{"text": "a", "more": 1}]}, r"instances\[0\]: \['more'\] unexpected; the signature takes 'text'"),
+        (
+            {"instances": [{"text": "a", "more": 1}]},
+            r"instances\[0\]: \['more'\] unexpected; the signature takes 'text'",
+        ),
         ({"instances": [{}]}, "'text' missing"),
         ({"inputs": {}}, "'text' missing"),
         ({"inputs": "a"}, "lists 1 deep were expected .* str 'a' at depth 1|a string at depth 1"),
@@ -108,14 +117,26 @@ _MIXED = {"flags": [True], "values": [[1, 2]], "ids": [1]}
         ({"signature_name": "tag", "instances": [["a", "b"], ["c"]]}, r"lists differ in length \(1 and 2\)"),
         ({"signature_name": "classify", "instances": ["a"]}, "objects with 'text', 'text_pair'; a string received"),
         ({"signature_name": "classify", "inputs": ["a"]}, "'inputs' must be an object with 'text', 'text_pair'"),
-        ({"signature_name": "classify", "inputs": {"text": ["a", "b"], "text_pair": ["a"]}}, "differ in their number of rows"),
+        (
+            {"signature_name": "classify", "inputs": {"text": ["a", "b"], "text_pair": ["a"]}},
+            "differ in their number of rows",
+        ),
         ({"signature_name": "tokens", "inputs": {"input_ids": [1], **_TOKENS}}, "lists 2 deep were expected"),
-        ({"signature_name": "tokens", "inputs": {"input_ids": [[1.0]], **_TOKENS}}, "integers were expected, float 1.0"),
-        ({"signature_name": "tokens", "inputs": {"input_ids": [[True]], **_TOKENS}}, "integers were expected, true or false"),
+        (
+            {"signature_name": "tokens", "inputs": {"input_ids": [[1.0]], **_TOKENS}},
+            "integers were expected, float 1.0",
+        ),
+        (
+            {"signature_name": "tokens", "inputs": {"input_ids": [[True]], **_TOKENS}},
+            "integers were expected, true or false",
+        ),
         ({"signature_name": "tokens", "inputs": {"input_ids": [["1"]], **_TOKENS}}, "integers were expected, a string"),
         ({"signature_name": "tokens", "inputs": {"input_ids": [[2**31]], **_TOKENS}}, "2147483648 is no int32"),
         ({"signature_name": "tokens", "inputs": {"input_ids": [[-(2**31) - 1]], **_TOKENS}}, "is no int32"),
-        ({"signature_name": "mixed", "inputs": {**_MIXED, "values": [[1, 2, 3]]}}, "lists of 2 were expected, one of 3"),
+        (
+            {"signature_name": "mixed", "inputs": {**_MIXED, "values": [[1, 2, 3]]}},
+            "lists of 2 were expected, one of 3",
+        ),
         ({"signature_name": "mixed", "inputs": {**_MIXED, "values": [[1e39, 2]]}}, "is no float32"),
         ({"signature_name": "mixed", "inputs": {**_MIXED, "flags": [1]}}, "true or false were expected, int 1"),
         ({"signature_name": "info", "instances": [{}]}, "no inputs, and so no rows"),
@@ -137,7 +158,9 @@ TWO = {"label": np.array([b"a", "é".encode()], object), "score": np.array([0.1,
 
 
 def test_outputs_have_names_where_there_are_several():
-    assert json.loads(write_answer(TWO, by_row=True)) == {"predictions": [{"label": "a", "score": 0.1}, {"label": "é", "score": 2.0}]}
+    assert json.loads(write_answer(TWO, by_row=True)) == {
+        "predictions": [{"label": "a", "score": 0.1}, {"label": "é", "score": 2.0}]
+    }
     assert json.loads(write_answer(TWO, by_row=False)) == {"outputs": {"label": ["a", "é"], "score": [0.1, 2.0]}}
     one = {"values": np.arange(4, dtype=np.int32).reshape(2, 2)}
     assert json.loads(write_answer(one, by_row=True)) == {"predictions": [[0, 1], [2, 3]]}

@@ -23,7 +23,12 @@ def client(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/", "text/html"), ("/page/page.css", "text/css"), ("/page/page.js", "text/javascript"), ("/page/icon.svg", "image/svg")],
+    [
+        ("/", "text/html"),
+        ("/page/page.css", "text/css"),
+        ("/page/page.js", "text/javascript"),
+        ("/page/icon.svg", "image/svg"),
+    ],
 )
 def test_the_files_are_there_and_may_load_nothing_from_elsewhere(client, path, kind):
     status, body, headers = client.send("GET", path)
@@ -68,7 +73,15 @@ def test_the_nearest_sentences(client):
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"[]", {"text": 3}, {"text": ""}, {"text": "a" * 51}, {"text": "a", "count": 0}, {"text": "a", "count": True}],
+    [
+        b"",
+        b"[]",
+        {"text": 3},
+        {"text": ""},
+        {"text": "a" * 51},
+        {"text": "a", "count": 0},
+        {"text": "a", "count": True},
+    ],
 )
 def test_a_wrong_search_is_one_line(client, content):
     status, found = client.ask(content, path="/page/nearest")

@@ -20,7 +20,9 @@ def client():
         yield asked
 
 
-@pytest.mark.parametrize("path", ["/v1/models/words", "/v1/models/words/versions/1", "/V1/Models/a.b-c_d", "/v1/models/a%2eb-c_d"])
+@pytest.mark.parametrize(
+    "path", ["/v1/models/words", "/v1/models/words/versions/1", "/V1/Models/a.b-c_d", "/v1/models/a%2eb-c_d"]
+)
 def test_the_status_of_a_model(client, path):
     status = {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
     assert client.get(path) == (200, {"model_version_status": [status]})
@@ -55,7 +57,12 @@ def test_rows_and_columns(client):
 @pytest.mark.parametrize(
     ("method", "path", "status", "message"),
     [
-        ("GET", "/v1/models/other", 404, "Servable not found for request: Latest(other); there are words (version 1), "),
+        (
+            "GET",
+            "/v1/models/other",
+            404,
+            "Servable not found for request: Latest(other); there are words (version 1), ",
+        ),
         ("GET", "/v1/models/words/versions/2", 404, "Servable not found for request: Specific(words, 2)"),
         ("GET", "/v1/models/words/labels/stable", 404, "Servable not found"),
         ("GET", f"/v1/models/words/versions/{'9' * 5000}", 400, "Failed to convert version: 999"),
@@ -193,7 +200,10 @@ def test_a_client_that_goes_away_makes_room_in_the_queue():
     with running({"words": model}, max_queue=1, max_batch_size=1) as client:
         model.gate.clear()
         body = json.dumps({**LENGTH, "instances": ["abc"]}).encode()
-        request = b"POST /v1/models/words:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        request = b"POST /v1/models/words:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (
+            len(body),
+            body,
+        )
         running_one, waiting = client.connect(), client.connect()
         running_one.sendall(request)
         time.sleep(0.2)

@@ -104,7 +104,9 @@ def test_an_address_in_use_is_one_line_before_anything_is_loaded(monkeypatch):
     monkeypatch.setattr(serving_loop, "open_model", lambda source: pytest.fail("loaded"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"cannot listen at 127.0.0.1, port {port}: Address already in use; choose"):
+        with pytest.raises(
+            InputError, match=f"cannot listen at 127.0.0.1, port {port}: Address already in use; choose"
+        ):
             serving_loop.serve([], ServerSettings(port=port))
     with pytest.raises(InputError, match="'no address' is no address of this machine"):
         serving_loop.serve([], ServerSettings(host="no address"))
@@ -115,11 +117,15 @@ def test_another_server_can_run_the_application(tmp_path):
     program = (
         "import json\nfrom word_model import WordModel\nfrom albert_tf.server import app\n"
         "app.open_model = lambda source: WordModel()\n"
-        f"made = app.create_app(['words=hf://any/model'])\n"
+        "made = app.create_app(['words=hf://any/model'])\n"
         "print(json.dumps(sorted({route.path for route in made.routes})))\n"
     )
     path = os.pathsep.join((str(ROOT), str(ROOT / "tests/support")))
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=True,
     )
     assert json.loads(done.stdout) == ["/healthz", "/metrics", "/readyz", "/{rest:path}"]

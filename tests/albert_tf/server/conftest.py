@@ -1,0 +1,41 @@
+"""Checkpoints of small untrained models, as the server loads them."""
+
+import dataclasses
+
+import export_fixtures
+import keras
+import pytest
+from export_fixtures import HEADS_ASKED, VOCAB_SIZE
+
+from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+LONGEST = 24
+export_vocabulary, train_vocabulary = export_fixtures.export_vocabulary, export_fixtures.train_vocabulary
+save_checkpoint, save_finetuned = export_fixtures.save_checkpoint, export_fixtures.save_finetuned
+
+
+@pytest.fixture(scope="session")
+def checkpoint_of(tmp_path_factory, small_config, export_vocabulary, save_checkpoint, save_finetuned):
+    """A function of "pretraining" or a name of HEADS_ASKED, to the path of a checkpoint, made once."""
+    made = {}
+
+    def make(name):
+        if name in made:
+            return made[name]
+        folder = tmp_path_factory.mktemp("served") / name
+        if name == "pretraining":
+            keras.utils.set_random_seed(0)
+            changes = {"vocab_size": VOCAB_SIZE, "max_position_embeddings": LONGEST, "initializer_range": 0.3}
+            config = dataclasses.replace(small_config, attention_probs_dropout_prob=0.0, **changes)
+            tokenizer = AlbertTokenizer(export_vocabulary)
+            vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": VOCAB_SIZE}
+            save_checkpoint(folder, AlbertForPretraining(config), vocabulary)
+            (folder / "small.model").write_bytes(open(export_vocabulary, "rb").read())
+        else:
+            head, labels, fields, task = HEADS_ASKED[name]
+            save_finetuned(folder, head, labels, fields, task)
+        made[name] = str(folder)
+        return made[name]
+
+    return make

@@ -1,0 +1,100 @@
+"""Exports as ONNX behind the server: their own inputs as serving_default, and from texts the checkpoint's answers."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("orjson")
+pytestmark = pytest.mark.parity
+
+from albert_tf.portable.export import export_model
+from albert_tf.portable.settings import ModelExportSettings
+from albert_tf.server.joining import make_rows
+from albert_tf.server.json_tensors import read_question
+from albert_tf.server.models import ModelSource, open_model
+from albert_tf.server.request_error import RequestError
+from albert_tf.server.tensorflow_model import TensorflowModel
+
+TEXT = {"text": ["bado [MASK] mite", "[MASK] ro [MASK]", "gi"]}
+CASES = [
+    ("pretraining", "pretraining", "fill_mask", {**TEXT, "top_k": 3}),
+    ("pretraining", "pretraining", "sop_from_text", {"first": ["bado mite"], "second": ["gi"]}),
+    ("pretraining", "encoder", "tokens_from_text", TEXT),
+    ("classification", None, "classify", TEXT),
+    ("pair", None, "classify", {**TEXT, "text_pair": ["a", "b", "c"]}),
+    ("multi_label", None, "classify", TEXT),
+    ("regression", None, "score", {**TEXT, "text_pair": ["", "b", ""]}),
+    ("multiple_choice", None, "choose", {"article": ["so ro"], "question": ["gi _"], "options": [["lu", "ra", "fo"]]}),
+    ("token_classification", None, "tag", {"words": [["ba", "do", "gi"], ["mi", "", ""], ["", "", ""]]}),
+    ("token_classification", None, "tag_text", {"text": ["ba do  gi", "mi", " "]}),
+    ("span", None, "answer", {"question": ["ba do"], "context": ["mite ro gi lu ra fo " * 8]}),
+    ("span_beam", None, "answer", {"question": ["ba do"], "context": ["mite ro gi lu ra fo"]}),
+]
+
+
+@pytest.fixture(scope="module")
+def export(checkpoint_of, tmp_path_factory):
+    """A function of a checkpoint's name and a head, to the folder of an ONNX export, made once."""
+    made = {}
+
+    def make(name, head=None, **settings):
+        key = (name, head, *settings.items())
+        if key not in made:
+            folder = str(tmp_path_factory.mktemp("onnx") / "export")
+            given = {"init_checkpoint": checkpoint_of(name), "output_dir": folder, "format": "onnx", **settings}
+            export_model(ModelExportSettings(**given, **({"head": head} if head else {})))
+            made[key] = folder
+        return made[key]
+
+    return make
+
+
+def opened(folder):
+    return open_model(ModelSource("name", folder, 1))
+
+
+def inputs_of(model, signature, column):
+    content = json.dumps({"signature_name": signature, "inputs": column}).encode()
+    return read_question(content, model.signatures, 1000).inputs
+
+
+@pytest.mark.parametrize(("name", "head", "signature", "column"), CASES)
+def test_texts_are_answered_as_by_the_checkpoint(checkpoint_of, export, name, head, signature, column):
+    portable, model = opened(export(name, head)), TensorflowModel(checkpoint_of(name))
+    found = portable.run(signature, inputs_of(portable, signature, column))
+    wanted = model.run(signature, inputs_of(model, signature, column))
+    assert found.keys() == portable.signatures[signature].outputs.keys()
+    for output, form in portable.signatures[signature].outputs.items():
+        array = found[output]
+        assert array.ndim == len(form.axes)
+        assert array.shape == wanted[output].shape, output
+        if form.dtype == "float32":
+            np.testing.assert_allclose(array, wanted[output], atol=1e-4, err_msg=output)
+        else:
+            assert array.tolist() == wanted[output].tolist(), output
+
+
+def test_ids_are_the_default(export):
+    model = opened(export("classification"))
+    column = {"input_ids": [[2, 9, 3]], "input_mask": [[1, 1, 1]], "segment_ids": [[0, 0, 0]]}
+    outputs = model.run("serving_default", inputs_of(model, "serving_default", column))
+    assert outputs["logits"].shape == (1, 2)
+    with pytest.raises(RequestError, match="`input_ids` must lie between 0 and 119"):
+        model.run("serving_default", inputs_of(model, "serving_default", {**column, "input_ids": [[2, 999, 3]]}))
+
+
+def test_int8_of_onnx_runs_requests_one_by_one(export):
+    model = opened(export("classification", precision="int8"))
+    assert make_rows(model, "classify", inputs_of(model, "classify", TEXT)).key is None
+
+
+def test_it_runs_without_tensorflow(export):
+    program = (
+        "import sys\nsys.modules['tensorflow'] = None\nsys.modules['keras'] = None\n"
+        "from albert_tf.server.app import create_app\n"
+        f"app = create_app(['mood={export('classification')}'])\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
