@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 export TF_CPP_MIN_LOG_LEVEL ?= 2
 
-.PHONY: help demo test test-slow faults golden mutants parity tpu tpu-slow bench bench-gpu docs dist lint types format clean
+.PHONY: help demo test test-slow faults browser golden mutants parity tpu tpu-slow bench bench-gpu docs dist lint types format clean
 
 help:
 	@echo "make demo       train, evaluate and export a small ALBERT (DEMO=short: a little text, 3 minutes)"
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
 	@echo "make golden     run the commands on a made-up text: records, losses and outputs are what they were (3 minutes on a free core)"
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
+	@echo "make browser    the server's page in a headless Chromium, where one is installed"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make tpu        compile steps for TPUs that are not there, and look at the programs; tpu-slow: all sizes (hours)"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (hours; tables in bench.md)"
@@ -59,6 +60,9 @@ test-slow: $(VENV)/.parity
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults -n 2
+
+browser: $(VENV)/.dev
+	$(BIN)/python -m pytest -m browser
 
 golden: $(VENV)/.dev
 	$(BIN)/python -m pytest -m golden tests/golden

@@ -31,7 +31,7 @@ BENCHMARKS = [f"docs/benchmarks/{path.stem}" for path in (ROOT / "docs/benchmark
 CONTENTS = {
     "Using it": (
         *("Start here <self>", "BUILD", "docs/data", "docs/training", "docs/finetuning", "docs/serving"),
-        *("docs/published", "docs/conversion", "docs/python", "docs/operations", "docs/scaling"),
+        *("docs/server", "docs/published", "docs/conversion", "docs/python", "docs/operations", "docs/scaling"),
     ),
     "Reference": ("docs/api/index", "docs/official", "docs/tokenization", "docs/tasks", "configs/README"),
     "How it is made": ("docs/architecture", "docs/map", "docs/mutants", "CONTRIBUTING", "CHANGELOG"),

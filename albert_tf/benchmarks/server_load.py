@@ -32,7 +32,7 @@ _START_SECONDS, _ANSWER_SECONDS = 300, 120
 _MOST_CLIENTS = 256
 # Of the overload: so many clients for each place in the queue.
 _CROWD, _SMALL_QUEUE = 4, 8
-_WORDS = ["a", "film", "that", "keeps", "its", "charm", "and", "never", "quite", "finds", "the", "story", "it", "was", "looking", "for", "in", "two", "long", "hours"]
+_WORDS = ("a", "film", "that", "keeps", "its", "charm", "and", "never", "quite", "finds", "the", "story", "of", "it")
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:

@@ -1,6 +1,7 @@
 """Checkpoints of small untrained models, as the server loads them."""
 
 import dataclasses
+import shutil
 
 import export_fixtures
 import keras
@@ -31,7 +32,7 @@ def checkpoint_of(tmp_path_factory, small_config, export_vocabulary, save_checkp
             tokenizer = AlbertTokenizer(export_vocabulary)
             vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": VOCAB_SIZE}
             save_checkpoint(folder, AlbertForPretraining(config), vocabulary)
-            (folder / "small.model").write_bytes(open(export_vocabulary, "rb").read())
+            shutil.copy(export_vocabulary, folder / "small.model")
         else:
             head, labels, fields, task = HEADS_ASKED[name]
             save_finetuned(folder, head, labels, fields, task)

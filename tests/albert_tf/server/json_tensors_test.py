@@ -5,9 +5,6 @@ import json
 
 import numpy as np
 import pytest
-
-pytest.importorskip("orjson")
-
 from word_model import WordModel
 
 from albert_tf.server.json_tensors import MOST_VALUES, read_question, write_answer

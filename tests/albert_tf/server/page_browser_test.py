@@ -1,14 +1,12 @@
 """The page in a headless Chromium: every task from its form to its answer, by keyboard too, light and dark."""
 
-import pytest
-
-pytest.importorskip("uvicorn")
-pytestmark = pytest.mark.browser
-
 import devtools
+import pytest
 from running_server import running
 
 from albert_tf.server.tensorflow_model import TensorflowModel
+
+pytestmark = pytest.mark.browser
 
 TASKS = ("pretraining", "pair", "regression", "token_classification", "multiple_choice", "span")
 
@@ -86,7 +84,7 @@ def test_a_pair_is_classified(page, client):
     ask(page, text="bado", text_pair="mite ro")
     (found,) = client.ask({"instances": [{"text": "bado", "text_pair": "mite ro"}]}, "pair")[1]["predictions"]
     assert marks(page) == [found["label"]]
-    assert [row[0] for row in rows(page)][0] == found["label"]
+    assert next(row[0] for row in rows(page)) == found["label"]
 
 
 def test_a_text_is_scored(page, client):
@@ -181,7 +179,8 @@ CONTRAST = """(() => {
     const behind = light(getComputedStyle(document.querySelector(ground)).backgroundColor);
     return (Math.max(own, behind) + 0.05) / (Math.min(own, behind) + 0.05);
   };
-  return [of('h1', 'body'), of('#lead', 'body'), of('label', '#panel'), of('.hint', '#panel'), of('textarea', 'textarea'),
+  return [of('h1', 'body'), of('#lead', 'body'), of('label', '#panel'), of('.hint', '#panel'),
+    of('textarea', 'textarea'),
     of('button[type=submit]', 'button[type=submit]'), of('[aria-selected=true]', '[aria-selected=true]')];
 })()"""
 

@@ -4,9 +4,6 @@ import re
 from importlib import resources
 
 import pytest
-
-pytest.importorskip("uvicorn")
-
 from running_server import running
 from word_model import WordModel
 

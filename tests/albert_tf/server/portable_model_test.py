@@ -7,9 +7,6 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("orjson")
-pytestmark = pytest.mark.parity
-
 from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.server.joining import make_rows
@@ -17,6 +14,8 @@ from albert_tf.server.json_tensors import read_question
 from albert_tf.server.models import ModelSource, open_model
 from albert_tf.server.request_error import RequestError
 from albert_tf.server.tensorflow_model import TensorflowModel
+
+pytestmark = pytest.mark.parity
 
 TEXT = {"text": ["bado [MASK] mite", "[MASK] ro [MASK]", "gi"]}
 CASES = [

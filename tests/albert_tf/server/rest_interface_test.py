@@ -5,12 +5,10 @@ import threading
 import time
 
 import pytest
-
-pytest.importorskip("uvicorn")
-
 from running_server import running
 from word_model import BROKEN, NOT_A_NUMBER, REFUSED, SLOW, WordModel
 
+HEAD = b"POST /v1/models/words:predict HTTP/1.1\r\nHost: x\r\n"
 LENGTH = {"signature_name": "length"}
 
 
@@ -114,15 +112,13 @@ def test_a_body_that_is_too_large_is_413(client, size):
 
 def test_a_client_that_asks_first_hears_at_once_that_its_body_is_too_large(client):
     with client.connect() as connection:
-        head = "POST /v1/models/words:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999\r\nExpect: 100-continue\r\n\r\n"
-        connection.sendall(head.encode())
+        connection.sendall(HEAD + b"Content-Length: 9999999\r\nExpect: 100-continue\r\n\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 413")
 
 
 def test_a_body_in_chunks_is_read(client):
     with client.connect() as connection:
-        head = "POST /v1/models/words:predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-        connection.sendall(head.encode())
+        connection.sendall(HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
         for chunk in (b'{"signature_name": "length", "insta', b'nces": ["abc"]}'):
             connection.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
         connection.sendall(b"0\r\n\r\n")

@@ -2,9 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("orjson")
-
 from word_model import WordModel
 
 from albert_tf.runtime.errors import InputError

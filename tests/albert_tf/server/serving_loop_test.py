@@ -12,9 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("uvicorn")
-
 from running_server import Client
 
 from albert_tf.runtime.errors import InputError

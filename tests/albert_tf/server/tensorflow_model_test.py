@@ -4,9 +4,6 @@ import json
 
 import numpy as np
 import pytest
-
-pytest.importorskip("uvicorn")
-
 from running_server import running
 
 from albert_tf.runtime.errors import InputError
