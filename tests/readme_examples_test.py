@@ -27,11 +27,11 @@ SCRIPTS = sorted(
 )
 FILES = (*DOCUMENTS, "demo/run_demo.sh", *SCRIPTS)
 # What blocks may be: those whose content is checked, and those that are no code of ours.
-LANGUAGES = {"sh", "bash", "python", "js", "json", "ini", "yaml", "mermaid", "tree", ""}
+LANGUAGES = {"sh", "bash", "python", "js", "json", "ini", "yaml", "mermaid", "tree", "dockerfile", ""}
 SHELLS = ("sh", "bash")
-# Commands that a shell has, or the machine: of Python, of Slurm, of the network, of Google Cloud.
+# Commands that a shell has, or the machine: of Python, of Slurm, of the network, of Google Cloud, of other servers.
 SHELL_WORDS = {"bash", "case", "code", "esac", "exec", "exit", "export", "make", "pip", "printf", "python"}
-SHELL_WORDS |= {"scontrol", "srun", "curl", "gcloud", "hf", "tar"}
+SHELL_WORDS |= {"scontrol", "srun", "curl", "gcloud", "hf", "tar", "mkdir", "cp", "docker", "tensorflow_model_server"}
 _SEPARATOR = re.compile(r"[();<>|&\n]+")
 
 

@@ -19,7 +19,7 @@ Answer = dict[str, np.ndarray]
 
 @dataclasses.dataclass(frozen=True)
 class BatchLimits:
-    """How requests are gathered.
+    """Limits of a queue and of a batch.
 
     Attributes:
         max_sequences: rows of the encoder's input that run together, and of one request.
@@ -68,12 +68,12 @@ class Batcher:
 
     @property
     def is_alive(self) -> bool:
-        """Whether requests are still run."""
+        """Tells whether requests are still run."""
         return self._thread.is_alive()
 
     @property
     def is_open(self) -> bool:
-        """Whether new requests are taken."""
+        """Tells whether new requests are taken."""
         return not self._closed
 
     def submit(self, rows: Rows) -> "Future[Answer]":

@@ -1,4 +1,4 @@
-"""What is counted and measured, in the form that Prometheus reads."""
+"""Counts and times of requests and of runs, in the form that Prometheus reads."""
 
 import functools
 from collections.abc import Callable, Iterable

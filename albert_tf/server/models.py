@@ -1,4 +1,4 @@
-"""Which models are served: their names, versions and folders, from a command line; opening them."""
+"""Models to serve: their names, versions and folders, from a command line; opening them."""
 
 import dataclasses
 import os
@@ -35,7 +35,7 @@ class ModelSource:
 
     @property
     def is_portable(self) -> bool:
-        """Whether it runs without TensorFlow."""
+        """Tells whether it runs without TensorFlow."""
         return kind_of(self.path) == PORTABLE
 
 

@@ -1,4 +1,4 @@
-"""Which models a command line names: names, versions, folders."""
+"""Models that a command line names: names, versions, folders."""
 
 import json
 
