@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from albert_tf.server.json_tensors import read_object
 from albert_tf.server.request_error import NOT_FOUND, RequestError
-from albert_tf.server.requests import error_response, json_response, read_body
+from albert_tf.server.requests import error_response, json_response
 from albert_tf.server.rest_interface import RestInterface, Served
 from albert_tf.server.sentence_search import SentenceSearch
 
@@ -59,7 +59,8 @@ def page_routes(served: Mapping[str, Served], rest: RestInterface, search: Sente
         try:
             if search is None:
                 raise RequestError("no sentences are served here", NOT_FOUND)
-            given = read_object(await read_body(request, rest.settings.max_body_bytes))
+            async with rest.bodies.read(request) as body:
+                given = read_object(body)
             text, count = _check_search(given, rest.settings.max_text_chars)
             outputs = await rest.ask(served[search.model_name], search.question(text), request)
             return json_response({"nearest": search.nearest(outputs, count)})

@@ -1,54 +1,81 @@
 """The body of a request, read within bounds; responses in JSON."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from albert_tf.server.request_error import CLIENT_CLOSED, TOO_LARGE, TOO_SLOW, RequestError
+from albert_tf.server.request_error import BUSY, CLIENT_CLOSED, TOO_LARGE, TOO_SLOW, RequestError
 
 _JSON = "application/json"
 # A body has to be there within this time of its first byte, however slow its client.
 READ_SECONDS = 10.0
 # So many times the largest body is read and thrown away, so that a client that sends on hears why it gets no answer.
 _PATIENCE = 4
+# As many of the largest bodies are held at a time.
+_BODIES = 16
+_MOST_DIGITS = 18
 
 
-async def read_body(request: Request, max_bytes: int) -> bytes:
-    """The body of a request.
+class Bodies:
+    """The bodies of requests that come, each of them and all together within bounds.
 
-    Raises:
-        RequestError: it is larger than max_bytes, or too slow, or its client went away.
+    Args:
+        max_bytes: the most of one.
     """
-    size = request.headers.get("content-length", "")
-    if request.headers.get("expect", "").lower() == "100-continue" and size.isdecimal() and int(size) > max_bytes:
-        raise _too_large(max_bytes)
-    try:
-        return await asyncio.wait_for(_read(request, max_bytes), READ_SECONDS)
-    except asyncio.TimeoutError:
-        raise RequestError(f"the body was not there after {READ_SECONDS:.0f} seconds", TOO_SLOW) from None
-    except ClientDisconnect:
-        raise RequestError("the client went away", CLIENT_CLOSED) from None
 
+    def __init__(self, max_bytes: int):
+        self._max_bytes, self._held = max_bytes, 0
 
-async def _read(request: Request, max_bytes: int) -> bytes:
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size <= max_bytes:
-            chunks.append(chunk)
-        else:
-            chunks.clear()
-            if size > _PATIENCE * max_bytes:
+    @contextlib.asynccontextmanager
+    async def read(self, request: Request) -> AsyncIterator[bytes]:
+        """The body of a request, which is held as long as the block lasts.
+
+        Raises:
+            RequestError: it is larger than max_bytes, or too slow, its client went away, or too much is held already.
+        """
+        size = request.headers.get("content-length", "")
+        if (
+            request.headers.get("expect", "").lower() == "100-continue"
+            and size.isdecimal()
+            and len(size) < _MOST_DIGITS
+        ):
+            self._check_size(int(size))
+        chunks: list[bytes] = []
+        try:
+            try:
+                await asyncio.wait_for(self._receive(request, chunks), READ_SECONDS)
+            except asyncio.TimeoutError:
+                raise RequestError(f"the body was not there after {READ_SECONDS:.0f} seconds", TOO_SLOW) from None
+            except ClientDisconnect:
+                raise RequestError("the client went away", CLIENT_CLOSED) from None
+            yield b"".join(chunks)
+        finally:
+            self._held -= sum(map(len, chunks))
+
+    async def _receive(self, request: Request, chunks: list[bytes]) -> None:
+        """Receives a body into `chunks`; of one that is too large nothing is kept."""
+        size = 0
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > _PATIENCE * self._max_bytes:
                 break
-    if size > max_bytes:
-        raise _too_large(max_bytes)
-    return b"".join(chunks)
+            if size > self._max_bytes:
+                self._held -= sum(map(len, chunks))
+                chunks.clear()
+                continue
+            if self._held + len(chunk) > _BODIES * self._max_bytes:
+                raise RequestError("too many large requests come at once", BUSY, retry_after=1)
+            self._held += len(chunk)
+            chunks.append(chunk)
+        self._check_size(size)
 
-
-def _too_large(max_bytes: int) -> RequestError:
-    return RequestError(f"the body has more than {max_bytes:,} bytes", TOO_LARGE)
+    def _check_size(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise RequestError(f"the body has more than {self._max_bytes:,} bytes", TOO_LARGE)
 
 
 def json_response(content: object, status: int = 200) -> Response:
@@ -62,7 +89,7 @@ def error_response(error: RequestError) -> Response:
     response = json_response({"error": str(error)}, error.status)
     if error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after)
-    if error.status in (TOO_LARGE, TOO_SLOW):
+    if error.status in (BUSY, TOO_LARGE, TOO_SLOW):
         # What is left of the body is not waited for.
         response.headers["Connection"] = "close"
     return response

@@ -10,7 +10,6 @@ import re
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 from starlette.requests import Request
@@ -22,7 +21,7 @@ from albert_tf.server.joining import make_rows
 from albert_tf.server.json_tensors import Question, read_question, shorten, write_answer
 from albert_tf.server.metrics import Metrics
 from albert_tf.server.request_error import CLIENT_CLOSED, NOT_FOUND, TIMED_OUT, RequestError
-from albert_tf.server.requests import error_response, json_response, read_body
+from albert_tf.server.requests import Bodies, error_response, json_response
 from albert_tf.server.served_model import ServedModel, Signature
 from albert_tf.server.settings import ServerSettings
 
@@ -58,15 +57,19 @@ class RestInterface:
         served: the models by their names.
         settings: limits of requests.
         metrics: where requests are counted.
+
+    Attributes:
+        settings: the same.
+        bodies: what is held of requests that come.
     """
 
     def __init__(self, served: Mapping[str, Served], settings: ServerSettings, metrics: Metrics):
         self._served, self.settings, self._metrics = served, settings, metrics
+        self.bodies = Bodies(settings.max_body_bytes)
 
     async def respond(self, request: Request) -> Response:
         """The response to any request; what is not below /v1/ is nowhere."""
-        # As it was sent: a name may hold an escaped slash.
-        path = request.scope.get("raw_path", request.url.path.encode()).decode("ascii", "replace").partition("?")[0]
+        path = f"/{request.path_params['rest']}"
         if request.method == "POST" and (found := _PREDICTION.fullmatch(path)):
             return await self._predict(request, *found.groups())
         try:
@@ -87,10 +90,10 @@ class RestInterface:
         try:
             one = self._find(name, version, label)
             model = one.name
-            body = await read_body(request, self.settings.max_body_bytes)
             if method.lower() != "predict":
                 raise RequestError(f"the model's signatures are for predict; {method.lower()} is not supported")
-            question = await asyncio.to_thread(self._read, one, body)
+            async with self.bodies.read(request) as body:
+                question = await asyncio.to_thread(self._read, one, body)
             signature = question.signature
             outputs = await self.ask(one, question, request)
             response = json_response(await asyncio.to_thread(write_answer, outputs, question.by_row))
@@ -123,7 +126,6 @@ class RestInterface:
             gone.cancel()
 
     def _find(self, name: str, version: str | None, label: str | None) -> Served:
-        name = unquote(name)
         if version is not None and len(version) > _MOST_DIGITS:
             raise RequestError(f"Failed to convert version: {shorten(version)} to numeric.")
         one = self._served.get(name)

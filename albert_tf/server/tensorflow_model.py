@@ -12,9 +12,9 @@ from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, NO_MEMORY, RequestError
 from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, ServedModel, Signature
 from albert_tf.serving import signatures
-from albert_tf.serving.export_file import holds_saved_model
 from albert_tf.serving.finetuned_module import FROM_IDS, SIGNATURES
 from albert_tf.serving.loading import load_export
+from albert_tf.serving.model_kind import SAVED_MODEL, kind_of
 from albert_tf.serving.saved_model import open_module
 from albert_tf.serving.tagging_module import TAG_TEXT
 
@@ -35,7 +35,7 @@ class TensorflowModel(ServedModel):
     def __init__(self, path: str):
         self.path = path
         with quiet_stderr():
-            self._loaded, functions = _open_export(path) if holds_saved_model(path) else _open_checkpoint(path)
+            self._loaded, functions = _open_export(path) if kind_of(path) == SAVED_MODEL else _open_checkpoint(path)
         self._functions = functions
         default = next((name for name in _DEFAULTS if name in functions), None)
         self.signatures = {

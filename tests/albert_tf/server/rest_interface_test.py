@@ -73,7 +73,8 @@ def test_rows_and_columns(client):
         ("POST", "/v1/models/other:predict", 404, "Servable not found for request: Latest(other)"),
         ("POST", "/v1/models/words:classify", 400, "classify is not supported"),
         ("POST", "/v1/models/words:predict", 400, "JSON Parse error"),
-        ("POST", "/v1/models/%ff%00%2f:predict", 404, "Servable not found"),
+        ("POST", "/v1/models/%ff%00:predict", 404, "Servable not found"),
+        ("POST", "/v1/models/a%2fb:predict", 400, "Malformed request"),
     ],
 )
 def test_errors_are_objects_with_one_line(client, method, path, status, message):
