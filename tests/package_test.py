@@ -63,6 +63,7 @@ def test_the_wheel_has_every_shipped_file_and_its_types(installed):
         wanted = sorted(path.name for path in (ROOT / "configs" / kind).iterdir())
         assert sorted(path.name for path in (installed / "albert_tf/configs" / kind).iterdir()) == wanted
     assert (installed / "albert_tf/py.typed").is_file()
+    assert (installed / "albert_tf/server/page/index.html").is_file()
     assert not (installed / "tests").exists()
 
 
