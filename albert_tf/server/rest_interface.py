@@ -22,7 +22,7 @@ from albert_tf.server.json_tensors import Question, read_question, shorten, writ
 from albert_tf.server.metrics import Metrics
 from albert_tf.server.request_error import CLIENT_CLOSED, NOT_FOUND, TIMED_OUT, RequestError
 from albert_tf.server.requests import Bodies, error_response, json_response
-from albert_tf.server.served_model import ServedModel, Signature
+from albert_tf.server.served_model import ANY_AXES, ServedModel, Signature
 from albert_tf.server.settings import ServerSettings
 
 _ROOT = "/v1/"
@@ -166,9 +166,10 @@ def _definition(signature: Signature) -> dict[str, Any]:
 
 
 def _tensor(form: TensorForm) -> dict[str, Any]:
-    sizes = [{"size": str(axis if isinstance(axis, int) else -1), "name": ""} for axis in form.axes]
+    is_known = form.axes != ANY_AXES
+    sizes = [{"size": str(axis if isinstance(axis, int) else -1), "name": ""} for axis in form.axes if is_known]
     return {
         "dtype": _DTYPES[form.dtype],
-        "tensor_shape": {"dim": sizes, "unknown_rank": False},
+        "tensor_shape": {"dim": sizes, "unknown_rank": not is_known},
         "name": f"{form.name}:0",
     }

@@ -12,6 +12,8 @@ from albert_tf.portable.interface import TensorForm
 SERVING_DEFAULT = "serving_default"
 # The first axis of every input and output, but of those without axes.
 BATCH = "batch"
+# The axes of an output whose number is not known before it is computed.
+ANY_AXES = ("...",)
 STRING, BOOL = "string", "bool"
 
 

@@ -10,7 +10,7 @@ from albert_tf.portable.interface import TensorForm
 from albert_tf.runtime.errors import reason_of
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, NO_MEMORY, RequestError
-from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, ServedModel, Signature
+from albert_tf.server.served_model import ANY_AXES, BATCH, SERVING_DEFAULT, ServedModel, Signature
 from albert_tf.serving import signatures
 from albert_tf.serving.finetuned_module import FROM_IDS, SIGNATURES
 from albert_tf.serving.loading import load_export
@@ -34,37 +34,45 @@ class TensorflowModel(ServedModel):
 
     def __init__(self, path: str):
         self.path = path
+        self._is_export = kind_of(path) == SAVED_MODEL
         with quiet_stderr():
-            self._loaded, functions = _open_export(path) if kind_of(path) == SAVED_MODEL else _open_checkpoint(path)
+            # Kept, since the functions live as long as what they were loaded with.
+            self._loaded, functions = _open_export(path) if self._is_export else _open_checkpoint(path)
         self._functions = functions
         default = next((name for name in _DEFAULTS if name in functions), None)
         self.signatures = {
             name: Signature(
-                {key: _form(key, spec) for key, spec in function.structured_input_signature[1].items()},
+                {spec.name: _form(spec.name, spec) for spec in _input_specs(function)},
                 {key: _form(key, spec) for key, spec in function.structured_outputs.items()},
                 default if name == SERVING_DEFAULT else None,
             )
             for name, function in functions.items()
         }
-        if signatures.MLM in self.signatures:
+        if signatures.MLM in functions:
             # [B, P, V].
-            size = functions[signatures.MLM].structured_outputs["mlm_logits"].shape[-1]
-            self.vocab_size = int(size)
+            self.vocab_size = int(functions[signatures.MLM].structured_outputs["mlm_logits"].shape[-1])
 
     def run(self, signature: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         forms = self.signatures[signature].inputs
-        tensors = {name: tf.constant(array, forms[name].dtype) for name, array in inputs.items()}
+        tensors = {name: tf.constant(inputs[name], form.dtype) for name, form in forms.items()}
         try:
-            outputs = self._functions[signature](**tensors)
+            outputs = self._call(self._functions[signature], tensors)
         except tf.errors.InvalidArgumentError as error:
             raise RequestError(reason_of(error), BAD_REQUEST) from None
         except tf.errors.ResourceExhaustedError:
             raise RequestError("no memory for so much at once; ask for less", NO_MEMORY, retry_after=1) from None
         except tf.errors.OpError as error:
             raise RequestError(f"the model failed: {reason_of(error)}", FAULT) from None
-        return {
-            name: value.numpy() if value.shape.rank else np.asarray(value.numpy()) for name, value in outputs.items()
-        }
+        return {name: _to_array(value) for name, value in outputs.items()}
+
+    def _call(self, function: Any, tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        # Those of an export take their inputs by name; of those of a module some do not name them.
+        outputs: dict[str, tf.Tensor] = function(**tensors) if self._is_export else function(*tensors.values())
+        return outputs
+
+
+def _input_specs(function: Any) -> list[tf.TensorSpec]:
+    return [spec for spec in tf.nest.flatten(function.structured_input_signature) if isinstance(spec, tf.TensorSpec)]
 
 
 def _open_export(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
@@ -73,12 +81,14 @@ def _open_export(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
 
 
 def _open_checkpoint(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
-    """The module of a checkpoint, and its functions as those of an export are: called by names, with specifications."""
+    """The module of a checkpoint, and its functions, traced."""
     module, functions = open_module(path)
     return module, {name: function.get_concrete_function() for name, function in functions.items()}
 
 
 def _form(name: str, spec: Any) -> TensorForm:
+    if spec.shape.rank is None:
+        return TensorForm(name, spec.dtype.name, ANY_AXES)
     axes = [size if size is not None else f"{name}_{axis}" for axis, size in enumerate(spec.shape)]
     return TensorForm(name, spec.dtype.name, tuple([BATCH, *axes[1:]] if axes else ()))
 
