@@ -3,7 +3,10 @@
 import re
 
 # What TensorFlow writes around a message: {{function_node ...}}, {{node ...}}, [Op:...], "Graph execution error:".
-_AROUND = re.compile(r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$", re.MULTILINE)
+_AROUND = re.compile(
+    r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$|^<stack traces .*>$",
+    re.MULTILINE,
+)
 
 
 # The dashes of a flag in a message, which in Python are no part of a setting's name. A value in quotes keeps its own.

@@ -1,5 +1,6 @@
 """SavedModels that export_saved_model wrote, and checkpoints as it would export them, for the server."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,7 +9,6 @@ import tensorflow as tf
 
 from albert_tf.portable.interface import TensorForm
 from albert_tf.runtime.errors import reason_of
-from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, NO_MEMORY, RequestError
 from albert_tf.server.served_model import ANY_AXES, BATCH, SERVING_DEFAULT, ServedModel, Signature
 from albert_tf.serving import signatures
@@ -18,6 +18,7 @@ from albert_tf.serving.model_kind import SAVED_MODEL, kind_of
 from albert_tf.serving.saved_model import open_module
 from albert_tf.serving.tagging_module import TAG_TEXT
 
+_ASSERTION = re.compile(r"assertion failed: \[([^\]]*)\]")
 # Of these names the first that a model has is the one that serving_default stands for.
 _DEFAULTS = (signatures.TOKENS_FROM_TEXT, TAG_TEXT, *SIGNATURES)
 
@@ -35,9 +36,8 @@ class TensorflowModel(ServedModel):
     def __init__(self, path: str):
         self.path = path
         self._is_export = kind_of(path) == SAVED_MODEL
-        with quiet_stderr():
-            # Kept, since the functions live as long as what they were loaded with.
-            self._loaded, functions = _open_export(path) if self._is_export else _open_checkpoint(path)
+        # Kept, since the functions live as long as what they were loaded with.
+        self._loaded, functions = _open_export(path) if self._is_export else _open_checkpoint(path)
         self._functions = functions
         default = next((name for name in _DEFAULTS if name in functions), None)
         self.signatures = {
@@ -58,7 +58,7 @@ class TensorflowModel(ServedModel):
         try:
             outputs = self._call(self._functions[signature], tensors)
         except tf.errors.InvalidArgumentError as error:
-            raise RequestError(reason_of(error), BAD_REQUEST) from None
+            raise RequestError(_reason(error), BAD_REQUEST) from None
         except tf.errors.ResourceExhaustedError:
             raise RequestError("no memory for so much at once; ask for less", NO_MEMORY, retry_after=1) from None
         except tf.errors.OpError as error:
@@ -96,3 +96,9 @@ def _form(name: str, spec: Any) -> TensorForm:
 def _to_array(tensor: tf.Tensor) -> np.ndarray:
     """The values of a tensor; texts are bytes in an array of dtype object, also where there is one alone."""
     return np.asarray(tensor.numpy(), object if tensor.dtype == tf.string else None)
+
+
+def _reason(error: tf.errors.InvalidArgumentError) -> str:
+    """The words of an assertion in the graph, without the tensors that are shown after them; of other errors a line."""
+    found = _ASSERTION.search(str(error))
+    return found[1] if found else reason_of(error)

@@ -21,6 +21,7 @@ Resource localhost/_4 does not exist.
     [
         ("{{function_node __wrapped__Save_device_/CPU:0}} No space left [Op:SaveV2]", "No space left"),
         (_TRACED, "Resource localhost/_4 does not exist."),
+        ("Graph execution error:\n\nDetected at node x defined at:\n<stack traces unavailable>\nwrong", "wrong"),
         ("one\ntwo", "one"),
         ("", "ValueError"),
     ],
