@@ -4,8 +4,6 @@ import re
 
 # What TensorFlow writes around a message: {{function_node ...}}, {{node ...}}, [Op:...], "Graph execution error:".
 _AROUND = re.compile(
-    r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$|^<stack traces .*>$", re.MULTILINE
-)
     r"\{\{.*?\}\}\s*|\s*\[Op:[^\]]*\]|^Graph execution error:\s*|^Detected at node .*$|^<stack traces .*>$",
     re.MULTILINE,
 )
