@@ -103,11 +103,11 @@ class Browser:
             time.sleep(0.05)
         return value
 
-    def press(self, key, text="", modifiers=0):
+    def press(self, key, modifiers=0):
         """Presses a key; 2 is the modifier of Ctrl."""
         code = {"Enter": 13, "Tab": 9, "ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35}.get(key, 0)
         about = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
-        self.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="rawKeyDown", **about)
         self.call("Input.dispatchKeyEvent", type="keyUp", **about)
 
     def write(self, text):

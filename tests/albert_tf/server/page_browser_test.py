@@ -42,12 +42,17 @@ def choose(page, title):
     )
 
 
+def fill(page, name, value):
+    page.evaluate(f"document.getElementById('field-{name}').focus()")
+    page.evaluate("document.activeElement.select()")
+    page.write(value)
+
+
 def ask(page, **values):
     """Writes into the fields, asks by keyboard, and returns the text of the answer."""
     for name, value in values.items():
-        page.evaluate(f"document.getElementById('field-{name}').select()")
-        page.write(value)
-    page.press("Enter", "\r", modifiers=2)
+        fill(page, name, value)
+    page.press("Enter", modifiers=2)
     return page.wait("document.getElementById('answer').innerText")
 
 
@@ -129,9 +134,8 @@ def test_the_nearest_sentences_are_found(page):
 
 def test_what_is_missing_is_said(page):
     choose(page, "Fill in masks")
-    page.evaluate("document.getElementById('field-text').select()")
-    page.write("no mask")
-    page.press("Enter", "\r", modifiers=2)
+    fill(page, "text", "no mask")
+    page.press("Enter", modifiers=2)
     assert page.wait("document.getElementById('status').textContent") == "Write [MASK] where a word is to be filled in."
 
 
