@@ -3,8 +3,15 @@
 import functools
 from collections.abc import Callable, Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
 _SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 _ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -18,7 +25,7 @@ class Metrics:
         count_waiting: a function of a name, which counts the requests in the model's queue.
     """
 
-    content_type = CONTENT_TYPE_PLAIN_0_0_4
+    content_type = CONTENT_TYPE_LATEST
 
     def __init__(self, models: Iterable[str], count_waiting: Callable[[str], int]):
         self._registry = CollectorRegistry()
