@@ -36,9 +36,7 @@ class TensorflowModel(ServedModel):
     def __init__(self, path: str):
         self.path = path
         self._is_export = kind_of(path) == SAVED_MODEL
-        # Kept, since the functions live as long as what they were loaded with.
-        self._loaded, functions = _open_export(path) if self._is_export else _open_checkpoint(path)
-        self._functions = functions
+        functions = self._load()
         default = next((name for name in _DEFAULTS if name in functions), None)
         self.signatures = {
             name: Signature(
@@ -52,11 +50,16 @@ class TensorflowModel(ServedModel):
             # [B, P, V].
             self.vocab_size = int(functions[signatures.MLM].structured_outputs["mlm_logits"].shape[-1])
 
+    def _load(self) -> dict[str, Callable[..., Any]]:
+        # Kept, since the functions live as long as what they were loaded with.
+        self._loaded, self._functions = (_open_export if self._is_export else _open_checkpoint)(self.path)
+        return self._functions
+
     def run(self, signature: str, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         forms = self.signatures[signature].inputs
         tensors = {name: tf.constant(inputs[name], form.dtype) for name, form in forms.items()}
         try:
-            outputs = self._call(self._functions[signature], tensors)
+            outputs = self._call(signature, tensors)
         except tf.errors.InvalidArgumentError as error:
             raise RequestError(_reason(error), BAD_REQUEST) from None
         except tf.errors.ResourceExhaustedError:
@@ -65,10 +68,16 @@ class TensorflowModel(ServedModel):
             raise RequestError(f"the model failed: {reason_of(error)}", FAULT) from None
         return {name: _to_array(value) for name, value in outputs.items()}
 
-    def _call(self, function: Any, tensors: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
-        # Those of an export take their inputs by name; of those of a module some do not name them.
-        outputs: dict[str, tf.Tensor] = function(**tensors) if self._is_export else function(*tensors.values())
-        return outputs
+    def _call(self, signature: str, tensors: dict[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
+        if self._is_export:
+            return self._functions[signature](**tensors)
+        # Some functions of a module do not name their inputs.
+        try:
+            return self._functions[signature](*tensors.values())
+        except tf.errors.NotFoundError:
+            # tf.random.set_seed takes the vocabulary away from a graph that was not loaded from a SavedModel.
+            self._load()
+            return self._functions[signature](*tensors.values())
 
 
 def _input_specs(function: Any) -> list[tf.TensorSpec]:

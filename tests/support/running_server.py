@@ -14,7 +14,7 @@ from albert_tf.server.models import ModelSource
 from albert_tf.server.serving_loop import make_config
 from albert_tf.server.settings import ServerSettings
 
-PATIENCE = 20
+PATIENCE = 60
 
 
 class Client:

@@ -9,11 +9,18 @@ import pytest
 from export_fixtures import HEADS_ASKED, VOCAB_SIZE
 
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 LONGEST = 24
 export_vocabulary, train_vocabulary = export_fixtures.export_vocabulary, export_fixtures.train_vocabulary
 save_checkpoint, save_finetuned = export_fixtures.save_checkpoint, export_fixtures.save_finetuned
+
+
+@pytest.fixture(autouse=True)
+def _same_start() -> None:
+    """Sets no seed, in place of the fixture of all tests: it would make a graph that is no export be traced anew."""
+    InputError.in_command = True
 
 
 @pytest.fixture(scope="session")
