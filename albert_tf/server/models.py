@@ -55,7 +55,7 @@ def parse_sources(given: Sequence[str]) -> list[ModelSource]:
         # A path may hold an equals sign: what stands there is a path.
         is_named = named is not None and (is_published(named[2]) or not files.exists(text))
         name, path = (named[1], named[2]) if named is not None and is_named else (None, text)
-        path = path.rstrip("/") or path
+        path = path if is_published(path) else path.rstrip("/") or path
         path, version = _newest_version(path)
         name = name or _name_of(path, version)
         if not _NAME.fullmatch(name):
