@@ -15,10 +15,10 @@ const element = (name, attributes = {}, ...children) => {
 
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
-const chances = (caption, rows) =>
+const chances = (caption, rows, write = percent) =>
   element(
     "table",
-    {},
+    { class: write === percent ? "chances" : "sentences" },
     element("caption", {}, caption),
     element(
       "tbody",
@@ -29,7 +29,7 @@ const chances = (caption, rows) =>
           {},
           element("th", { scope: "row" }, name),
           element("td", { class: "bar", "aria-hidden": "true" }, element("meter", { min: 0, max: 1, value })),
-          element("td", { class: "number" }, percent(value)),
+          element("td", { class: "number" }, write(value)),
         ),
       ),
     ),
@@ -188,7 +188,9 @@ const NEAREST = {
   title: "Nearest sentences",
   fields: [{ name: "text", label: "Text" }],
   example: { text: "" },
-  show: (values, outputs) => [chances("Cosine", outputs.nearest.map(({ sentence, cosine }) => [sentence, Math.max(0, cosine)]))],
+  show: (values, outputs) => [
+    chances("Nearest first, by cosine", outputs.nearest.map(({ sentence, cosine }) => [sentence, cosine]), (cosine) => cosine.toFixed(2)),
+  ],
 };
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);

@@ -129,7 +129,7 @@ def test_the_nearest_sentences_are_found(page):
     choose(page, "Nearest sentences")
     ask(page, text="ro gi")
     assert rows(page)[0][0] == "ro gi"
-    assert rows(page)[0][2] == "100.0 %"
+    assert rows(page)[0][2] == "1.00"
 
 
 def test_what_is_missing_is_said(page):

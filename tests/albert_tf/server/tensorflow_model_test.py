@@ -22,7 +22,7 @@ def load(checkpoint_of):
     """A function of a name, to the served model of its checkpoint, loaded once."""
     loaded = {}
     # All of them first: to make one sets a seed, and what is no export would be traced anew.
-    for name in sorted({name for name, *_ in CASES}):
+    for name in MODELS:
         checkpoint_of(name)
 
     def load_once(name):
@@ -69,16 +69,22 @@ CASES = [
     ("pretraining", "sop", IDS),
     ("pretraining", "mlm", [{**one, "mlm_positions": positions} for one, positions in zip(IDS, POSITIONS)]),
     ("classification", "classify", _TEXT),
-    ("pair", "classify", [{"text": texts, "text_pair": texts[::-1]} for texts in TEXTS]),
     ("token_classification", "tag", [{"words": [["ba", "do"], ["mi", ""]]}, {"words": [["a", "b", "c"]]}]),
     ("token_classification", "tag_text", _TEXT),
+]
+# Their graphs take long to trace.
+SLOW = [
+    ("pair", "classify", [{"text": texts, "text_pair": texts[::-1]} for texts in TEXTS]),
     ("multiple_choice", "choose", _CHOICES),
     ("span", "answer", _SQUAD),
+    ("regression", "score", [{"text": texts, "text_pair": [""] * len(texts)} for texts in TEXTS]),
 ]
+MODELS = sorted({name for name, *_ in (*CASES, *SLOW)})
+SLOW = [pytest.param(*case, marks=pytest.mark.slow) for case in SLOW]
 
 
 @pytest.mark.parametrize(
-    ("name", "signature", "columns"), CASES, ids=lambda value: value if isinstance(value, str) else ""
+    ("name", "signature", "columns"), [*CASES, *SLOW], ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_together_is_as_alone(load, name, signature, columns):
     model = load(name)
