@@ -55,7 +55,8 @@ class Browser:
         return self
 
     def __exit__(self, *exception):
-        self._process.terminate()
+        # Not by a signal: what it has started is to end with it.
+        self._call("Browser.close")
         self._process.wait(PATIENCE)
         os.close(self._commands)
         os.close(self._answers)

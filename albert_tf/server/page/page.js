@@ -15,6 +15,12 @@ const element = (name, attributes = {}, ...children) => {
 
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
+const bar = (value) => {
+  const made = element("span");
+  made.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
+  return made;
+};
+
 const chances = (caption, rows, write = percent) =>
   element(
     "table",
@@ -28,7 +34,7 @@ const chances = (caption, rows, write = percent) =>
           "tr",
           {},
           element("th", { scope: "row" }, name),
-          element("td", { class: "bar", "aria-hidden": "true" }, element("meter", { min: 0, max: 1, value })),
+          element("td", { class: "bar", "aria-hidden": "true" }, element("div", {}, bar(value))),
           element("td", { class: "number" }, write(value)),
         ),
       ),
