@@ -89,7 +89,7 @@ def error_response(error: RequestError) -> Response:
     response = json_response({"error": str(error)}, error.status)
     if error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after)
-    if error.status in (BUSY, TOO_LARGE, TOO_SLOW):
+    if error.status in (TOO_LARGE, TOO_SLOW):
         # What is left of the body is not waited for.
         response.headers["Connection"] = "close"
     return response
