@@ -62,6 +62,25 @@ def open_input(path: str) -> BinaryIO:
     return files.open_binary(path)
 
 
+class LineFile:
+    """A file of lines, or a named pipe, which is open while they are read."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._file: BinaryIO | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yields the lines; errors are those of open_input and read_lines."""
+        with open_input(self._path) as self._file:
+            yield from read_lines(self._file, self._path)
+
+    def share_read(self) -> float:
+        """Tells how much of a file was read so far, from 0 to 1."""
+        if self._file is None:
+            return 0.0
+        return 1.0 if self._file.closed else self._file.tell() / max(1, os.path.getsize(self._path))
+
+
 def check_input(path: str) -> None:
     """Raises InputError if there is nothing at the path, or a thing that is not read to an end."""
     if files.is_remote(path):
