@@ -92,15 +92,16 @@ def answer_rows(
 
 
 def begin_rows(
-    asker: Asker, rows: Iterable[InputRow], batch_size: int, most_batches: int = WINDOW_BATCHES
+    asker: Asker, rows: Iterable[InputRow], batch_size: int, most_batches: int | None = None
 ) -> Iterator[list[tuple[InputRow, Begun]]]:
-    """Yields windows of rows, checked; arguments as of answer_rows, and how many batches a window has at most."""
+    """Yields windows of rows, checked; arguments as of answer_rows, and the batches that a window has at most."""
+    most_rows = (WINDOW_BATCHES if most_batches is None else most_batches) * batch_size
     window: list[tuple[InputRow, Begun]] = []
     characters = 0
     for row in rows:
         window.append((row, asker.begin(row)))
         characters += _characters(row.values)
-        if len(window) >= most_batches * batch_size or characters >= WINDOW_CHARACTERS:
+        if len(window) >= most_rows or characters >= WINDOW_CHARACTERS:
             yield window
             window, characters = [], 0
     if window:

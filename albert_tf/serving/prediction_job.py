@@ -21,7 +21,6 @@ from albert_tf.runtime.progress import RowProgress
 from albert_tf.runtime.worker_pool import end_on_terminate
 from albert_tf.serving.answered_rows import (
     ERROR,
-    WINDOW_BATCHES,
     Asker,
     answer_window,
     begin_rows,
@@ -144,7 +143,7 @@ class _Run:
 
         write(self._form.header())
         # Who writes into a pipe may wait for answers.
-        batches = WINDOW_BATCHES if is_read_again(self._job.source) else 1
+        batches = None if is_read_again(self._job.source) else 1
         self._answer(lambda results, _: write(self._form.encode(results)), batches=batches)
 
     def write_at_once(self, path: str) -> None:
@@ -177,7 +176,7 @@ class _Run:
         self,
         append: Callable[[Sequence[Mapping[str, Any]], Outcome], None],
         go_on: Callable[[], None] = lambda: None,
-        batches: int = WINDOW_BATCHES,
+        batches: int | None = None,
     ) -> None:
         """Appends all results but those that were there before, and counts them."""
         shows_results = self._job.output_file is None and sys.stdout.isatty()
