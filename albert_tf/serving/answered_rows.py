@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.finetuned_module import OPTIONS
-from albert_tf.serving.input_fields import empty_fields
+from albert_tf.serving.input_fields import ExampleFields, empty_fields
 from albert_tf.serving.line_rows import ID_COLUMNS, InputRow
 
 ROW, ID, INPUT, ERROR, WARNING = "row", "id", "input", "error", "warning"
@@ -45,10 +45,11 @@ class RowAsker:
     Args:
         predictor: an albert_tf.serving.predictor.Predictor.
         carried: names of the columns that "input" has; None: all.
+        fields: the model's fields under the names of their columns; None: as the predictor knows them.
     """
 
-    def __init__(self, predictor: Any, carried: Sequence[str] | None = None):
-        self._predictor, self._fields = predictor, predictor.example_fields
+    def __init__(self, predictor: Any, carried: Sequence[str] | None = None, fields: ExampleFields | None = None):
+        self._predictor, self._fields = predictor, fields or predictor.example_fields
         self._carried = None if carried is None else frozenset(carried)
 
     def begin(self, row: InputRow) -> Begun:

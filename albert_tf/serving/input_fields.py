@@ -1,7 +1,8 @@
 """The fields of an example that a user gave: found by the names of its columns, and checked one by one."""
 
+import functools
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
@@ -40,6 +41,8 @@ class ExampleFields:
         plain = {(TEXT,): TEXT, (WORDS,): TEXT}.get(tuple(required))
         self.plain = None if plain is None else self._given.get(plain, plain)
         self._trained = _trained_columns(task)
+        # Rows of a file have the same names, as a rule.
+        self._find_columns = functools.lru_cache(maxsize=64)(self._columns_among)
 
     def with_columns(self, columns: Mapping[str, str]) -> "ExampleFields":
         """The same fields under names that the user gives; arguments and errors as of __init__."""
@@ -64,8 +67,11 @@ class ExampleFields:
             [", ".join(name.rstrip("?") for name in self.names), *([TEXT] if WORDS in self.names else [])]
         )
 
-    def columns(self, present) -> dict[str, str]:
+    def columns(self, present: Iterable[str]) -> dict[str, str]:
         """{field: column} of those that are there: named as in the files of training, else as the fields are."""
+        return self._find_columns(tuple(present))
+
+    def _columns_among(self, present: tuple[str, ...]) -> dict[str, str]:
         wanted = [name.rstrip("?") for name in self.names]
         if WORDS in wanted and TEXT in self._given:
             wanted = [TEXT]

@@ -3,11 +3,11 @@
 A Parquet file has its index at its end, so one that was cut off is none; a stream is sound up to any of its parts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 from albert_tf.runtime.parquet_files import import_pyarrow
-from albert_tf.serving.answered_rows import INPUT, ROW
+from albert_tf.serving.answered_rows import ID, INPUT, ROW
 from albert_tf.serving.line_rows import ID_COLUMNS
 from albert_tf.serving.result_formats import (
     ResultColumns,
@@ -38,14 +38,13 @@ class ParquetForm:
     def __init__(self, columns: ResultColumns, types: Mapping[str, Any], answer: Mapping[str, Any]):
         pyarrow = self._pyarrow = import_pyarrow()
         self._columns = columns
-        found = {name: pyarrow.string() for name in columns.names} | {ROW: pyarrow.int64()}
+        found = {ROW: pyarrow.int64()} | {f"{INPUT}: {name}": kind for name, kind in types.items()}
         found |= {name: _type_of(value, pyarrow) for name, value in answer_cells(answer, join=False).items()}
-        own = {f"{INPUT}: {name}": types[name] for name in columns.inputs if name in types}
         id_column = next((name for name in ID_COLUMNS if name in types), None)
-        if columns.has_id and id_column is not None:
-            own["id"] = types[id_column]
-        self._typed = {*own, ROW, *columns.answers}
-        self._schema = pyarrow.schema([(name, (found | own)[name]) for name in columns.names])
+        if id_column is not None:
+            found[ID] = types[id_column]
+        self._is_typed = [name in found for name in columns.names]
+        self._schema = pyarrow.schema([(_text(name), found.get(name, pyarrow.string())) for name in columns.names])
 
     def header(self) -> bytes:
         """See ResultForm."""
@@ -55,11 +54,9 @@ class ParquetForm:
         """See ResultForm."""
         rows = [self._columns.cells(result, join=False) for result in results]
         arrays = []
-        for at, field in enumerate(self._schema):
-            values: Iterable[Any] = (row[at] for row in rows)
-            if field.name not in self._typed:
-                values = map(_text, values)
-            arrays.append(self._pyarrow.array(list(values), field.type))
+        for at, (field, is_typed) in enumerate(zip(self._schema, self._is_typed, strict=True)):
+            values = [row[at] if is_typed else _text(row[at]) for row in rows]
+            arrays.append(self._pyarrow.array(values, field.type))
         return self._pyarrow.RecordBatch.from_arrays(arrays, schema=self._schema).serialize().to_pybytes()
 
     def finish(self, parts: BinaryIO, file: BinaryIO) -> None:

@@ -91,7 +91,7 @@ class PredictionJob:
         return {
             "flags": {**self.flags, "batch_size": self.batch_size},
             "model": self.model(),
-            "input": [{"name": os.path.basename(path), **describe_file(path)}],
+            "input": [{"name": path, **describe_file(path)}],
             "output": [os.path.basename(self.output_file or "")],
             "written_by": f"albert_tf {albert_tf.__version__}",
         }
@@ -179,9 +179,10 @@ class _Run:
         batches: int | None = None,
     ) -> None:
         """Appends all results but those that were there before, and counts them."""
-        shows_results = self._job.output_file is None and sys.stdout.isatty()
+        # Of a few texts on the command line, or between the lines of a table, a bar would only be in the way.
+        bar = isinstance(self._job.source, str) and (self._job.output_file is not None or not sys.stdout.isatty())
         done, size = self.outcome.rows, self._job.batch_size
-        with RowProgress("predicting", self._opened.share_read, done, not shows_results) as self._progress:
+        with RowProgress("predicting", self._opened.share_read, done, bar) as self._progress:
             rows = itertools.islice(self._opened.rows, done, None)
             for window in begin_rows(self._asker, rows, size, batches):
                 self._progress.begin()

@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from albert_tf.runtime.errors import InputError
@@ -77,14 +77,14 @@ def predict_rows(predictor: Any, wanted: TablePrediction) -> Outcome:
         InputError, OSError, RunStopped: see prediction_job.run_job.
     """
     columns = _parse_columns(wanted.columns)
-    if columns:
-        predictor.example_fields = predictor.example_fields.with_columns(columns)
+    fields = predictor.example_fields.with_columns(columns) if columns else predictor.example_fields
     file_format = choose_format(wanted.output_format, wanted.output_file)
     if file_format == PARQUET and wanted.output_file is None:
         raise InputError("--format=parquet wants a file; name it by --output_file")
-    asker = RowAsker(predictor, wanted.output_columns)
-    with _opened(predictor, wanted, file_format in WITH_COLUMNS) as opened:
-        form = _form(file_format, asker, predictor.example_fields, opened, wanted.output_columns)
+    asker = RowAsker(predictor, wanted.output_columns, fields)
+    read = functools.partial(open_rows, fields=fields, task=predictor.task, carried=wanted.output_columns)
+    with _opened(read, wanted, file_format in WITH_COLUMNS) as opened:
+        form = _form(file_format, asker, fields, opened, wanted.output_columns)
         flags = {
             "input_format": wanted.input_format,
             "columns": columns,
@@ -107,11 +107,8 @@ def _parse_columns(columns: Sequence[str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _opened(predictor: Any, wanted: TablePrediction, with_columns: bool) -> Iterator[OpenRows]:
+def _opened(read: Callable[..., OpenRows], wanted: TablePrediction, with_columns: bool) -> Iterator[OpenRows]:
     """The rows; where the results have columns and the input has no header, it is read once before."""
-    read = functools.partial(
-        open_rows, fields=predictor.example_fields, task=predictor.task, carried=wanted.output_columns
-    )
     source, file_format = wanted.source, wanted.input_format
     with contextlib.ExitStack() as stack:
         if isinstance(source, str):
