@@ -4,12 +4,12 @@ pyarrow is imported where it is used: it comes with the extra parquet.
 """
 
 import contextlib
-import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import open_binary
+from albert_tf.runtime.remote_reader import as_python_file
 
 
 class ParquetFile:
@@ -52,7 +52,7 @@ def open_parquet(path: str) -> Iterator[ParquetFile]:
     file = None
     try:
         with open_binary(path) as raw:
-            file = ParquetFile(pyarrow.parquet.ParquetFile(raw if isinstance(raw, io.IOBase) else _RemoteReader(raw)))
+            file = ParquetFile(pyarrow.parquet.ParquetFile(as_python_file(raw)))
             yield file
     except FileNotFoundError:
         raise InputError(f"{path}: No such file; give a Parquet file") from None
@@ -75,28 +75,3 @@ def import_pyarrow() -> Any:
 
         return pyarrow
     raise InputError("Parquet files need the extra parquet: pip install 'albert_tf[parquet]'")
-
-
-class _RemoteReader(io.RawIOBase):
-    """A tf.io.gfile file with all that Python's own files have."""
-
-    def __init__(self, file):
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        self._file.seek(offset, whence)
-        return self._file.tell()
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def readinto(self, buffer) -> int:
-        contents = self._file.read(len(buffer))
-        buffer[: len(contents)] = contents
-        return len(contents)

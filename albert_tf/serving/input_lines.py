@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.remote_reader import as_python_file
 
 # Bytes; what is longer is no text that anybody wrote, and may have no end.
 LONGEST_LINE = 1 << 24
@@ -59,7 +60,7 @@ def open_input(path: str) -> BinaryIO:
     check_input(path)
     if not files.is_remote(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         return _open_pipe(path)
-    return files.open_binary(path)
+    return as_python_file(files.open_binary(path))
 
 
 class LineFile:

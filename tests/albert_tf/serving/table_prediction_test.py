@@ -1,5 +1,6 @@
 """Every input format to every output format, in bounded memory, with the columns that were asked for."""
 
+import collections
 import csv
 import datetime
 import io
@@ -13,7 +14,7 @@ import pytest
 from stand_in_model import Lengths
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving import table_prediction
+from albert_tf.serving import parquet_results, table_prediction
 from albert_tf.serving.table_prediction import TablePrediction, predict_rows
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -137,11 +138,11 @@ def test_fields_have_the_columns_that_the_user_names(inputs):
 @pytest.mark.parametrize(
     "settings, match",
     [
-        ({"columns": ["text"]}, "--columns: field=column was expected"),
+        ({"columns": ["text"]}, "columns: field=column was expected"),
         ({"columns": ["text=a", "text=b"]}, "each field once"),
         ({"columns": ["title=a"]}, "this model has no field 'title'; it takes text"),
-        ({"output_columns": ["nothing"]}, "--output_columns: the input has no column 'nothing'; there is 'id'"),
-        ({"output_file": None, "output_format": "parquet"}, "--format=parquet wants a file"),
+        ({"output_columns": ["nothing"]}, "output_columns: the input has no column 'nothing'; there is 'id'"),
+        ({"output_file": None, "output_format": "parquet"}, "format=parquet wants a file"),
     ],
 )
 def test_settings_that_fit_nothing_are_one_line(inputs, settings, match):
@@ -170,14 +171,19 @@ def test_what_is_read_but_once_gives_the_same_files(inputs, output):
     assert not [name for name in os.listdir(inputs) if name.startswith(".")]
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
-    peaks = []
+@pytest.mark.parametrize("ending", ["tsv", "parquet"])
+def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(parquet_results, "_GROUP_ROWS", 1000)
+    peaks, model = [], Lengths()
+    # All texts, otherwise.
+    model.batches = collections.deque(maxlen=1)
     for count in (2_000, 20_000):
         with open(tmp_path / "a.tsv", "w") as file:
             file.write("text\tid\n")
             file.writelines(f"{'word ' * 20}\t{number}\n" for number in range(count))
+        settings = {"output_file": f"{tmp_path}/{count}.{ending}", "batch_size": 8}
         tracemalloc.start()
-        predict(tmp_path, "a.tsv", f"{count}.parquet", batch_size=8)
+        predict_rows(model, TablePrediction(str(tmp_path / "a.tsv"), **settings))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
