@@ -21,7 +21,9 @@ from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 
 _SYLLABLES = [first + vowel for first in "bdfgklmnprst" for vowel in "aeiou"]
-_WORDS, _PIECES = 5000, 4000
+# Lines, and words of a line.
+_VOCABULARY_TEXT = (2000, 20, 20)
+_WORDS, _PIECES = 5000, 2000
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -38,13 +40,13 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("rounds", 5, "Turns in which they are timed, after one that is not; the median counts.", **fv)
 
 
-def _made_up_texts(given) -> list[str]:
+def _made_up_texts(count: int, shortest: int, longest: int) -> list[str]:
     rng = random.Random(0)
     words = ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(_WORDS)]
-    return [" ".join(rng.choices(words, k=rng.randint(given.shortest, given.longest))) for _ in range(given.rows)]
+    return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
 
 
-def _export(folder: str, texts: list[str], given) -> str:
+def _export(folder: str, given) -> str:
     """A SavedModel of a classifier that was never trained; returns its folder."""
     from albert_tf.checkpoints.finetuned_task import FinetunedTask
     from albert_tf.checkpoints.run_checkpoints import write_weights
@@ -59,7 +61,7 @@ def _export(folder: str, texts: list[str], given) -> str:
     os.mkdir(run)
     text = os.path.join(folder, "texts.txt")
     with open(text, "w") as file:
-        file.writelines(f"{line}\n" for line in texts)
+        file.writelines(f"{line}\n" for line in _made_up_texts(*_VOCABULARY_TEXT))
     trained = ("--input_file=" + text, "--model_prefix=" + os.path.join(run, "made_up"), f"--vocab_size={_PIECES}")
     subprocess.run((sys.executable, "-m", "data_prep.train_vocabulary", *trained), check=True, capture_output=True)
     tokenizer = AlbertTokenizer(os.path.join(run, "made_up.model"))
@@ -139,9 +141,9 @@ def _run() -> None:
     given = flags.FLAGS
     import_tensorflow(frozen_weights=given.precision == "bfloat16")
     logging.set_verbosity(logging.WARNING)
-    texts = _made_up_texts(given)
+    texts = _made_up_texts(given.rows, given.shortest, given.longest)
     with tempfile.TemporaryDirectory() as folder:
-        predictions = _Predictions(folder, _export(folder, texts, given), texts, given)
+        predictions = _Predictions(folder, _export(folder, given), texts, given)
         ways = {
             "signature": lambda: predictions.run(predictions.signature),
             "predict": predictions.predict,

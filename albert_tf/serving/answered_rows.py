@@ -32,7 +32,7 @@ class Asker(Protocol):
         """A key that sorts examples so that those to run together are neighbours."""
 
     def answer(self, examples: list[Any]) -> list[dict[str, Any]]:
-        """What the results get of the model; InputError if it fails on one of them."""
+        """Asks the model; returns what it says of each, or raises InputError if it fails on one of them."""
 
 
 class RowAsker:

@@ -114,7 +114,7 @@ class KeptResults:
         self._bytes, self._checksum = progress["bytes"], progress["crc32c"]
 
     def _read_progress(self) -> dict[str, Any] | None:
-        """How far the job has come; None if it has not begun, or what is there is damaged."""
+        """Reads how far the job has come; None if it has not begun, or what is there is damaged."""
         try:
             found = files.read_json(os.path.join(self.folder, _PROGRESS))
             checksum, left = 0, found["bytes"]

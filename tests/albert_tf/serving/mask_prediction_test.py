@@ -14,7 +14,7 @@ TEXTS = ["Babe [MASK].", "", "tuko [MASK] dika [MASK]", "{no JSON", "[MASK] " * 
 
 
 @pytest.fixture(scope="module")
-def model(exported):
+def asked(exported):
     return FillMask(exported)
 
 
@@ -25,8 +25,8 @@ def file(tmp_path):
     return path
 
 
-def test_every_line_has_its_result_in_order(model, file, tmp_path):
-    outcome = fill_rows(model, MaskPrediction(str(file), 2, str(tmp_path / "b.jsonl"), batch_size=3))
+def test_every_line_has_its_result_in_order(asked, file, tmp_path):
+    outcome = fill_rows(asked, MaskPrediction(str(file), 2, str(tmp_path / "b.jsonl"), batch_size=3))
     assert (outcome.rows, outcome.errors) == (6, 3)
     with pytest.raises(InputError, match=r"3 texts without an answer, each with its error; the first: no \[MASK\]"):
         outcome.check("texts")
@@ -35,7 +35,7 @@ def test_every_line_has_its_result_in_order(model, file, tmp_path):
     assert [result["text"] for result in results] == TEXTS
     assert ["error" in result for result in results] == [False, True, False, True, True, False]
     for at in (0, 2, 5):
-        (alone,) = json.loads(json.dumps([dataclasses.asdict(one) for one in model.fill_mask(TEXTS[at], 2)]))
+        (alone,) = json.loads(json.dumps([dataclasses.asdict(one) for one in asked.fill_mask(TEXTS[at], 2)]))
         assert results[at]["best"] == alone["best"]
         found, wanted = (
             [[one["piece"] for one in candidates] for candidates in each["masks"]] for each in (results[at], alone)
@@ -43,10 +43,10 @@ def test_every_line_has_its_result_in_order(model, file, tmp_path):
         assert found == wanted
 
 
-def test_a_job_goes_on_where_it_was(model, file, tmp_path, monkeypatch):
+def test_a_job_goes_on_where_it_was(asked, file, tmp_path, monkeypatch):
     file.write_text("Babe [MASK].\n" * 200)
     settings = {"batch_size": 1, "top_k": 2}
-    fill_rows(model, MaskPrediction(str(file), output_file=str(tmp_path / "whole.jsonl"), **settings))
+    fill_rows(asked, MaskPrediction(str(file), output_file=str(tmp_path / "whole.jsonl"), **settings))
     calls, answer = [], mask_prediction.MaskAsker.answer
 
     def count(self, examples):
@@ -58,12 +58,12 @@ def test_a_job_goes_on_where_it_was(model, file, tmp_path, monkeypatch):
     monkeypatch.setattr(mask_prediction.MaskAsker, "answer", count)
     wanted = MaskPrediction(str(file), output_file=str(tmp_path / "b.jsonl"), **settings)
     with pytest.raises(KeyboardInterrupt):
-        fill_rows(model, wanted)
-    fill_rows(model, wanted)
+        fill_rows(asked, wanted)
+    fill_rows(asked, wanted)
     assert len(calls) == 100 + 200 - 64
     assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-def test_a_form_that_masks_have_not_is_refused(model, file, tmp_path):
+def test_a_form_that_masks_have_not_is_refused(asked, file, tmp_path):
     with pytest.raises(InputError, match="masks are written as jsonl, not as tsv; give --format=jsonl"):
-        fill_rows(model, MaskPrediction(str(file), output_file=str(tmp_path / "b.tsv")))
+        fill_rows(asked, MaskPrediction(str(file), output_file=str(tmp_path / "b.tsv")))
