@@ -40,6 +40,12 @@ def start(exports, table, output, *more):
     )
 
 
+def run_to_its_end(*arguments):
+    run = start(*arguments)
+    _, said = run.communicate(timeout=300)
+    return run.returncode, said
+
+
 def finished_rows(output):
     try:
         return json.loads((output.parent / f".{output.name}.partial" / "progress.json").read_text())["rows"]
@@ -61,12 +67,12 @@ def end_after(run, output, rows, number):
 @pytest.mark.parametrize("ending", ["jsonl", "tsv", "parquet"])
 def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(exports, table, tmp_path, ending):
     whole, cut = tmp_path / f"whole.{ending}", tmp_path / f"cut.{ending}"
-    assert start(exports, table, whole).wait() == 1
+    assert run_to_its_end(exports, table, whole)[0] == 1
     for rows in (256, 1024, 2048):
         code, _ = end_after(start(exports, table, cut), cut, rows, signal.SIGKILL)
         assert code == -signal.SIGKILL and not cut.exists()
         assert finished_rows(cut) >= rows
-    assert start(exports, table, cut).wait() == 1
+    assert run_to_its_end(exports, table, cut)[0] == 1
     assert cut.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == sorted([whole.name, cut.name])
 
@@ -80,8 +86,7 @@ def test_a_run_that_is_stopped_says_so_in_one_line_and_keeps_what_is_finished(ex
     assert "Traceback" not in said
     rows = finished_rows(output)
     assert rows >= 512
-    run = start(exports, table, output)
-    _, said = run.communicate()
+    _, said = run_to_its_end(exports, table, output)
     assert f"going on after the {rows} rows" in said
     assert len(output.read_text().splitlines()) == COUNT + 1
 
@@ -93,16 +98,15 @@ def test_a_full_disk_is_one_line_and_loses_nothing(exports, table, tmp_path):
         pytest.skip("no right to mount a small disk")
     try:
         output = disk / "b.jsonl"
-        run = start(exports, table, output)
-        _, said = run.communicate()
-        assert run.returncode == 1
+        code, said = run_to_its_end(exports, table, output)
+        assert code == 1
         assert "No space left on device; free some room" in said.splitlines()[-1]
         rows = finished_rows(output)
         assert rows >= 256
         subprocess.run(["mount", "-o", "remount,size=9m", disk], check=True)
-        assert start(exports, table, output).wait() == 1
+        assert run_to_its_end(exports, table, output)[0] == 1
         whole = tmp_path / "whole.jsonl"
-        start(exports, table, whole).wait()
+        run_to_its_end(exports, table, whole)
         assert output.read_bytes() == whole.read_bytes()
     finally:
         subprocess.run(["umount", disk], check=True)
