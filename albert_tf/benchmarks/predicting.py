@@ -15,7 +15,7 @@ import time
 
 from absl import flags, logging
 
-from albert_tf.benchmarks.measure import peak_memory_mb
+from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.runtime import command
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
@@ -149,13 +149,15 @@ def _run() -> None:
             "predict": predictions.predict,
             "unsorted": lambda: predictions.run(predictions.unsorted),
         }
-        seconds: dict[str, list[float]] = {name: [] for name in ways}
+        turns: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
         for _ in range(given.rounds + 1):
             for name, way in ways.items():
-                begin = time.perf_counter()
+                begin, processor = time.perf_counter(), process_seconds()
                 way()
-                seconds[name].append(time.perf_counter() - begin)
-    turns = {name: values[1:] for name, values in seconds.items()}
+                turns[name].append((time.perf_counter() - begin, process_seconds() - processor))
+    seconds, processor_seconds = (
+        {name: [turn[kind] for turn in taken[1:]] for name, taken in turns.items()} for kind in (0, 1)
+    )
     result = {
         "benchmark": "predicting",
         "config": given.albert_config_file,
@@ -163,17 +165,21 @@ def _run() -> None:
         "rows": given.rows,
         "words": f"{given.shortest} to {given.longest}",
         "batch_size": given.batch_size,
-        **{f"{name}_rows_per_second": given.rows / statistics.median(values) for name, values in turns.items()},
-        # Of the turns of one round, which the machine treats alike.
-        "predict_to_signature": statistics.median(map(_ratio, turns["signature"], turns["predict"])),
-        "sorted_to_unsorted": statistics.median(map(_ratio, turns["unsorted"], turns["signature"])),
+        **{f"{name}_rows_per_second": given.rows / statistics.median(values) for name, values in seconds.items()},
+        # Speeds in relation, of the turns of one round, which the machine treats alike.
+        "predict_to_signature": _ratio(seconds, "predict", "signature"),
+        "sorted_to_unsorted": _ratio(seconds, "signature", "unsorted"),
+        # The same by processor time, in which other programs do not count.
+        "predict_to_signature_by_processor": _ratio(processor_seconds, "predict", "signature"),
+        "sorted_to_unsorted_by_processor": _ratio(processor_seconds, "signature", "unsorted"),
         "peak_memory_mb": peak_memory_mb(),
     }
     print(to_json(result))  # noqa: T201
 
 
-def _ratio(one: float, other: float) -> float:
-    return one / other
+def _ratio(seconds: dict[str, list[float]], one: str, other: str) -> float:
+    """The speed of one way in relation to that of another, the median of the rounds."""
+    return statistics.median(theirs / ours for ours, theirs in zip(seconds[one], seconds[other]))
 
 
 main = command.entry_point(__name__, _run)
