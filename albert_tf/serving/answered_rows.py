@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.finetuned_module import OPTIONS
-from albert_tf.serving.input_fields import ExampleFields, empty_fields
+from albert_tf.serving.input_fields import OPTIONS, ExampleFields, empty_fields
 from albert_tf.serving.line_rows import ID_COLUMNS, InputRow
 
 ROW, ID, INPUT, ERROR, WARNING = "row", "id", "input", "error", "warning"

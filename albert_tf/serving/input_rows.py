@@ -11,8 +11,7 @@ from typing import Any, BinaryIO
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.finetuned_module import WORDS
-from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_fields import WORDS, ExampleFields
 from albert_tf.serving.input_lines import (
     LineFile,
     check_input,

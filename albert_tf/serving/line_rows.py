@@ -9,8 +9,7 @@ from typing import Any
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats, to_json
-from albert_tf.serving.finetuned_module import LIST_FIELDS
-from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_fields import LIST_FIELDS, ExampleFields
 from albert_tf.serving.input_lines import LONGEST_LINE
 
 TABLES = ("tsv", "csv")

@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.answered_rows import RowAsker
-from albert_tf.serving.finetuned_module import OPTIONS, WORDS
-from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_fields import OPTIONS, WORDS, ExampleFields
 from albert_tf.serving.input_lines import check_input, open_input
 from albert_tf.serving.input_rows import (
     AUTO,
