@@ -87,6 +87,7 @@ bench: $(VENV)/.parity
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_mini.json
 	$(BIN)/python -m albert_tf.benchmarks.train_step --albert_config_file=configs/models/albert_base_v2.json
 	$(BIN)/python -m albert_tf.benchmarks.inference --albert_config_file=configs/models/albert_base_v2.json
+	set -e; for longest in 16 100; do $(BIN)/python -m albert_tf.benchmarks.predicting --longest=$$longest; done
 	set -e; for precision in float32 bfloat16; do \
 	  peers="$(BIN)/python -m albert_tf.benchmarks.compare_peers --output_file=$(BENCH_TABLE) --precision=$$precision"; \
 	  $$peers --steps=2; \

@@ -2,24 +2,22 @@
 
 fill_mask --model=DIR "The capital of France is [MASK]."    several texts may follow; without any, stdin is read
 fill_mask --model=hf://albert/albert-base-v2 "The capital of France is [MASK]."
+fill_mask --model=DIR --input_file=texts.txt --output_file=filled.jsonl
 fill_mask --model=DIR --first="It rained." --second="So we stayed in."
 
 The model is a run of run_pretraining, an export of it (a SavedModel, or ONNX or LiteRT, which need no TensorFlow), a
 checkpoint, or hf:// or official:// published weights: what lies there is recognised.
 
-Every text, and every line of stdin, gives one result, in order; one without [MASK] has an error in place of an answer.
+Every text, and every line of a file or of stdin, gives one result, in order; one without [MASK] has an error in place
+of an answer. The same command goes on with a run from file to file that was stopped.
 """
 
-import dataclasses
 import sys
-from collections.abc import Iterable, Iterator
-from typing import Any
 
 from absl import flags
 
-from albert_tf.runtime import command
+from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving import model_flags
 from albert_tf.serving.export_file import gains_by_frozen_weights
@@ -34,11 +32,15 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     model_flags.define_model_flags(_NAMES, flag_values)
     flags.DEFINE_integer("top_k", 5, "How many pieces to show for each [MASK].", **fv)
+    flags.DEFINE_string("input_file", None, "Texts, one a line; left out: the texts given, else stdin.", **fv)
+    flags.DEFINE_string("output_file", None, "Where the results go; left out: standard output.", **fv)
+    flags.DEFINE_integer("batch_size", 32, "Texts of a file that are run together.", **fv)
     flags.DEFINE_string("first", None, "With --second: print the probability that the two stand in order.", **fv)
     flags.DEFINE_string("second", None, "The text that is to follow --first.", **fv)
     flags.DEFINE_enum(
         "format", "auto", ["auto", "jsonl", "table"], "Results; auto: jsonl, on a terminal a table.", **fv
     )
+    output_paths.define_overwrite(flag_values)
 
 
 def _run(texts: list[str]) -> None:
@@ -46,64 +48,44 @@ def _run(texts: list[str]) -> None:
     judge_order = given.first is not None or given.second is not None
     if judge_order and (given.first is None or given.second is None):
         raise InputError("--first and --second go together; one of them is missing")
-    if judge_order and texts:
-        raise InputError(f"--first and --second take no further text. Received {texts[0]!r}")
-    if given.top_k < 1:
-        raise InputError(f"--top_k must be at least 1. Received {given.top_k}")
+    if judge_order and (texts or given.input_file or given.output_file):
+        raise InputError("--first and --second take no further text and no file")
+    if given.input_file is not None and texts:
+        raise InputError(f"--input_file takes no further text. Received {texts[0]!r}")
+    for name in ("top_k", "batch_size"):
+        if given[name].value < 1:
+            raise InputError(f"--{name} must be at least 1. Received {given[name].value}")
+    output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
+    output_paths.check_not_input(given.output_file, given.input_file)
     path = model_flags.model_of(given, _NAMES)
     if kind_of(path) != PORTABLE:
         import_tensorflow(gains_by_frozen_weights(path), log_level=3)
     with quiet_stderr():
         from albert_tf.serving.fill_mask import FillMask
-        from albert_tf.serving.input_lines import read_lines
-        from albert_tf.serving.result_formats import TABLE, choose_format, to_bytes
+        from albert_tf.serving.mask_prediction import MaskPrediction, fill_rows
     model = FillMask(path, given.num_threads)
-    as_table = choose_format(given.format) == TABLE
     if judge_order:
-        in_order, swapped = model.order(given.first, given.second)
-        results: Iterable[dict[str, Any]] = [
-            {"first": given.first, "second": given.second, "in_order": in_order, "swapped": swapped}
-        ]
-    else:
-        results = _fill(model, texts or read_lines(sys.stdin.buffer, "stdin"), given.top_k)
-    errors = []
-    for result in results:
-        errors += [result["error"]] if "error" in result else []
-        sys.stdout.buffer.write(to_bytes(_layout(result) if as_table else to_json(result, ensure_ascii=False)))
-        sys.stdout.buffer.flush()
-    if errors:
-        raise InputError(f"{len(errors)} texts without an answer, each with its error; the first: {errors[0]}")
+        _judge(model, given.first, given.second, given.format)
+        return
+    source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
+    settings = (given.top_k, given.output_file, given.format, given.batch_size, given.overwrite)
+    fill_rows(model, MaskPrediction(source, *settings)).check("texts")
 
 
-def _fill(model, texts: Iterable[str], top_k: int) -> Iterator[dict[str, Any]]:
-    for number, text in enumerate(texts, 1):
-        try:
-            (filled,) = model.fill_mask([text], top_k)
-        except InputError as error:
-            yield {"row": number, "text": text, "error": str(error)}
-        else:
-            yield {"row": number, **dataclasses.asdict(filled)}
+def _judge(model, first: str, second: str, asked_format: str) -> None:
+    from albert_tf.serving.result_formats import (
+        TABLE,
+        choose_format,
+        json_line,
+        to_bytes,
+    )
 
-
-def _layout(result: dict[str, Any]) -> str:
-    """A result for a person: the text, under it a table for each mask, and if there are several the best of all."""
-    from albert_tf.serving.result_formats import printable
-
-    if "in_order" in result:
-        return f"in order  {result['in_order']:.4f}\nswapped   {result['swapped']:.4f}"
-    lines = [printable(result["text"])]
-    if "error" in result:
-        return "\n".join([*lines, f"  error: {printable(result['error'])}", ""])
-    masks = result["masks"]
-    for number, candidates in enumerate(masks, 1):
-        lines += [f"  [MASK] {number}"] if len(masks) > 1 else []
-        width = max(len(one["piece"]) for one in candidates)
-        lines += [
-            f"  {one['probability']:6.4f}  {one['piece']:<{width}}  {printable(one['text'])}" for one in candidates
-        ]
-    if len(masks) > 1:
-        lines.append(f"  => {printable(result['best'])}")
-    return "\n".join([*lines, ""])
+    in_order, swapped = model.order(first, second)
+    line = f"in order  {in_order:.4f}\nswapped   {swapped:.4f}"
+    if choose_format(asked_format) != TABLE:
+        line = json_line({"first": first, "second": second, "in_order": in_order, "swapped": swapped})
+    sys.stdout.buffer.write(to_bytes(line))
+    sys.stdout.buffer.flush()
 
 
 main = command.entry_point(__name__, _run, positional="text", required=(_NAMES,))

@@ -16,7 +16,10 @@ def to_json(values: Any, **options: Any) -> str:
         values: what json.dumps takes.
         **options: of json.dumps.
     """
-    return json.dumps(_without_nonfinite(values), allow_nan=False, **options)
+    try:
+        return json.dumps(values, allow_nan=False, **options)
+    except ValueError:
+        return json.dumps(_without_nonfinite(values), allow_nan=False, **options)
 
 
 def _without_nonfinite(values: Any) -> Any:

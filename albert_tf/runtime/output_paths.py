@@ -49,6 +49,12 @@ def check_outputs(outputs: Iterable[tuple[str, str | None]], overwrite: bool, in
             raise InputError(f"--{flag}: {path} is also among --input_file; write to another file")
 
 
+def check_not_input(output: str | None, source: str | None) -> None:
+    """Raises InputError if the file to write, --output_file, is the one that is read, --input_file."""
+    if output and source and os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
+        raise InputError(f"--output_file: {output} is also --input_file; write to another file")
+
+
 def _check_place(flag: str, path: str) -> None:
     """Sees that there can be a file at a local path."""
     if files.is_remote(path):

@@ -1,7 +1,8 @@
 """The fields of an example that a user gave: found by the names of its columns, and checked one by one."""
 
+import functools
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
@@ -38,28 +39,66 @@ class ExampleFields:
 
     Attributes:
         names: of the fields; one with a question mark may be left out.
-        plain: the field that a text without a name is meant for; None if there are several that must be given.
+        plain: the name of the column that a text without a name is in; None if several fields must be given.
     """
 
-    def __init__(self, names: Sequence[str], task: FinetunedTask):
+    def __init__(self, names: Sequence[str], task: FinetunedTask, columns: Mapping[str, str] | None = None):
+        """Knows the names.
+
+        Args:
+            names: see Attributes.
+            task: what the model was fine-tuned for, by files whose columns had names.
+            columns: {field: its column}, where the user says so; no other name is looked for.
+
+        Raises:
+            InputError: `columns` names something that is no field of the model, or a column for two.
+        """
         self.names = tuple(names)
+        self._task, self._given = task, dict(columns or {})
+        self._check_given()
         required = [name for name in names if not name.endswith("?")]
-        self.plain = {(TEXT,): TEXT, (WORDS,): TEXT}.get(tuple(required))
+        plain = {(TEXT,): TEXT, (WORDS,): TEXT}.get(tuple(required))
+        self.plain = None if plain is None else self._given.get(plain, plain)
         self._trained = _trained_columns(task)
+        # Rows of a file have the same names, as a rule.
+        self._find_columns = functools.lru_cache(maxsize=64)(self._columns_among)
+
+    def with_columns(self, columns: Mapping[str, str]) -> "ExampleFields":
+        """The same fields under names that the user gives; arguments and errors as of __init__."""
+        return ExampleFields(self.names, self._task, columns)
+
+    def _check_given(self) -> None:
+        known = {name.rstrip("?") for name in self.names} | ({TEXT} if WORDS in self.names else set())
+        for field in self._given:
+            if field not in known:
+                raise InputError(f"--columns: this model has no field {field!r}; it takes {self}")
+        if len({*self._given.values()}) < len(self._given):
+            raise InputError(f"--columns: {' and '.join(map(repr, self._given))} have one column; each has its own")
+        if {TEXT, WORDS} <= self._given.keys() and WORDS in self.names:
+            raise InputError(f"--columns: give one of {TEXT!r} and {WORDS!r}")
+
+    def _columns_of(self, field: str) -> tuple[str, ...]:
+        """The names under which a field is looked for, in this order."""
+        return (self._given[field],) if field in self._given else (*self._trained.get(field, ()), field)
 
     def __str__(self) -> str:
         return " or ".join(
             [", ".join(name.rstrip("?") for name in self.names), *([TEXT] if WORDS in self.names else [])]
         )
 
-    def columns(self, present) -> dict[str, str]:
+    def columns(self, present: Iterable[str]) -> dict[str, str]:
         """{field: column} of those that are there: named as in the files of training, else as the fields are."""
+        return self._find_columns(tuple(present))
+
+    def _columns_among(self, present: tuple[str, ...]) -> dict[str, str]:
         wanted = [name.rstrip("?") for name in self.names]
-        if WORDS in wanted and WORDS not in present:
+        if WORDS in wanted and TEXT in self._given:
+            wanted = [TEXT]
+        elif WORDS in wanted and WORDS not in present and WORDS not in self._given:
             wanted.append(TEXT)
         found = {}
         for field in wanted:
-            column = next((name for name in (*self._trained.get(field, ()), field) if name in present), None)
+            column = next((name for name in self._columns_of(field) if name in present), None)
             if column is not None:
                 found[field] = column
         return found
@@ -70,9 +109,10 @@ class ExampleFields:
         lacking = [name for name in self.names if name not in found and not name.endswith("?")]
         if not lacking or (lacking == [WORDS] and TEXT in found):
             return None
-        named = [" or ".join(map(repr, (field, *self._trained.get(field, ())))) for field in lacking]
+        # The field's own name first: it is what the documents tell of.
+        named = [" or ".join(map(repr, sorted(self._columns_of(field), key=field.__ne__))) for field in lacking]
         if lacking == [WORDS]:
-            named = [f"{WORDS!r} or {TEXT!r}"]
+            named = [" or ".join(map(repr, self._given.values() or (WORDS, TEXT)))]
         return f"no {', no '.join(named)}; there is {', '.join(map(reprlib.repr, present)) or 'nothing'}"
 
     def unread(self, example: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.remote_reader import as_python_file
 
 # Bytes; what is longer is no text that anybody wrote, and may have no end.
 LONGEST_LINE = 1 << 24
@@ -59,7 +60,26 @@ def open_input(path: str) -> BinaryIO:
     check_input(path)
     if not files.is_remote(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         return _open_pipe(path)
-    return files.open_binary(path)
+    return as_python_file(files.open_binary(path))
+
+
+class LineFile:
+    """A file of lines, or a named pipe, which is open while they are read."""
+
+    def __init__(self, path: str):
+        self._path = path
+        self._file: BinaryIO | None = None
+
+    def lines(self) -> Iterator[str]:
+        """Yields the lines; errors are those of open_input and read_lines."""
+        with open_input(self._path) as self._file:
+            yield from read_lines(self._file, self._path)
+
+    def share_read(self) -> float:
+        """Tells how much of a file was read so far, from 0 to 1."""
+        if self._file is None:
+            return 0.0
+        return 1.0 if self._file.closed else self._file.tell() / max(1, os.path.getsize(self._path))
 
 
 def check_input(path: str) -> None:

@@ -1,82 +1,101 @@
-"""The rows that predict is asked about: lines of text or JSON, tables, CoNLL columns, questions of SQuAD.
+"""The rows that predict is asked about: lines of text or JSON, tables, Parquet, CoNLL columns, questions of SQuAD.
 
 A row that cannot be read is still a row, with its number and its fault; only a file that is no such file is refused.
 """
 
-import csv
 import dataclasses
-import json
-import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import refuse_repeats, to_json
-from albert_tf.serving.input_fields import LIST_FIELDS, WORDS, ExampleFields
+from albert_tf.serving.input_fields import WORDS, ExampleFields
 from albert_tf.serving.input_lines import (
-    LONGEST_LINE,
+    LineFile,
     check_input,
     open_input,
     read_lines,
 )
+from albert_tf.serving.line_rows import (
+    ID_COLUMNS,
+    TABLES,
+    InputRow,
+    read_table,
+    read_texts,
+)
 from albert_tf.tasks import conll
 from albert_tf.tasks.squad_examples import read_squad
 
-AUTO, FORMATS = "auto", ("text", "jsonl", "tsv", "csv", "conll", "squad")
-_BY_ENDING = {".jsonl": "jsonl", ".tsv": "tsv", ".csv": "csv", ".conll": "conll", ".bio": "conll", ".json": "squad"}
-# Under which a line stands that is no row.
-LINE = "line"
-_TABLES = ("tsv", "csv")
+AUTO, FORMATS = "auto", ("text", "jsonl", "tsv", "csv", "parquet", "conll", "squad")
+_BY_ENDING = {
+    **{".jsonl": "jsonl", ".tsv": "tsv", ".csv": "csv", ".parquet": "parquet"},
+    **{".conll": "conll", ".bio": "conll", ".json": "squad"},
+}
 
 
 @dataclasses.dataclass(frozen=True)
-class InputRow:
-    """A row as it was given.
+class OpenRows:
+    """Rows that are about to be read.
 
     Attributes:
-        number: from 1; the header of a table is no row.
-        where: what an error calls it.
-        values: its columns; a text without a name is "text".
-        error: why it cannot be answered; None if nothing is known against it.
+        rows: every row, in order, those that cannot be answered too.
+        columns: the names of all columns, where a header or a schema has them; None where only the rows do.
+        types: {column: its Arrow type}, of Parquet.
+        share_read: tells how much of the input was read so far, from 0 to 1; None where that is not known.
     """
 
-    number: int
-    where: str
-    values: Mapping[str, Any]
-    error: str | None = None
+    rows: Iterator[InputRow]
+    columns: tuple[str, ...] | None = None
+    types: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    share_read: Callable[[], float] | None = None
 
 
 def read_rows(
     source: str | BinaryIO | Iterable[str], fields: ExampleFields, task: FinetunedTask, file_format: str = AUTO
 ) -> Iterator[InputRow]:
-    """Yields every row, in order, those that cannot be answered too.
+    """Yields the rows that open_rows opens; arguments and errors are its own."""
+    yield from open_rows(source, fields, task, file_format).rows
+
+
+def open_rows(
+    source: str | BinaryIO | Iterable[str],
+    fields: ExampleFields,
+    task: FinetunedTask,
+    file_format: str = AUTO,
+    carried: Sequence[str] | None = None,
+    name: str = "stdin",
+) -> OpenRows:
+    """Looks at what there is to ask about, and reads its header where there is one.
 
     Args:
         source: a path; standard input; or texts of the command line.
         fields: of the model, which decide what a table must have.
         task: what the model was fine-tuned for.
         file_format: one of FORMATS; AUTO goes by the file's name and takes text where that says nothing.
+        carried: names of columns that go along into the results; None: all. Of Parquet no others are read but those
+            that the model needs.
+        name: what to call a source that is no path in errors.
 
     Raises:
         InputError: the file cannot be read, is not of the format, or lacks a column.
     """
     if not isinstance(source, str):
-        lines, name = (read_lines(source, "stdin"), "stdin, line") if hasattr(source, "read") else (source, "argument")
-        yield from _read_lines_in(lines, name, fields, _lines_format(file_format))
-        return
+        if not hasattr(source, "read"):
+            return _open_lines(source, "argument", fields, _lines_format(file_format))
+        return _open_lines(read_lines(source, name), f"{name}, line", fields, _lines_format(file_format))
     check_input(source)
     file_format = _format_of(source, task) if file_format == AUTO else file_format
+    if file_format == "parquet":
+        return _open_parquet(source, fields, carried)
     if file_format == "conll":
-        yield from _read_conll(source, task)
-    elif file_format == "squad":
-        yield from _read_squad(source, task)
-    else:
-        with open_input(source) as file:
-            lines = read_lines(file, source)
-            yield from _read_lines_in(lines, f"{source}, line", fields, file_format)
+        return OpenRows(_read_conll(source, task))
+    if file_format == "squad":
+        return OpenRows(_read_squad(source, task))
+    file = LineFile(source)
+    opened = _open_lines(file.lines(), f"{source}, line", fields, file_format)
+    return dataclasses.replace(opened, share_read=file.share_read if os.path.isfile(source) else None)
 
 
 def columns_of(rows: Iterable[InputRow]) -> list[str]:
@@ -84,117 +103,48 @@ def columns_of(rows: Iterable[InputRow]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.values))
 
 
+def format_by_name(path: str) -> str:
+    """The format that a file's name tells of."""
+    return _BY_ENDING.get(os.path.splitext(path)[1].lower(), "text")
+
+
 def _lines_format(file_format: str) -> str:
-    if file_format in ("conll", "squad"):
+    if file_format in ("parquet", "conll", "squad"):
         raise InputError(f"--input_format={file_format} wants a file; name it by --input_file")
     return "text" if file_format == AUTO else file_format
 
 
-def _read_lines_in(lines: Iterable[str], name: str, fields: ExampleFields, file_format: str) -> Iterator[InputRow]:
-    if file_format in _TABLES:
-        yield from _read_table(lines, name, fields, file_format)
-        return
-    for number, line in enumerate(lines, 1):
-        where = f"{name} {number}"
-        if file_format == "jsonl" or line.lstrip().startswith("{"):
-            yield _parse_object(line, number, where)
-        else:
-            yield InputRow(number, where, {fields.plain or "text": line}, _not_plain(fields))
+def _open_lines(lines: Iterable[str], name: str, fields: ExampleFields, file_format: str) -> OpenRows:
+    if file_format in TABLES:
+        table = read_table(lines, name, fields, file_format)
+        header = next(table)
+        return OpenRows(table, columns=tuple(column for column in header if column))
+    return OpenRows(read_texts(lines, name, fields, file_format))
 
 
-def _not_plain(fields: ExampleFields) -> str | None:
-    return None if fields.plain else f"this model takes {fields}: write them as a JSON object"
+def _open_parquet(path: str, fields: ExampleFields, carried: Sequence[str] | None) -> OpenRows:
+    from albert_tf.runtime.parquet_files import open_parquet
+    from albert_tf.serving.parquet_rows import read_values
 
-
-def _parse_object(line: str, number: int, where: str) -> InputRow:
-    try:
-        values = json.loads(line, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=refuse_repeats)
-        # What was read must be fit to be written: nested less deep than Python can follow.
-        to_json(values)
-    except RecursionError:
-        return InputRow(number, where, {LINE: line}, "not JSON that can be read: nested too deep")
-    except ValueError as error:
-        empty = not line.strip()
-        return InputRow(number, where, {LINE: line}, "the line is empty" if empty else f"not JSON: {error}")
-    if not isinstance(values, dict):
-        return InputRow(number, where, {LINE: line}, f"a JSON object was expected; this is a {type(values).__name__}")
-    return InputRow(number, where, values)
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a value of JSON")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is too large a number")
-    return value
-
-
-def _read_table(lines: Iterable[str], name: str, fields: ExampleFields, file_format: str) -> Iterator[InputRow]:
-    rows = (
-        _split_csv(lines, name)
-        if file_format == "csv"
-        else ((at, line.split("\t")) for at, line in enumerate(lines, 1))
-    )
-    header_line, header = next(rows, (1, []))
-    header = [column.strip() for column in header]
-    where = f"{name} {header_line}"
-    if not any(header):
-        raise InputError(f"{where}: a header with the names of the columns was expected; it is empty")
-    repeated = next((column for column in header if column and header.count(column) > 1), None)
-    if repeated is not None:
-        raise InputError(f"{where}: the header names {repeated!r} twice")
-    missing = fields.missing(header)
+    with open_parquet(path) as file:
+        names = file.schema.names
+    missing = fields.missing(names)
     if missing is not None:
-        raise InputError(f"{where}: the header has {missing}")
-    lists = {column for field, column in fields.columns(header).items() if field in LIST_FIELDS}
-    for number, (line, cells) in enumerate(rows, 1):
-        yield _table_row(number, f"{name} {line}", header, cells, lists)
-
-
-def _table_row(number: int, where: str, header: list[str], cells: list[str], lists: set[str]) -> InputRow:
-    values: dict[str, Any] = {column: cell for column, cell in zip(header, cells) if column}
-    if not any(cell.strip() for cell in cells) and len(header) > 1:
-        return InputRow(number, where, values, "the line is empty")
-    extra = sum(bool(cell.strip()) for cell in cells[len(header) :])
-    if extra:
-        return InputRow(number, where, values, f"{extra} more fields than the header has columns")
-    if len(cells) < len(header):
-        return InputRow(number, where, values, f"{len(cells)} fields; the header has {len(header)} columns")
-    for column in lists & set(values):
-        try:
-            values[column] = json.loads(values[column])
-        except (ValueError, RecursionError):
-            return InputRow(number, where, values, f'{column!r} must be a list of texts in JSON, as ["a", "b"]')
-    return InputRow(number, where, values)
-
-
-def _split_tsv(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    return ((number, line.split("\t")) for number, line in enumerate(lines, 1))
-
-
-def _split_csv(lines: Iterable[str], name: str) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(LONGEST_LINE)
-    reader, first = csv.reader((line + "\n" for line in lines), strict=True), 1
-    while True:
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise InputError(f"{name} {first}: not CSV: {error}") from None
-        if cells is None:
-            return
-        # An empty line is a row of one empty field.
-        yield first, cells or [""]
-        first = reader.line_num + 1
+        raise InputError(f"{path}: the file has {missing}")
+    # The first of these says which example a row is.
+    id_column = next((name for name in ID_COLUMNS if name in names), None)
+    needed = None if carried is None else {*carried, *fields.columns(names).values(), id_column}
+    values = read_values(path, needed)
+    file, types = next(values)
+    rows = (InputRow(number, f"{path}, row {number}", row) for number, row in enumerate(values, 1))
+    return OpenRows(rows, tuple(types), types, lambda: file.row / max(1, file.num_rows))
 
 
 def _read_conll(path: str, task: FinetunedTask) -> Iterator[InputRow]:
     if task.head != "token_classification":
         raise InputError(f"{path}: CoNLL columns are for a model that tags words; this one is of {task.head}")
     columns = (_column_number(task, "text_column", 0), _column_number(task, "label_column", -1))
-    for number, (sentence, tags) in enumerate(conll.read_sentences(path, *columns, tags_may_lack=True), 1):
+    for number, (sentence, tags) in enumerate(conll.each_sentence(path, *columns, tags_may_lack=True), 1):
         values = {WORDS: list(sentence.words)} | ({"tags": [tag for _, tag in tags]} if tags else {})
         yield InputRow(number, f"{path}, sentence {number}", values)
 
@@ -217,8 +167,7 @@ def _read_squad(path: str, task: FinetunedTask) -> Iterator[InputRow]:
 
 def _format_of(path: str, task: FinetunedTask) -> str:
     """The format that a file's name tells of; for a tagging model also what stands in it."""
-    ending = os.path.splitext(path)[1].lower()
-    file_format = _BY_ENDING.get(ending, "text")
+    file_format = format_by_name(path)
     if task.head == "token_classification" and file_format in ("text", "tsv") and _holds_tags(path, task):
         return "conll"
     return file_format

@@ -73,14 +73,19 @@ class Predictor:
         examples = [examples] if isinstance(examples, str | Mapping) else list(examples)
         names = where or [f"example {number}" for number in range(1, len(examples) + 1)]
         checked = [self.example_fields.check(example, name) for example, name in zip(examples, names, strict=True)]
-        found: list[dict[str, Any]] = [{}] * len(checked)
-        for rows in _of_one_shape(checked):
-            for row, answer in zip(rows, self._answer([checked[row] for row in rows]), strict=True):
-                found[row] = answer
+        found = self.answer(checked)
         for row, example in enumerate(examples):
             unread = self.example_fields.unread(example) if isinstance(example, Mapping) else None
             if unread is not None:
                 found[row] = {**found[row], "warning": f"{names[row]}: {unread}"}
+        return found
+
+    def answer(self, checked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The same for examples that `example_fields.check` has returned, without its warning."""
+        found: list[dict[str, Any]] = [{}] * len(checked)
+        for rows in _of_one_shape(checked):
+            for row, answer in zip(rows, self._answer([checked[row] for row in rows]), strict=True):
+                found[row] = answer
         return found
 
     def _answer(self, examples: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,7 +113,7 @@ def _open(path: str, num_threads: int | None) -> "GraphAnswers | PortableAnswers
     return GraphAnswers(path, is_export=kind == SAVED_MODEL)
 
 
-def _of_one_shape(examples: list[dict[str, Any]]) -> list[list[int]]:
+def _of_one_shape(examples: Sequence[dict[str, Any]]) -> list[list[int]]:
     """Numbers of the examples that can be run together: with as many options, and with words or without any."""
     groups: dict[Any, list[int]] = {}
     for number, example in enumerate(examples):

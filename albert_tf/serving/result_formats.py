@@ -1,26 +1,32 @@
 """Results as lines: JSON for programs, tables for spreadsheets, and one to be read on a terminal."""
 
 import csv
+import dataclasses
+import functools
 import io
-import itertools
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, BinaryIO, Protocol
 
 from albert_tf.runtime.json_text import to_json
 from albert_tf.serving.answered_rows import (
     ERROR,
     ID,
-    ID_COLUMNS,
     INPUT,
     ROW,
     WARNING,
 )
+from albert_tf.serving.line_rows import ID_COLUMNS
 
 AUTO = "auto"
-JSONL, TSV, CSV, TABLE = FORMATS = ("jsonl", "tsv", "csv", "table")
+JSONL, TSV, CSV, PARQUET, TABLE = FORMATS = ("jsonl", "tsv", "csv", "parquet", "table")
+# Their columns are those of all rows, which must be known before the first.
+WITH_COLUMNS = (TSV, CSV, PARQUET)
 _TEXT_WIDTH = 40
+# What would end a cell of TSV.
+_SPACES = dict.fromkeys(map(ord, "\t\n\r"), " ")
 # Classes of one example, as in the files of training; other lists of an answer are words, or tags of words.
 _SEPARATORS = {"labels": "|", "words": " ", "tags": " "}
 
@@ -38,26 +44,112 @@ def choose_format(asked: str, output_file: str | None = None) -> str:
         return asked
     if output_file is not None:
         ending = os.path.splitext(output_file)[1].lower().removeprefix(".")
-        return ending if ending in (TSV, CSV) else JSONL
+        return ending if ending in WITH_COLUMNS else JSONL
     return TABLE if sys.stdout.isatty() else JSONL
 
 
-def format_results(results: Iterable[Mapping[str, Any]], file_format: str, columns: Iterable[str]) -> Iterator[str]:
-    """Yields the lines of the results of answered_rows.
+@dataclasses.dataclass(frozen=True)
+class ResultColumns:
+    """The columns of a table of results, which are known before the first of them.
+
+    Attributes:
+        has_id: whether rows may have an id.
+        inputs: names of the columns of the input that go along.
+        answers: names of the columns of an answer.
+    """
+
+    has_id: bool
+    inputs: tuple[str, ...]
+    answers: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, columns: Iterable[str], answer: Mapping[str, Any], carried: Sequence[str] | None = None
+    ) -> "ResultColumns":
+        """The columns for an input.
+
+        Args:
+            columns: names of all columns of the input.
+            answer: one of the model's, to whatever question.
+            carried: names of those that go along; None: all.
+        """
+        columns = list(columns)
+        inputs = tuple(name for name in columns if carried is None or name in carried)
+        return cls(any(name in ID_COLUMNS for name in columns), inputs, tuple(answer_cells(answer)))
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The names of all columns."""
+        inputs = (f"{INPUT}: {name}" for name in self.inputs)
+        return [ROW, *([ID] if self.has_id else []), *inputs, *self.answers, WARNING, ERROR]
+
+    def cells(self, result: Mapping[str, Any], join: bool = True) -> list[Any]:
+        """The values of a result; None where it has none. Lists of the answer are joined to a text, or left."""
+        cells = {name: result[name] for name in (ROW, ID, WARNING, ERROR) if name in result}
+        cells |= {f"{INPUT}: {name}": value for name, value in result[INPUT].items()} | answer_cells(result, join)
+        return [cells.get(name) for name in self.names]
+
+
+class ResultForm(Protocol):
+    """The form in which results are written, a window of them after another.
+
+    Attributes:
+        is_final: whether the parts, one after another, are the file; else `finish` makes it of them.
+    """
+
+    is_final: bool
+
+    def header(self) -> bytes:
+        """The part before the first result."""
+
+    def encode(self, results: Sequence[Mapping[str, Any]]) -> bytes:
+        """The part of some results."""
+
+    def finish(self, parts: BinaryIO, file: BinaryIO) -> None:
+        """Writes the file of the parts, the header first; of a form that is not final."""
+
+
+class LineForm:
+    """Results as lines.
 
     Args:
-        results: of answer_rows.
-        file_format: one of FORMATS.
-        columns: names of all columns of the input, for the header of TSV and CSV.
+        line_of: makes the line of a result, without its end.
+        header: lines before the first.
     """
-    if file_format == JSONL:
-        return map(_json_line, results)
-    if file_format == TABLE:
-        return map(_terminal_line, results)
-    return _delimited(results, list(columns), _tsv_line if file_format == TSV else _csv_line)
+
+    is_final = True
+
+    def __init__(self, line_of: Callable[[Mapping[str, Any]], str], header: Sequence[str] = ()):
+        self._line_of, self._header = line_of, header
+
+    def header(self) -> bytes:
+        """See ResultForm."""
+        return b"".join(map(to_bytes, self._header))
+
+    def encode(self, results: Sequence[Mapping[str, Any]]) -> bytes:
+        """See ResultForm."""
+        return b"".join(to_bytes(self._line_of(result)) for result in results)
+
+    def finish(self, parts: BinaryIO, file: BinaryIO) -> None:
+        """See ResultForm."""
+        shutil.copyfileobj(parts, file, 1 << 20)
 
 
-def _json_line(value: Any) -> str:
+def line_form(file_format: str, columns: ResultColumns | None = None) -> LineForm:
+    """The form of results of answered_rows.
+
+    Args:
+        file_format: JSONL, TSV, CSV or TABLE.
+        columns: of TSV and CSV.
+    """
+    if file_format not in _DELIMITED:
+        return LineForm(json_line if file_format == JSONL else _terminal_line)
+    line_of = _DELIMITED[file_format]
+    return LineForm(lambda result: line_of(list(map(cell_text, columns.cells(result)))), [line_of(list(columns.names))])
+
+
+def json_line(value: Any) -> str:
+    """A value as a line of JSON."""
     return to_json(value, ensure_ascii=False)
 
 
@@ -66,27 +158,8 @@ def to_bytes(line: str) -> bytes:
     return f"{line}\n".encode(errors="backslashreplace")
 
 
-def _delimited(results, columns: list[str], line_of: Callable[[list[str]], str]) -> Iterator[str]:
-    """The header, once the first answer shows its columns, and the rows."""
-    results = iter(results)
-    waiting = []
-    for result in results:
-        waiting.append(result)
-        if ERROR not in result:
-            break
-    has_id = any(ID in result for result in waiting)
-    answer = _answer_cells(waiting[-1]) if waiting and ERROR not in waiting[-1] else {}
-    header = [ROW, *([ID] if has_id else []), *(f"{INPUT}: {name}" for name in columns), *answer, WARNING, ERROR]
-    yield line_of(header)
-    for result in itertools.chain(waiting, results):
-        given = {f"{INPUT}: {name}": value for name, value in result[INPUT].items()}
-        cells = {name: result[name] for name in (ROW, ID, WARNING, ERROR) if name in result}
-        cells |= given | _answer_cells(result)
-        yield line_of([_cell(cells.get(name, "")) for name in header])
-
-
-def _answer_cells(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The model's answer as columns; each probability has its own."""
+def answer_cells(result: Mapping[str, Any], join: bool = True) -> dict[str, Any]:
+    """The model's answer as columns; each probability has its own. Lists of texts are joined to one, or left."""
     cells = {}
     for name, value in result.items():
         if name in (ROW, ID, INPUT, WARNING, ERROR):
@@ -94,25 +167,29 @@ def _answer_cells(result: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict):
             cells |= {f"{name}: {key}": part for key, part in value.items()}
         else:
-            cells[name] = _SEPARATORS[name].join(value) if name in _SEPARATORS else value
+            cells[name] = _SEPARATORS[name].join(value) if join and name in _SEPARATORS else value
     return cells
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A value as the text of a cell: a text as it is, anything else as JSON."""
     if isinstance(value, str):
         return value
-    return "" if value is None else _json_line(value)
+    return "" if value is None else json_line(value)
 
 
 def _tsv_line(cells: list[str]) -> str:
     """A line of tab-separated cells. No cell is quoted, so what would end one becomes a space."""
-    return "\t".join(cell.translate(dict.fromkeys(map(ord, "\t\n\r"), " ")) for cell in cells)
+    return "\t".join(cell.translate(_SPACES) for cell in cells)
 
 
 def _csv_line(cells: list[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()
+
+
+_DELIMITED: dict[str, Callable[[list[str]], str]] = {TSV: _tsv_line, CSV: _csv_line}
 
 
 def _terminal_line(result: Mapping[str, Any]) -> str:

@@ -1,6 +1,8 @@
 """CoNLL columns: a word and its tags on a line, an empty line after each sentence."""
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.tables import read_lines
@@ -27,7 +29,14 @@ class Sentence:
 def read_sentences(
     path: str, word_column: int, tag_column: int, tags_may_lack: bool
 ) -> list[tuple[Sentence, list[tuple[str, str]] | None]]:
-    """The sentences of a file, each with (file and line, tag) of its words.
+    """The sentences of a file, all at once; arguments and errors are those of each_sentence."""
+    return list(each_sentence(path, word_column, tag_column, tags_may_lack))
+
+
+def each_sentence(
+    path: str, word_column: int, tag_column: int, tags_may_lack: bool
+) -> Iterator[tuple[Sentence, list[tuple[str, str]] | None]]:
+    """Yields the sentences of a file, each with (file and line, tag) of its words.
 
     Columns are separated by tabs, where the line has any, else by white space. In a file with tabs a line without
     them that starts with # is a comment.
@@ -40,21 +49,15 @@ def read_sentences(
     Raises:
         InputError: no such file, no sentences, or lines with different numbers of columns.
     """
-    lines = list(read_lines(path))
-    with_tabs = any("\t" in line for _, line in lines)
-    found, words, tags = [], [], []
+    with_tabs = any("\t" in line for _, line in read_lines(path))
+    count, words, tags = 0, [], []
     columns: int | None = None
-
-    def finish() -> None:
-        if words:
-            sentence = Sentence(str(len(found)), tuple(words))
-            found.append((sentence, list(tags) if tags else None))
-            words.clear()
-            tags.clear()
-
-    for number, line in lines:
+    # An empty line after the last ends its sentence.
+    for number, line in itertools.chain(read_lines(path), ((0, ""),)):
         if not line.strip() or line.startswith(_DOCUMENT_START):
-            finish()
+            if words:
+                yield Sentence(str(count), tuple(words)), tags or None
+                count, words, tags = count + 1, [], []
             continue
         if with_tabs and line.startswith("#") and "\t" not in line:
             continue
@@ -72,10 +75,8 @@ def read_sentences(
                     f"{path}, line {number}: --text_column={word_column} and --label_column={tag_column} are the same "
                     f"of its {columns} columns"
                 )
-    finish()
-    if not found:
+    if not count:
         raise InputError(f"{path} holds no sentences")
-    return found
 
 
 def _column(fields: list[str], column: int, path: str, line: int) -> str:

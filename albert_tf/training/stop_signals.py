@@ -17,9 +17,13 @@ class StopSignals:
 
     A thread receives them, since Python's own handlers do not run before TensorFlow has come back from the steps it
     was to take. Only the main thread can enter this for good; in any other it does nothing.
+
+    Args:
+        when: the good moment, for the message.
     """
 
-    def __init__(self):
+    def __init__(self, when: str = "after the steps under way"):
+        self._when = when
         self._received: list[int] = []
         self._previous: dict = {}
         self._thread: threading.Thread | None = None
@@ -67,4 +71,4 @@ class StopSignals:
             if self._received:
                 os._exit(128 + number[0])
             self._received.append(number[0])
-            logging.warning("%s: saving after the steps under way; once more to leave at once", self.received)
+            logging.warning("%s: saving %s; once more to leave at once", self.received, self._when)

@@ -20,6 +20,14 @@ from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores, end_on_terminate
+from albert_tf.runtime.workspace import (
+    describe_differences,
+    enter_job,
+    holds_job,
+    open_workspace,
+    remove_finished,
+    write_note,
+)
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.inspection.statistics import RecordStatistics
 from data_prep.job.duplicates import find_duplicates
@@ -32,15 +40,7 @@ from data_prep.job.summary import (
     describe,
     log_summary,
 )
-from data_prep.job.unit_files import write_note
 from data_prep.job.work_units import DrawUnit, UnitMaker
-from data_prep.job.workspace import (
-    describe_differences,
-    enter_job,
-    holds_job,
-    open_workspace,
-    remove_finished,
-)
 from data_prep.text.documents import read_parts
 from data_prep.text.standard_input import input_files, name_of_input
 from data_prep.text.text_files import size_of_files
@@ -105,7 +105,7 @@ def create_records(job: RecordJob) -> Manifest | None:
         identity = _identify(job, output, paths, tokenizer)
         if (finished := _find_finished(output, identity, job.overwrite)) is not None:
             logging.info("%s: all of it is there already, made with the same flags of the same text", output.manifest)
-            remove_finished(output.manifest, identity)
+            remove_finished(output.name, identity)
             return finished
         if job.dry_run or size_of_files(paths) > 0:
             estimated = estimate(job, paths, tokenizer, job.num_workers or count_cores())
@@ -114,7 +114,7 @@ def create_records(job: RecordJob) -> Manifest | None:
             if job.dry_run:
                 return None
         # A run that was killed while it named its files goes on with them.
-        if not (job.overwrite or holds_job(output.manifest, identity)):
+        if not (job.overwrite or holds_job(output.name, identity)):
             output.check_no_strangers()
         try:
             manifest = _make(job, output, paths, identity, tokenizer, check_for_end)
@@ -141,7 +141,7 @@ def _make(
 ) -> Manifest | None:
     """Makes the files in the workspace and gives them their names, which is left to the first of several tasks."""
     several, first_task = job.num_tasks > 1, job.task_index == 0
-    with open_workspace(output.manifest, shared=several, remove=first_task) as folder:
+    with open_workspace(output.name, shared=several, remove=first_task) as folder:
         if enter_job(folder, identity, job.overwrite, shared=several):
             logging.info("going on with what an earlier run finished, in %s", folder)
         elif several and (finished := _find_finished(output, identity, job.overwrite)) is not None:

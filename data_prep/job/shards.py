@@ -19,8 +19,9 @@ import numpy as np
 from albert_tf.records.manifest import MANIFEST_SUFFIX, Manifest
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.workspace import naming
 from data_prep.examples.draws import shuffled_order
-from data_prep.job.unit_files import load_unit, naming, write_unit
+from data_prep.job.unit_files import load_unit, write_unit
 
 _GZIP_LEVEL = 6
 
@@ -36,6 +37,11 @@ class OutputFiles:
 
     paths: list[str]
     manifest: str
+
+    @property
+    def name(self) -> str:
+        """The path that the workspace is named by."""
+        return self.manifest.removesuffix(MANIFEST_SUFFIX)
 
     @classmethod
     def from_flag(cls, output_file: str) -> "OutputFiles":

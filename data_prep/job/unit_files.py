@@ -22,8 +22,7 @@ import google_crc32c
 import numpy as np
 
 from albert_tf.runtime.json_text import to_json
-
-TEMPORARY = ".tmp"
+from albert_tf.runtime.workspace import TEMPORARY, naming
 
 _MAGIC = b"albertU1"
 _TRAILER = struct.Struct("<II8s")
@@ -105,19 +104,6 @@ def read_unit(path: str, check: bool = False) -> Unit | None:
     return Unit(text["header"], arrays)
 
 
-def write_note(path: str, values: Mapping[str, Any]) -> None:
-    """Writes a small JSON file whole or not at all; unlike files.write_json it does not make a folder that is gone."""
-    temporary = f"{path}.{os.getpid()}{TEMPORARY}"
-    try:
-        with naming(path):
-            Path(temporary).write_text(to_json(values))
-            Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink(missing_ok=True)
-        raise
-
-
 def load_unit(path: str) -> Unit:
     """Opens a unit that must be there.
 
@@ -128,17 +114,6 @@ def load_unit(path: str) -> Unit:
     if unit is None:
         raise FileNotFoundError(errno.ENOENT, "no whole unit of work", path)
     return unit
-
-
-@contextlib.contextmanager
-def naming(path: str):
-    """Gives an error of writing (a full disk) the name of the file, which the system leaves out."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = path
-        raise
 
 
 def _checksum(mapped: mmap.mmap, end: int) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from albert_tf.records.record_files import frame
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
+from albert_tf.runtime.workspace import write_note
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.examples.draws import Draws, derive_seed
 from data_prep.examples.instances import InstanceSettings, draw_instances, encode_instances
@@ -28,7 +29,6 @@ from data_prep.job.shards import gather, scatter
 from data_prep.job.unit_files import (
     load_unit,
     read_unit,
-    write_note,
     write_unit,
 )
 from data_prep.text.documents import Part, sentences_of

@@ -54,6 +54,14 @@ def test_inference_prints_one_json_line(config_file):
 
 
 @pytest.mark.slow
+def test_predicting_compares_the_command_with_the_signature_alone(config_file):
+    arguments = ["--rows=300", "--batch_size=8", "--rounds=2", "--formats=jsonl,tsv", "--max_seq_length=16"]
+    result = _run("predicting", config_file, *arguments)
+    assert 0 < result["predict_to_signature"] < 2
+    assert result["sorted_to_unsorted"] > 0
+
+
+@pytest.mark.slow
 def test_finetuning_compares_batches_of_like_lengths_with_padded_ones(config_file, small_vocabulary, tmp_path):
     for split in ("train", "dev"):
         rows = [f"{'ba ' * (number % 9 + 1)}\t{number % 2}" for number in range(40)]

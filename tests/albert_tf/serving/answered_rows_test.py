@@ -5,48 +5,41 @@ import io
 import json
 
 import pytest
+from stand_in_model import TASK, Lengths
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.runtime.errors import InputError
-from albert_tf.serving.answered_rows import answer_rows, count_errors
+from albert_tf.serving import answered_rows
+from albert_tf.serving.answered_rows import RowAsker, answer_rows, begin_rows
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.input_rows import columns_of, read_rows
+from albert_tf.serving.line_rows import InputRow
 from albert_tf.serving.result_formats import (
     AUTO,
+    ResultColumns,
     choose_format,
-    format_results,
-    to_bytes,
+    line_form,
 )
 
-TASK = FinetunedTask("classification", 2, ("odd", "even"), "classification", ("text",))
 LINES = ['{"text": "one", "id": "x1", "n": [1, 2]}', "", '{"text": 3}', "fo\tur", '{"text": "\\ud800"}', "{", "seven"]
 
 
-class Lengths:
-    """A stand-in for a model: says whether a text's length is even, and notes how many texts came at once."""
-
-    def __init__(self):
-        self.example_fields, self.batches = ExampleFields(("text",), TASK), []
-
-    def predict(self, examples):
-        texts = [self.example_fields.check(example, "")["text"] for example in examples]
-        self.batches.append(len(texts))
-        if "fails" in texts:
-            raise InputError("the model failed")
-        chances = [{"odd": len(text) % 2 + 0.0, "even": 1.0 - len(text) % 2} for text in texts]
-        return [{"label": max(chance, key=chance.get), "probabilities": chance} for chance in chances]
-
-
-def results_of(lines, batch_size=3):
+def results_of(lines, batch_size=3, carried=None):
     predictor = Lengths()
     rows = list(read_rows(lines, predictor.example_fields, TASK))
-    return list(answer_rows(predictor, rows, batch_size)), columns_of(rows), predictor.batches
+    results = [one for window in answer_rows(RowAsker(predictor, carried), rows, batch_size) for one in window]
+    columns = ResultColumns.of(columns_of(rows), RowAsker(predictor).answer([{"text": "a"}])[0], carried)
+    return results, columns, predictor.batches[:-1]
+
+
+def lines_of(results, file_format, columns=None):
+    form = line_form(file_format, columns)
+    return (form.header() + form.encode(results)).decode().splitlines()
 
 
 def test_each_row_gives_one_result_with_its_number_columns_and_answer_or_error():
     results, _, batches = results_of(LINES)
     assert [result["row"] for result in results] == list(range(1, 8))
-    assert batches == [2, 1, 1]
+    assert [sorted(batch) for batch in batches] == [["", "fo\tur", "one"], ["seven"]]
     assert results[0] == {
         "row": 1,
         "id": "x1",
@@ -69,7 +62,29 @@ def test_a_row_on_which_the_model_fails_keeps_no_other_from_its_answer():
     results, _, batches = results_of(["one", "fails", "two"])
     assert ["error" in result for result in results] == [False, True, False]
     assert results[1]["error"] == "argument 2: the model failed"
-    assert batches == [3, 1, 1, 1]
+    assert batches == [["one", "two", "fails"], ["one"], ["two"], ["fails"]]
+
+
+def test_batches_are_of_like_lengths_and_results_in_the_order_given(monkeypatch):
+    monkeypatch.setattr(answered_rows, "WINDOW_BATCHES", 3)
+    texts = ["aaaa", "a", "aaa", "aaaaa", "aa", "aaaaaa", "b", "bb"]
+    results, _, batches = results_of(texts, batch_size=2)
+    assert [result["input"]["text"] for result in results] == texts
+    assert [result["label"] for result in results] == ["odd" if len(text) % 2 else "even" for text in texts]
+    assert batches == [["a", "aa"], ["aaa", "aaaa"], ["aaaaa", "aaaaaa"], ["b", "bb"]]
+
+
+def test_a_window_holds_no_more_characters_than_memory_should(monkeypatch):
+    monkeypatch.setattr(answered_rows, "WINDOW_CHARACTERS", 100)
+    rows = [InputRow(number, "here", {"text": "x" * 30}) for number in range(7)]
+    assert [len(window) for window in begin_rows(RowAsker(Lengths()), rows, 32)] == [3, 3, 1]
+
+
+def test_chosen_columns_go_along_and_the_id_with_them():
+    results, columns, _ = results_of(['{"text": "one", "id": "x1", "n": 1}', "two"], carried=["n"])
+    assert results[0]["input"] == {"n": 1} and results[0]["id"] == "x1"
+    assert results[1]["input"] == {}
+    assert lines_of(results, "tsv", columns)[0].startswith("row\tid\tinput: n\tlabel")
 
 
 def test_a_second_text_that_is_not_read_is_warned_of():
@@ -84,22 +99,16 @@ def test_a_second_text_that_is_not_read_is_warned_of():
     assert ExampleFields(("text",), as_column).unread({"text_pair": "two"}) is None
 
 
-def test_errors_are_counted_on_the_way():
-    results, errors = results_of(LINES)[0], []
-    assert list(count_errors(results, errors)) == results
-    assert [error.split(":")[0] for error in errors] == ["argument 3", "argument 5", "argument 6"]
-
-
 def test_json_lines_hold_the_results_as_they_are():
-    results, columns, _ = results_of(LINES)
-    lines = b"".join(map(to_bytes, format_results(results, "jsonl", columns)))
-    assert [json.loads(line) for line in lines.decode().splitlines()] == results
+    results, _, _ = results_of(LINES)
+    assert [json.loads(line) for line in lines_of(results, "jsonl")] == results
 
 
 @pytest.mark.parametrize("file_format", ["tsv", "csv"])
 def test_tables_have_a_column_for_everything(file_format):
     results, columns, _ = results_of(LINES)
-    text = b"".join(map(to_bytes, format_results(results, file_format, columns))).decode()
+    form = line_form(file_format, columns)
+    text = (form.header() + form.encode(results)).decode()
     rows = list(
         csv.reader(
             io.StringIO(text),
@@ -118,16 +127,17 @@ def test_tables_have_a_column_for_everything(file_format):
     assert rows[3][6:] == ["", "", "", "", "argument 3: 'text' must be text. Received 3"]
 
 
-def test_a_table_of_errors_alone_has_a_header_too():
+def test_a_table_of_errors_alone_has_the_same_header():
     results, columns, _ = results_of(["{"])
-    header, row = format_results(results, "tsv", columns)
-    assert header.split("\t") == ["row", "input: line", "warning", "error"]
-    assert row.startswith("1\t{\t\targument 1: not JSON")
-    assert list(format_results([], "csv", ["text"])) == ["row,input: text,warning,error"]
+    header, row = lines_of(results, "tsv", columns)
+    answer = ["label", "probabilities: odd", "probabilities: even"]
+    assert header.split("\t") == ["row", "input: line", *answer, "warning", "error"]
+    assert row.startswith("1\t{\t\t\t\t\targument 1: not JSON")
+    assert lines_of([], "tsv", columns) == [header]
 
 
 def test_a_terminal_shows_one_line_for_each_row_without_control_characters():
-    lines = list(format_results(results_of(["good \x1b[31m film", *LINES])[0], "table", ()))
+    lines = lines_of(results_of(["good \x1b[31m film", *LINES])[0], "table")
     assert len(lines) == 1 + len(LINES)
     assert lines[0].split() == ["1", "good", "[31m", "film", "odd", "1.0000"]
     assert lines[1].split() == ["2", "x1", "one", "odd", "1.0000"]
@@ -137,11 +147,8 @@ def test_a_terminal_shows_one_line_for_each_row_without_control_characters():
 
 def test_the_format_is_the_one_asked_for_else_by_the_name_else_by_the_reader(monkeypatch):
     assert choose_format("tsv", "a.csv") == "tsv"
-    assert [choose_format(AUTO, f"a.{ending}") for ending in ("csv", "tsv", "jsonl", "txt")] == [
-        "csv",
-        "tsv",
-        "jsonl",
-        "jsonl",
+    assert [choose_format(AUTO, f"a.{ending}") for ending in ("csv", "tsv", "parquet", "jsonl", "txt")] == [
+        *("csv", "tsv", "parquet", "jsonl", "jsonl"),
     ]
     assert choose_format(AUTO) == "jsonl"
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

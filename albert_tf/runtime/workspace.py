@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from albert_tf.records.manifest import MANIFEST_SUFFIX
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
-from data_prep.job.unit_files import TEMPORARY, write_note
+
+TEMPORARY = ".tmp"
 
 _JOB_FILE = "job.json"
 _MOST_DIFFERENCES = 3
@@ -30,32 +30,32 @@ class OtherJobError(InputError):
 
 
 @contextlib.contextmanager
-def open_workspace(manifest: str, shared: bool = False, remove: bool = True) -> Iterator[str]:
+def open_workspace(output: str, shared: bool = False, remove: bool = True) -> Iterator[str]:
     """The temporary folder of an output (for a remote output, a local one that does not outlive the run).
 
     It is removed at the end, and after an error of the user's; after anything else it stays, so that what is
     finished need not be done again.
 
     Args:
-        manifest: the path of the output's manifest.
+        output: the path of the output, or what the names of its files begin with.
         shared: whether other tasks of the same job may use it at the same time.
         remove: whether to remove it when all is done; left to another task if not.
 
     Raises:
         InputError: another run is writing to the same output.
     """
-    folder = os.path.dirname(manifest)
-    if files.is_remote(folder):
+    folder = os.path.dirname(output)
+    if files.is_remote(output):
         with tempfile.TemporaryDirectory() as temporary:
             yield temporary
         return
     made = _make_folders(folder)
-    temporary = _workspace_of(manifest)
+    temporary = workspace_of(output)
     _remove_leftovers(temporary)
     Path(temporary).mkdir(exist_ok=True)
     lock = os.open(temporary, os.O_RDONLY)
     try:
-        _lock(lock, shared, manifest)
+        _lock(lock, shared, output)
         try:
             yield temporary
             if remove:
@@ -106,25 +106,25 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
     return True
 
 
-def remove_finished(manifest: str, job: Mapping[str, Any]) -> None:
+def remove_finished(output: str, job: Mapping[str, Any]) -> None:
     """Removes what a run left that was killed after its files had their names: its workspace, wholly or half gone.
 
     The workspace of a different job, or one that a run is at work in, stays.
 
     Args:
-        manifest: the path of the output's manifest; the output is finished.
+        output: as for open_workspace; it is finished.
         job: what was finished.
     """
-    if files.is_remote(manifest):
+    if files.is_remote(output):
         return
-    temporary = _workspace_of(manifest)
+    temporary = workspace_of(output)
     _remove_leftovers(temporary)
-    if not holds_job(manifest, job):
+    if not holds_job(output, job):
         return
     with contextlib.suppress(FileNotFoundError, OtherJobError):
         lock = os.open(temporary, os.O_RDONLY)
         try:
-            _lock(lock, False, manifest)
+            _lock(lock, False, output)
             _remove(temporary)
         finally:
             os.close(lock)
@@ -142,25 +142,53 @@ def describe_differences(found: Mapping[str, Any], wanted: Mapping[str, Any]) ->
     if flags:
         more = ", ..." if len(flags) > _MOST_DIFFERENCES else ""
         return f"other flags ({'; '.join(flags[:_MOST_DIFFERENCES])}{more})"
-    if found.get("vocabulary") != wanted.get("vocabulary"):
-        return "another vocabulary"
+    for part in ("vocabulary", "model"):
+        if found.get(part) != wanted.get(part):
+            return f"another {part}"
     if found.get("input") != wanted.get("input"):
         ours = {file["name"]: file for file in wanted.get("input", ())}
         changed = [file["name"] for file in found.get("input", ()) if ours.get(file["name"]) != file]
         return f"other input ({', '.join(changed[:_MOST_DIFFERENCES]) or 'more files now'})"
+    if found.get("written_by") != wanted.get("written_by"):
+        return f"another version ({found.get('written_by')})"
     return "other output files"
 
 
-def holds_job(manifest: str, job: Mapping[str, Any]) -> bool:
+def holds_job(output: str, job: Mapping[str, Any]) -> bool:
     """Tells whether the workspace of an output, if there is one, is that of this job."""
-    if files.is_remote(manifest):
+    if files.is_remote(output):
         return False
-    return _read_job(os.path.join(_workspace_of(manifest), _JOB_FILE)) == json.loads(to_json(job))
+    return _read_job(os.path.join(workspace_of(output), _JOB_FILE)) == json.loads(to_json(job))
 
 
-def _workspace_of(manifest: str) -> str:
-    folder, name = os.path.split(os.path.abspath(manifest))
-    return os.path.join(folder, f".{name.removesuffix(MANIFEST_SUFFIX)}.partial")
+def workspace_of(output: str) -> str:
+    """The path of the workspace of a local output."""
+    folder, name = os.path.split(os.path.abspath(output))
+    return os.path.join(folder, f".{name}.partial")
+
+
+def write_note(path: str, values: Mapping[str, Any]) -> None:
+    """Writes a small JSON file whole or not at all; unlike files.write_json it does not make a folder that is gone."""
+    temporary = f"{path}.{os.getpid()}{TEMPORARY}"
+    try:
+        with naming(path):
+            Path(temporary).write_text(to_json(values))
+            Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def naming(path: str):
+    """Gives an error of writing (a full disk) the name of the file, which the system leaves out."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = path
+        raise
 
 
 def _read_job(path: str) -> Any:
@@ -190,11 +218,11 @@ def _remove_leftovers(folder: str) -> None:
             shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
 
 
-def _lock(lock: int, shared: bool, manifest: str) -> None:
+def _lock(lock: int, shared: bool, output: str) -> None:
     try:
         fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise OtherJobError(f"another run is writing {manifest}; wait for it or stop it") from None
+        raise OtherJobError(f"another run is writing {output}; wait for it or stop it") from None
     except OSError:
         # Some network file systems cannot lock.
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from data_prep.job.workspace import (
+from albert_tf.runtime.workspace import (
     describe_differences,
     enter_job,
     open_workspace,
@@ -18,77 +18,77 @@ JOB = {"flags": {"dupe_factor": 2, "ngram": 3}, "vocabulary": {"sha256": "a"}, "
 
 
 def test_it_is_gone_after_success_and_after_a_mistake_of_the_users(tmp_path):
-    manifest = str(tmp_path / "new" / "deep" / "train.manifest.json")
-    with pytest.raises(InputError), open_workspace(manifest) as folder:
+    output = str(tmp_path / "new" / "deep" / "train")
+    with pytest.raises(InputError), open_workspace(output) as folder:
         enter_job(folder, JOB, overwrite=False)
         raise InputError("bad text")
     assert [*tmp_path.iterdir()] == []
-    with open_workspace(manifest) as folder:
+    with open_workspace(output) as folder:
         enter_job(folder, JOB, overwrite=False)
     assert [*(tmp_path / "new" / "deep").iterdir()] == []
 
 
 def test_it_stays_after_anything_else_and_the_same_job_goes_on(tmp_path):
-    manifest = str(tmp_path / "train.manifest.json")
+    output = str(tmp_path / "train")
     for error in (OSError, KeyboardInterrupt, SystemExit):
-        with pytest.raises(error), open_workspace(manifest) as folder:
+        with pytest.raises(error), open_workspace(output) as folder:
             enter_job(folder, JOB, overwrite=False)
             (tmp_path / folder / "tokens-000000").touch()
             (tmp_path / folder / "tokens-000001.77.tmp").touch()
             raise error
-    with open_workspace(manifest, remove=False) as folder:
+    with open_workspace(output, remove=False) as folder:
         assert enter_job(folder, JOB, overwrite=False)
         assert sorted(path.name for path in (tmp_path / folder).iterdir()) == ["job.json", "tokens-000000"]
 
 
 def test_another_job_is_refused_and_changes_nothing_unless_it_may_overwrite(tmp_path):
-    manifest = str(tmp_path / "train.manifest.json")
-    with open_workspace(manifest, remove=False) as folder:
+    output = str(tmp_path / "train")
+    with open_workspace(output, remove=False) as folder:
         enter_job(folder, JOB, overwrite=False)
         (tmp_path / folder / "tokens-000000").touch()
     other = {**JOB, "flags": {"dupe_factor": 1, "ngram": 3}}
-    with pytest.raises(InputError, match=r"other flags \(dupe_factor 2, now 1\)"), open_workspace(manifest) as folder:
+    with pytest.raises(InputError, match=r"other flags \(dupe_factor 2, now 1\)"), open_workspace(output) as folder:
         enter_job(folder, other, overwrite=False)
     assert (tmp_path / folder / "tokens-000000").exists()
-    with open_workspace(manifest, remove=False) as folder:
+    with open_workspace(output, remove=False) as folder:
         assert not enter_job(folder, other, overwrite=True)
     assert [path.name for path in (tmp_path / folder).iterdir()] == ["job.json"]
 
 
 def test_two_runs_do_not_share_it_but_tasks_of_one_job_do(tmp_path):
-    manifest = str(tmp_path / "train.manifest.json")
-    with open_workspace(manifest):
-        with pytest.raises(InputError, match="another run is writing"), open_workspace(manifest):
+    output = str(tmp_path / "train")
+    with open_workspace(output):
+        with pytest.raises(InputError, match="another run is writing"), open_workspace(output):
             pass
         assert (tmp_path / ".train.partial").exists()
-    with open_workspace(manifest, shared=True), open_workspace(manifest, shared=True, remove=False):
+    with open_workspace(output, shared=True), open_workspace(output, shared=True, remove=False):
         pass
 
 
 def test_what_a_run_left_that_was_killed_after_its_last_file_is_removed(tmp_path):
-    manifest = str(tmp_path / "train.manifest.json")
-    with open_workspace(manifest, remove=False) as folder:
+    output = str(tmp_path / "train")
+    with open_workspace(output, remove=False) as folder:
         enter_job(folder, JOB, overwrite=False)
     (tmp_path / ".train.partial.77.tmp").mkdir()
     (tmp_path / ".train.partial.77.tmp" / "tokens-000000").touch()
     others = {".train.partial.copy", ".train2.partial", ".train2.partial.77.tmp"}
     for name in others:
         (tmp_path / name).mkdir()
-    with open_workspace(manifest, shared=True, remove=False):
+    with open_workspace(output, shared=True, remove=False):
         assert not (tmp_path / ".train.partial.77.tmp").exists()
-        remove_finished(manifest, JOB)
+        remove_finished(output, JOB)
         assert {path.name for path in tmp_path.iterdir()} == {*others, ".train.partial"}
     (tmp_path / ".train.partial.77.tmp").mkdir()
-    remove_finished(manifest, {**JOB, "flags": {}})
+    remove_finished(output, {**JOB, "flags": {}})
     assert {path.name for path in tmp_path.iterdir()} == {*others, ".train.partial"}
-    remove_finished(manifest, JOB)
+    remove_finished(output, JOB)
     assert {path.name for path in tmp_path.iterdir()} == others
-    remove_finished(manifest, JOB)
+    remove_finished(output, JOB)
 
 
 def test_a_removal_cut_off_leaves_no_work_without_its_job(tmp_path, monkeypatch):
-    manifest, unlink = str(tmp_path / "train.manifest.json"), os.unlink
-    with open_workspace(manifest, remove=False) as folder:
+    output, unlink = str(tmp_path / "train"), os.unlink
+    with open_workspace(output, remove=False) as folder:
         enter_job(folder, JOB, overwrite=False)
         for name in ("alpha", "zebra"):
             Path(folder, name).touch()
@@ -100,15 +100,15 @@ def test_a_removal_cut_off_leaves_no_work_without_its_job(tmp_path, monkeypatch)
     def remove_nothing(path, **_):
         raise SystemExit
 
-    with monkeypatch.context() as patch, pytest.raises(SystemExit), open_workspace(manifest) as folder:
+    with monkeypatch.context() as patch, pytest.raises(SystemExit), open_workspace(output) as folder:
         patch.setattr(os, "unlink", unlink_the_first)
         enter_job(folder, {**JOB, "flags": {}}, overwrite=True)
     assert Path(folder, "job.json").exists()
-    with monkeypatch.context() as patch, pytest.raises(SystemExit), open_workspace(manifest):
+    with monkeypatch.context() as patch, pytest.raises(SystemExit), open_workspace(output):
         patch.setattr(shutil, "rmtree", remove_nothing)
         raise InputError("bad text")
     assert not Path(folder).exists()
-    with open_workspace(manifest, remove=False):
+    with open_workspace(output, remove=False):
         assert [path.name for path in tmp_path.iterdir()] == [".train.partial"]
 
 

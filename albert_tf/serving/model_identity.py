@@ -1,0 +1,39 @@
+"""A model's identity, in a few words of JSON: whether two runs of predict ask the same one."""
+
+import os
+from typing import Any
+
+from albert_tf.published.local_copy import local_copy
+from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
+from albert_tf.serving.export_file import EXPORT_NAME, EXTRA_FOLDER, holds_model
+
+
+def identify_model(path: str) -> dict[str, Any]:
+    """Describes the model at a path by the checksums of its files.
+
+    Args:
+        path: whatever Predictor or FillMask has opened; a checkpoint is the one that they choose of a run now.
+
+    Returns:
+        {file: {"bytes", "sha256"}}. Of an export and of a checkpoint of ours it is the file that has the checksums of
+        all others.
+    """
+    folder = local_copy(path)
+    if holds_model(folder):
+        places = (os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME), os.path.join(folder, EXPORT_NAME))
+        return {EXPORT_NAME: describe_file(next(place for place in places if files.exists(place)))}
+    from albert_tf.checkpoints.checkpoint_state import STATE_NAME
+    from albert_tf.checkpoints.run_checkpoints import find_checkpoint
+
+    checkpoint = find_checkpoint(folder)
+    if checkpoint is not None:
+        return {STATE_NAME: describe_file(os.path.join(checkpoint, STATE_NAME))}
+    inside = files.exists(folder) and bool(files.list_folder(folder))
+    place, prefix = (folder, "") if inside else os.path.split(folder)
+    names = [name for name in files.list_folder(place) if name.startswith(prefix)]
+    return {name: describe_file(os.path.join(place, name)) for name in names if _is_file(os.path.join(place, name))}
+
+
+def _is_file(path: str) -> bool:
+    return not files.list_folder(path) if files.is_remote(path) else os.path.isfile(path)

@@ -1,0 +1,26 @@
+"""A model that needs no TensorFlow to answer, for the tests of what stands around one."""
+
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.input_fields import ExampleFields
+
+TASK = FinetunedTask("classification", 2, ("odd", "even"), "classification", ("text",))
+
+
+class Lengths:
+    """Says whether a text's length is even, and notes the texts that came at once; fails on the text "fails"."""
+
+    path, task = "lengths", TASK
+
+    def __init__(self, before_batch=lambda count: None):
+        self.example_fields, self.batches = ExampleFields(("text",), TASK), []
+        self._before_batch = before_batch
+
+    def answer(self, checked):
+        texts = [example["text"] for example in checked]
+        self._before_batch(len(self.batches))
+        self.batches.append(texts)
+        if "fails" in texts:
+            raise InputError("the model failed")
+        chances = [{"odd": len(text) % 2 + 0.0, "even": 1.0 - len(text) % 2} for text in texts]
+        return [{"label": max(chance, key=chance.get), "probabilities": chance} for chance in chances]
