@@ -65,18 +65,10 @@ def _run(texts: list[str]) -> None:
     with quiet_stderr():
         from albert_tf.serving.predictor import Predictor
         from albert_tf.serving.table_prediction import TablePrediction, predict_rows
-    predictor = Predictor(model, given.num_threads)
-    wanted = TablePrediction(
-        source=given.input_file if given.input_file is not None else texts or sys.stdin.buffer,
-        input_format=given.input_format,
-        columns=given.columns,
-        output_file=given.output_file,
-        output_format=given.format,
-        output_columns=given.output_columns,
-        batch_size=given.batch_size,
-        overwrite=given.overwrite,
-    )
-    predict_rows(predictor, wanted).check()
+    source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
+    names = ("input_format", "columns", "output_file", "output_columns", "batch_size", "overwrite")
+    wanted = TablePrediction(source, output_format=given.format, **{name: given[name].value for name in names})
+    predict_rows(Predictor(model, given.num_threads), wanted).check()
 
 
 main = command.entry_point(__name__, _run, positional="text", required=(_NAMES,))

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from typing import NamedTuple
 
 import numpy as np
 from absl import logging
@@ -17,8 +18,7 @@ from albert_tf.server.served_model import ServedModel
 Answer = dict[str, np.ndarray]
 
 
-@dataclasses.dataclass(frozen=True)
-class BatchLimits:
+class BatchLimits(NamedTuple):
     """Limits of a queue and of a batch.
 
     Attributes:

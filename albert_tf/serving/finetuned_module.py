@@ -15,6 +15,7 @@ from albert_tf.serving.text_module import (
     TOKENIZATION_INFO,
     TextModule,
 )
+from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 FROM_IDS = "from_ids"
@@ -36,6 +37,7 @@ class FinetunedModule(TextModule):
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
         super().__init__(model, tokenizer, max_seq_length)
+        self._settings = TaskSettings(**{**task.settings, "max_seq_length": max_seq_length})
         self.fields = fields_of(task)
         self.label_names = label_names(task)
         self._head = lambda inputs: model(inputs, training=False, skip_padding=True)

@@ -78,15 +78,7 @@ class MaskAsker:
 
 
 def fill_rows(model: Any, wanted: MaskPrediction) -> Outcome:
-    """Fills in the masks of all texts.
-
-    Args:
-        model: an albert_tf.serving.fill_mask.FillMask.
-        wanted: what is read and written.
-
-    Raises:
-        InputError, OSError, RunStopped: see prediction_job.run_job.
-    """
+    """Fills in the masks of all texts by a FillMask; errors are those of prediction_job.run_job."""
     file_format = choose_format(wanted.output_format, wanted.output_file)
     if file_format not in (JSONL, TABLE):
         raise InputError(f"--output_file: masks are written as jsonl, not as {file_format}; give --format=jsonl")

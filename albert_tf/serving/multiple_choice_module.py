@@ -5,27 +5,16 @@ Shapes: B batch, N options, S sequence.
 
 import tensorflow as tf
 
-from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.serving.finetuned_module import CHOOSE, FinetunedModule
-from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.in_graph import cut_rows
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 _BLANK = "_"
 
 
 class MultipleChoiceModule(FinetunedModule):
-    """ "choice" int32 [B], counted from 0, and "probabilities" float32 [B, N].
-
-    Args:
-        model, tokenizer, task, max_seq_length: see FinetunedModule.
-    """
+    """ "choice" int32 [B], counted from 0, and "probabilities" float32 [B, N]."""
 
     signature = CHOOSE
-
-    def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
-        self._max_qa_length = TaskSettings(**task.settings).max_qa_length
-        super().__init__(model, tokenizer, task, max_seq_length)
 
     def _id_specs(self):
         return [
@@ -51,7 +40,8 @@ class MultipleChoiceModule(FinetunedModule):
             questions = tf.repeat(question, shape[1])
         asked = self.tokenizer.encode(_join(questions, tf.reshape(options, [-1])))
         # Of question and option the end is kept, of the article the beginning.
-        asked = asked[:, -self._max_qa_length :] if self._max_qa_length > 0 else asked[:, :0]
+        most = self._settings.max_qa_length
+        asked = asked[:, -most:] if most > 0 else asked[:, :0]
         lengths = tf.cast(asked.row_lengths(), tf.int32)
         tf.debugging.assert_less(lengths, self.max_seq_length - 2, message="max_seq_length is too small.")
         context = tf.gather(self.tokenizer.encode(article), tf.repeat(tf.range(shape[0]), shape[1]))

@@ -11,13 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO, Protocol
 
 from albert_tf.runtime.json_text import to_json
-from albert_tf.serving.answered_rows import (
-    ERROR,
-    ID,
-    INPUT,
-    ROW,
-    WARNING,
-)
+from albert_tf.serving.answered_rows import ERROR, ID, INPUT, ROW, WARNING
 from albert_tf.serving.line_rows import ID_COLUMNS
 
 AUTO = "auto"

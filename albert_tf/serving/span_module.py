@@ -13,7 +13,6 @@ from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.serving.finetuned_module import ANSWER, FinetunedModule
 from albert_tf.serving.text_module import SEQUENCE, ids_spec
 from albert_tf.serving.window_context import most_context_window
-from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.in_graph_alignment import InGraphAligner
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -31,7 +30,6 @@ class SpanModule(FinetunedModule):
     signature = ANSWER
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
-        self._settings = TaskSettings(**{**task.settings, "max_seq_length": max_seq_length})
         self._is_beam = task.head == "span_beam"
         self._may_be_impossible = self._is_beam or task.name == "squad_v2"
         self._threshold = float(task.options.get("null_score_diff_threshold") or 0.0)

@@ -11,7 +11,6 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.serving.finetuned_module import TAG, FinetunedModule
 from albert_tf.serving.text_module import SERVING_DEFAULT, texts_spec
 from albert_tf.serving.window_context import most_context_window
-from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import character_class
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -28,7 +27,6 @@ class TaggingModule(FinetunedModule):
     signature = TAG
 
     def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
-        self._doc_stride = TaskSettings(**task.settings).doc_stride
         super().__init__(model, tokenizer, task, max_seq_length)
         self.predict_text = tf.function(self._predict_text, input_signature=[texts_spec("text")], autograph=False)
 
@@ -76,7 +74,7 @@ class TaggingModule(FinetunedModule):
 
         def next_window(firsts, ends):
             first, end = firsts[-1], ends[-1]
-            following = tf.searchsorted(starts, starts[first : first + 1] + self._doc_stride, side="left")[0]
+            following = tf.searchsorted(starts, starts[first : first + 1] + self._settings.doc_stride, side="left")[0]
             first = tf.minimum(tf.maximum(following, first + 1), end)
             return tf.concat([firsts, [first]], 0), tf.concat([ends, [end_of(first)]], 0)
 

@@ -60,6 +60,15 @@ const filledIn = (text, pieces) => {
 
 const shownPiece = (piece) => (piece.startsWith(SPACE) ? piece.slice(1) || "(space)" : `…${piece}`);
 
+const oneOrTwoTexts = {
+  fields: [
+    { name: "text", label: "Text" },
+    { name: "text_pair", label: "Second text", optional: true },
+  ],
+  example: { text: "A charming film." },
+  inputs: (values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value]])),
+};
+
 const TASKS = {
   fill_mask: {
     title: "Fill in masks",
@@ -101,12 +110,7 @@ const TASKS = {
   },
   classify: {
     title: "Classify",
-    fields: [
-      { name: "text", label: "Text" },
-      { name: "text_pair", label: "Second text", optional: true },
-    ],
-    example: { text: "A charming film." },
-    inputs: (values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value]])),
+    ...oneOrTwoTexts,
     show: (values, outputs) => {
       const rows = outputs.labels[0].map((label, at) => [label, outputs.probabilities[0][at]]);
       rows.sort((one, other) => other[1] - one[1]);
@@ -118,12 +122,7 @@ const TASKS = {
   },
   score: {
     title: "Score",
-    fields: [
-      { name: "text", label: "Text" },
-      { name: "text_pair", label: "Second text", optional: true },
-    ],
-    example: { text: "A charming film." },
-    inputs: (values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value]])),
+    ...oneOrTwoTexts,
     show: (values, outputs) => {
       const scores = Array.isArray(outputs) ? outputs : outputs.score;
       return [best("Score ", element("mark", {}, scores[0].toFixed(3)))];

@@ -53,32 +53,31 @@ def test_rows_and_columns(client):
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "message"),
+    ("asked", "status", "message"),
     [
         (
-            "GET",
-            "/v1/models/other",
+            "GET /v1/models/other",
             404,
             "Servable not found for request: Latest(other); there are words (version 1), ",
         ),
-        ("GET", "/v1/models/words/versions/2", 404, "Servable not found for request: Specific(words, 2)"),
-        ("GET", "/v1/models/words/labels/stable", 404, "Servable not found"),
-        ("GET", f"/v1/models/words/versions/{'9' * 5000}", 400, "Failed to convert version: 999"),
-        ("GET", "/nowhere", 404, "there is nothing at /nowhere"),
-        ("GET", "/v1/models", 400, "Missing model name in request."),
-        ("GET", "/v1/other", 400, "Malformed request: GET /v1/other"),
-        ("POST", "/v1/models/words", 400, "Malformed request: POST /v1/models/words"),
-        ("GET", "/v1/models/words:predict", 400, "Malformed request: GET"),
-        ("DELETE", "/v1/models/words", 400, "Malformed request: DELETE"),
-        ("POST", "/v1/models/other:predict", 404, "Servable not found for request: Latest(other)"),
-        ("POST", "/v1/models/words:classify", 400, "classify is not supported"),
-        ("POST", "/v1/models/words:predict", 400, "JSON Parse error"),
-        ("POST", "/v1/models/%ff%00:predict", 404, "Servable not found"),
-        ("POST", "/v1/models/a%2fb:predict", 400, "Malformed request"),
+        ("GET /v1/models/words/versions/2", 404, "Servable not found for request: Specific(words, 2)"),
+        ("GET /v1/models/words/labels/stable", 404, "Servable not found"),
+        (f"GET /v1/models/words/versions/{'9' * 5000}", 400, "Failed to convert version: 999"),
+        ("GET /nowhere", 404, "there is nothing at /nowhere"),
+        ("GET /v1/models", 400, "Missing model name in request."),
+        ("GET /v1/other", 400, "Malformed request: GET /v1/other"),
+        ("POST /v1/models/words", 400, "Malformed request: POST /v1/models/words"),
+        ("GET /v1/models/words:predict", 400, "Malformed request: GET"),
+        ("DELETE /v1/models/words", 400, "Malformed request: DELETE"),
+        ("POST /v1/models/other:predict", 404, "Servable not found for request: Latest(other)"),
+        ("POST /v1/models/words:classify", 400, "classify is not supported"),
+        ("POST /v1/models/words:predict", 400, "JSON Parse error"),
+        ("POST /v1/models/%ff%00:predict", 404, "Servable not found"),
+        ("POST /v1/models/a%2fb:predict", 400, "Malformed request"),
     ],
 )
-def test_errors_are_objects_with_one_line(client, method, path, status, message):
-    found, body, headers = client.send(method, path)
+def test_errors_are_objects_with_one_line(client, asked, status, message):
+    found, body, headers = client.send(*asked.split(" ", 1))
     assert found == status
     assert headers["Content-Type"] == "application/json"
     error = json.loads(body)["error"]
