@@ -12,22 +12,24 @@ from albert_tf.config import AlbertConfig
 
 MODELS = Path(__file__).resolve().parents[1] / "configs" / "models"
 
+# size: (layers, hidden, heads, feed-forward, dropout of v1); v2 has none
+OFFICIAL = {
+    "base": (12, 768, 12, 3072, 0.1),
+    "large": (24, 1024, 16, 4096, 0.1),
+    "xlarge": (24, 2048, 16, 8192, 0.1),
+    "xxlarge": (12, 4096, 64, 16384, 0.0),
+}
 # name: (layers, hidden, heads, feed-forward, embedding, pieces, dropout, sharing)
 SHAPES = {
-    "albert_base_v1": (12, 768, 12, 3072, 128, 30000, 0.1, "all"),
-    "albert_base_v2": (12, 768, 12, 3072, 128, 30000, 0.0, "all"),
-    "albert_large_v1": (24, 1024, 16, 4096, 128, 30000, 0.1, "all"),
-    "albert_large_v2": (24, 1024, 16, 4096, 128, 30000, 0.0, "all"),
-    "albert_xlarge_v1": (24, 2048, 16, 8192, 128, 30000, 0.1, "all"),
-    "albert_xlarge_v2": (24, 2048, 16, 8192, 128, 30000, 0.0, "all"),
-    "albert_xxlarge_v1": (12, 4096, 64, 16384, 128, 30000, 0.0, "all"),
-    "albert_xxlarge_v2": (12, 4096, 64, 16384, 128, 30000, 0.0, "all"),
     "bert_base": (12, 768, 12, 3072, 768, 30000, 0.1, "none"),
     "bert_large": (24, 1024, 16, 4096, 1024, 30000, 0.1, "none"),
     "albert_mini": (4, 256, 4, 1024, 128, 30000, 0.0, "all"),
     "albert_small": (2, 192, 3, 768, 96, 8000, 0.0, "all"),
     "albert_tiny": (2, 128, 2, 512, 64, 8000, 0.0, "all"),
 }
+for size, (*sizes, dropout) in OFFICIAL.items():
+    SHAPES[f"albert_{size}_v1"] = (*sizes, 128, 30000, dropout, "all")
+    SHAPES[f"albert_{size}_v2"] = (*sizes, 128, 30000, 0.0, "all")
 
 
 # Ours start from larger weights: the official 0.02 suits a hidden size of about 1,000, and the scale that keeps a

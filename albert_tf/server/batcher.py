@@ -19,16 +19,13 @@ Answer = dict[str, np.ndarray]
 
 
 class BatchLimits(NamedTuple):
-    """Limits of a queue and of a batch.
+    """Limits of a queue and of a batch."""
 
-    Attributes:
-        max_sequences: rows of the encoder's input that run together, and of one request.
-        max_requests: how many may wait.
-        wait_s: how long the first of a batch waits for others.
-    """
-
+    # Rows of the encoder's input that run together, and of one request.
     max_sequences: int
+    # Requests that may wait.
     max_requests: int
+    # Seconds that the first of a batch waits for others.
     wait_s: float
 
 

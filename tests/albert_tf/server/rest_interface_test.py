@@ -52,36 +52,37 @@ def test_rows_and_columns(client):
     assert client.ask({**LENGTH, "instances": ["a"]}, path="/v1/models/words/versions/1:predict")[0] == 200
 
 
-@pytest.mark.parametrize(
-    ("asked", "status", "message"),
-    [
-        (
-            "GET /v1/models/other",
-            404,
-            "Servable not found for request: Latest(other); there are words (version 1), ",
-        ),
-        ("GET /v1/models/words/versions/2", 404, "Servable not found for request: Specific(words, 2)"),
-        ("GET /v1/models/words/labels/stable", 404, "Servable not found"),
-        (f"GET /v1/models/words/versions/{'9' * 5000}", 400, "Failed to convert version: 999"),
-        ("GET /nowhere", 404, "there is nothing at /nowhere"),
-        ("GET /v1/models", 400, "Missing model name in request."),
-        ("GET /v1/other", 400, "Malformed request: GET /v1/other"),
-        ("POST /v1/models/words", 400, "Malformed request: POST /v1/models/words"),
-        ("GET /v1/models/words:predict", 400, "Malformed request: GET"),
-        ("DELETE /v1/models/words", 400, "Malformed request: DELETE"),
-        ("POST /v1/models/other:predict", 404, "Servable not found for request: Latest(other)"),
-        ("POST /v1/models/words:classify", 400, "classify is not supported"),
-        ("POST /v1/models/words:predict", 400, "JSON Parse error"),
-        ("POST /v1/models/%ff%00:predict", 404, "Servable not found"),
-        ("POST /v1/models/a%2fb:predict", 400, "Malformed request"),
-    ],
-)
-def test_errors_are_objects_with_one_line(client, asked, status, message):
+# What is asked, and what the error says, by its status.
+ERRORS = {
+    404: {
+        "GET /v1/models/other": "Servable not found for request: Latest(other); there are words (version 1), ",
+        "GET /v1/models/words/versions/2": "Servable not found for request: Specific(words, 2)",
+        "GET /v1/models/words/labels/stable": "Servable not found",
+        "GET /nowhere": "there is nothing at /nowhere",
+        "POST /v1/models/other:predict": "Servable not found for request: Latest(other)",
+        "POST /v1/models/%ff%00:predict": "Servable not found",
+    },
+    400: {
+        f"GET /v1/models/words/versions/{'9' * 5000}": "Failed to convert version: 999",
+        "GET /v1/models": "Missing model name in request.",
+        "GET /v1/other": "Malformed request: GET /v1/other",
+        "POST /v1/models/words": "Malformed request: POST /v1/models/words",
+        "GET /v1/models/words:predict": "Malformed request: GET",
+        "DELETE /v1/models/words": "Malformed request: DELETE",
+        "POST /v1/models/words:classify": "classify is not supported",
+        "POST /v1/models/words:predict": "JSON Parse error",
+        "POST /v1/models/a%2fb:predict": "Malformed request",
+    },
+}
+
+
+@pytest.mark.parametrize(("status", "asked"), [(status, asked) for status, lines in ERRORS.items() for asked in lines])
+def test_errors_are_objects_with_one_line(client, status, asked):
     found, body, headers = client.send(*asked.split(" ", 1))
     assert found == status
     assert headers["Content-Type"] == "application/json"
     error = json.loads(body)["error"]
-    assert message in error
+    assert ERRORS[status][asked] in error
     assert len(error.splitlines()) == 1
 
 
