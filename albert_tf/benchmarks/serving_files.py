@@ -43,7 +43,9 @@ def _write_ours(config, classify: bool, folder: str) -> None:
     for precision in ("float32", "bfloat16"):
         save_model(os.path.join(folder, SAVED_MODEL.format(precision)), model, precision)
     interface = make_interface("classification" if classify else ENCODER, config, num_labels=2)
-    weights = {name: np.asarray(variable) for name, variable in named_weights(model).items()}
+    # An encoder alone has the names that it has inside a model, without the first part.
+    first = "" if classify else "albert/"
+    weights = {first + name: np.asarray(variable) for name, variable in named_weights(model).items()}
     wanted = [form.name for form in interface.outputs]
 
     def compute(copy, inputs):
