@@ -6,7 +6,8 @@ from typing import Any
 from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
-from albert_tf.serving.export_file import EXPORT_NAME, EXTRA_FOLDER, holds_model
+from albert_tf.serving.export_file import EXPORT_NAME, EXTRA_FOLDER
+from albert_tf.serving.model_kind import CHECKPOINT, kind_of
 
 
 def identify_model(path: str) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def identify_model(path: str) -> dict[str, Any]:
         all others.
     """
     folder = local_copy(path)
-    if holds_model(folder):
+    if kind_of(path) != CHECKPOINT:
         places = (os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME), os.path.join(folder, EXPORT_NAME))
         return {EXPORT_NAME: describe_file(next(place for place in places if files.exists(place)))}
     from albert_tf.checkpoints.checkpoint_state import STATE_NAME
