@@ -16,7 +16,7 @@ BROUGHT_ALONG = {"protobuf": "tensorflow"}
 NOT_IMPORTED = {"tensorboard"}
 # Imported where they are used, with a way out if they are missing: an extra, or another backend of Keras.
 OPTIONAL = {"distributed", "matplotlib", "scipy", "sklearn", "pyarrow", "zstandard"}
-OPTIONAL |= {"ai_edge_litert", "onnx", "onnxruntime"}
+OPTIONAL |= {"ai_edge_litert", "onnx", "onnxruntime", "openvino"}
 OPTIONAL |= {"orjson", "prometheus_client", "starlette", "uvicorn", "h11"}
 OPTIONAL |= {"huggingface_hub", "jax", "torch", "transformers", "keras_hub"}
 

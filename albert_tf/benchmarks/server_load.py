@@ -8,7 +8,6 @@ The server is a process of its own at 127.0.0.1, the clients are threads, and ea
 import contextlib
 import http.client
 import itertools
-import json
 import random
 import re
 import signal
@@ -24,7 +23,7 @@ from absl import flags
 
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.json_text import to_json, to_json_bytes
 
 _HOST = "127.0.0.1"
 # Seconds until the server listens, and for one answer.
@@ -114,7 +113,7 @@ def _in_threads(count: int, work: Callable[[], None]) -> None:
 def _bodies(signature: str, shortest: int, longest: int) -> list[bytes]:
     rng = random.Random(0)
     texts = [" ".join(rng.choices(_WORDS, k=rng.randint(shortest, longest))) for _ in range(256)]
-    return [json.dumps({"signature_name": signature, "inputs": {"text": [text]}}).encode() for text in texts]
+    return [to_json_bytes({"signature_name": signature, "inputs": {"text": [text]}}) for text in texts]
 
 
 def summarize(found: Sequence[tuple[int, float]], seconds: float) -> dict[str, float]:
