@@ -59,11 +59,11 @@ class PortableServedModel(ServedModel):
         self.signatures = {SERVING_DEFAULT: Signature(inputs, outputs)}
         self._functions: dict[str, _Function] = {SERVING_DEFAULT: model.run}
         if model.head == PRETRAINING:
-            self._add_masks(PortableMasks(path))
+            self._add_masks(PortableMasks(model))
         elif model.head == ENCODER:
             self._add_encoder(outputs)
         else:
-            self._add_answers(PortableAnswers(path))
+            self._add_answers(PortableAnswers(model))
 
     def run(self, signature: str, inputs: Arrays) -> dict[str, np.ndarray]:
         try:
