@@ -165,7 +165,8 @@ def test_what_is_read_but_once_gives_the_same_files(inputs, output):
     for name in ("piped_", "read_"):
         found = (inputs / (name + output)).read_bytes()
         place = b"pipe.jsonl" if name == "piped_" else b"stdin"
-        assert place in found or output == "b.parquet"
+        if output != "b.parquet":
+            assert place in found
         if output == "b.jsonl":
             assert len(found.splitlines()) == len(wanted.splitlines())
     assert not [name for name in os.listdir(inputs) if name.startswith(".")]
