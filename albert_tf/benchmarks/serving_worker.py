@@ -1,4 +1,4 @@
-"""One contestant of compare_serving in a process of its own: opens its model, then computes batches as it is told.
+"""One contestant of compare_serving in a process of its own: opens its model, then computes the batches asked for.
 
 Standard output carries one JSON object a line: {"ready": seconds, "memory_mb": ...} when the first text is computed,
 then for every line "B SHORTEST REPEATS" of standard input what so many batches of that kind took. The end of the input

@@ -104,7 +104,7 @@ def test_an_error_is_that_of_its_own_request(start, model, fault, status, caplog
         futures[1].result(PATIENCE)
     assert raised.value.status == status
     assert batcher.is_alive
-    # A fault of the program, and that alone, is told in full.
+    # A fault of the program, and that alone, is logged in full.
     assert ("ZeroDivisionError" in caplog.text) is (fault == BROKEN)
 
 

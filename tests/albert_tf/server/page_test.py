@@ -1,4 +1,4 @@
-"""The page at /: its files, what it is told of the models, the search for sentences; nothing from elsewhere."""
+"""The page at /: its files, the models that it lists, the search for sentences; nothing from elsewhere."""
 
 import re
 from importlib import resources

@@ -1,4 +1,4 @@
-"""Exports as ONNX behind the server: their own inputs as serving_default, and from texts the checkpoint's answers."""
+"""Exports as ONNX in the server: their own inputs as serving_default, and from texts the checkpoint's answers."""
 
 import json
 import subprocess

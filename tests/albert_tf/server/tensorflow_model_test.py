@@ -1,4 +1,4 @@
-"""Checkpoints and SavedModels behind the server: together as alone, as FillMask and Predictor, clear errors."""
+"""Checkpoints and SavedModels in the server: together as alone, as FillMask and Predictor, clear errors."""
 
 import json
 
