@@ -46,7 +46,7 @@ class Contestant:
         from albert_tf.inputs.finetuning_dataset import make_training_dataset
         from albert_tf.training.cluster import Cluster
         from albert_tf.training.stop_signals import StopSignals
-        from albert_tf.training.strategy import make_strategy
+        from albert_tf.training.strategy import make_strategy, share_out_batches
 
         data, strategy = FinetuningData(settings, task, tokenizer), make_strategy("auto")
         self.run = FinetuningRun(settings, config, data, strategy, Cluster(), StopSignals())
@@ -54,11 +54,12 @@ class Contestant:
             initialise_finetuning(self.run.model, data.finetuned_task(), settings.init_checkpoint)
         shape = data.batch_shape(settings.train_batch_size)
         self.buckets = list(shape.buckets)
-        batches = strategy.distribute_datasets_from_function(
+        batches = share_out_batches(
+            strategy,
             lambda context: make_training_dataset(
                 *(data.training_split().features, shape, settings.random_seed, settings.num_train_steps),
                 context=context,
-            )
+            ),
         )
         self._iterator, self._progress = iter(batches), self.run.steps.start()
         self.batch_size, self.seconds, self.examples = settings.train_batch_size, [], []

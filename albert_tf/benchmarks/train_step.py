@@ -81,7 +81,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
     from albert_tf.pretraining.steps import PretrainingSteps
-    from albert_tf.training.strategy import make_strategy
+    from albert_tf.training.strategy import make_strategy, share_out_batches
 
     strategy = make_strategy("auto")
     with strategy.scope():
@@ -90,9 +90,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
         optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(strategy, model, optimizer)
     dataset = tf.data.Dataset.from_tensors(random_batch(config, *shape)).repeat()
-    iterator = iter(
-        strategy.distribute_datasets_from_function(lambda context: share_of_host(dataset, shape[0], context))
-    )
+    iterator = iter(share_out_batches(strategy, lambda context: share_of_host(dataset, shape[0], context)))
     return lambda count: steps.train(iterator, count)
 
 

@@ -14,6 +14,7 @@ from albert_tf.inputs.finetuning_dataset import (
 )
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.tasks.task import Task, TaskSettings
+from albert_tf.training.strategy import share_out_batches
 
 
 def predict_features(
@@ -30,9 +31,7 @@ def predict_features(
     Returns:
         the outputs by name, one row for each feature, in their order.
     """
-    batches = steps.strategy.distribute_datasets_from_function(
-        lambda context: make_evaluation_dataset(features, shape, context)
-    )
+    batches = share_out_batches(steps.strategy, lambda context: make_evaluation_dataset(features, shape, context))
     found: dict[str, list[np.ndarray]] = {}
     for batch in batches:
         before_batch()

@@ -26,7 +26,7 @@ from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.training.strategy import check_backend, default_strategy
+from albert_tf.training.strategy import check_backend, default_strategy, share_out_batches
 
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
@@ -53,8 +53,8 @@ def evaluate(
         trains no sentence task, sentence_order_accuracy, sentence_order_loss (nats a pair), each over all tokens or
         pairs read; and num_predictions and num_examples, how many those were.
     """
-    batches = steps.strategy.distribute_datasets_from_function(
-        lambda context: make_evaluation_dataset(records, batch_size, max_steps, context)
+    batches = share_out_batches(
+        steps.strategy, lambda context: make_evaluation_dataset(records, batch_size, max_steps, context)
     )
     sums = np.zeros(len(EVALUATION_SUMS), np.float64)
     with explain_record_errors(records.paths):

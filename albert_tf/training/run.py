@@ -29,7 +29,7 @@ from albert_tf.training.reporting import RunFacts, TrainingReporter
 from albert_tf.training.settings import TrainingSettings
 from albert_tf.training.steps import Steps
 from albert_tf.training.stop_signals import StopSignals
-from albert_tf.training.strategy import Agreement
+from albert_tf.training.strategy import Agreement, share_out_batches
 
 
 class TrainingRun(abc.ABC):
@@ -172,7 +172,7 @@ class TrainingRun(abc.ABC):
 
     def batches_from(self, state: TrainingState):
         """An iterator over the batches from a state on, for `steps`."""
-        return iter(self.strategy.distribute_datasets_from_function(lambda context: self._make_dataset(state, context)))
+        return iter(share_out_batches(self.strategy, lambda context: self._make_dataset(state, context)))
 
     def fresh_state(self) -> TrainingState:
         """The state of a run that has taken no step."""

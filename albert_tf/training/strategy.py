@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from absl import logging
@@ -152,6 +152,24 @@ def local_devices(strategy) -> tuple[str, ...]:
 def device_kind(strategy) -> str:
     """The kind of its devices: "CPU", "GPU" or "TPU"."""
     return next(kind for kind in ("TPU", "GPU", "CPU") if kind in local_devices(strategy)[0].upper())
+
+
+def share_out_batches(strategy, make_dataset: Callable[[Any], Any]) -> Any:
+    """Batches as the steps of a strategy take them: an iterable, of each replica's share.
+
+    One processor takes them from the dataset as it is. The iterator that tf.distribute puts before it waits up to a
+    minute for the thread that tunes it, whenever it is let go; a GPU needs it for its copies.
+
+    Args:
+        strategy: the devices.
+        make_dataset: function of a tf.distribute.InputContext, or of None for all rows, to a tf.data.Dataset.
+    """
+    if not runs_on_jax():
+        import tensorflow as tf
+
+        if isinstance(strategy, tf.distribute.OneDeviceStrategy) and device_kind(strategy) == "CPU":
+            return make_dataset(None)
+    return strategy.distribute_datasets_from_function(make_dataset)
 
 
 def compiles_for_shapes(strategy) -> bool:
