@@ -35,7 +35,7 @@ _HOMES = {
     "runtime.errors": ("InputError",),
     "serving.fill_mask": ("FillMask",),
     "serving.predictor": ("Predictor",),
-    "serving.settings": ("ExportSettings",),
+    "exports.settings": ("ExportSettings",),
     "tokenization.text_cleaning": ("TextCleaning",),
     "tokenization.tokenizer": ("AlbertTokenizer",),
 }
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from albert_tf.door import load_tokenizer as load_tokenizer
     from albert_tf.door import pretrain as pretrain
     from albert_tf.door import save as save
+    from albert_tf.exports.settings import ExportSettings as ExportSettings
     from albert_tf.finetuning.settings import FinetuningSettings as FinetuningSettings
     from albert_tf.inputs.pretraining_dataset import make_dataset as make_dataset
     from albert_tf.models.albert import AlbertModel as AlbertModel
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from albert_tf.runtime.errors import InputError as InputError
     from albert_tf.serving.fill_mask import FillMask as FillMask
     from albert_tf.serving.predictor import Predictor as Predictor
-    from albert_tf.serving.settings import ExportSettings as ExportSettings
     from albert_tf.tokenization.text_cleaning import TextCleaning as TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer as AlbertTokenizer
 else:

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from absl import logging
 
 from albert_tf.conversion.settings import FORMAT_NAMES
+from albert_tf.exports.export_file import holds_saved_model, portable_format, read_export
 from albert_tf.published.local_copy import local_copy
 from albert_tf.published.names import is_published, parse_hub_name
 from albert_tf.published.needed_files import VOCABULARY_NAME, stands_for_itself
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.export_file import holds_saved_model, portable_format, read_export
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, kind_of
 
 if TYPE_CHECKING:
     from albert_tf.checkpoints.finetuned_task import FinetunedTask
+    from albert_tf.exports.settings import ExportSettings
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.models.finetuning import FinetuningModel
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.pretraining.settings import EvaluationSettings, PretrainingSettings
     from albert_tf.serving.exported_model import ExportedModel
     from albert_tf.serving.portable_model import PortableModel
-    from albert_tf.serving.settings import ExportSettings
     from albert_tf.tasks.task import Task
     from albert_tf.tokenization.text_cleaning import TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -286,8 +286,8 @@ def export(settings: "ExportSettings") -> float:
     Returns:
         the largest absolute difference between what the SavedModel and the model compute.
     """
-    from albert_tf.serving.saved_model import export_saved_model
-    from albert_tf.serving.settings import ExportSettings
+    from albert_tf.exports.saved_model import export_saved_model
+    from albert_tf.exports.settings import ExportSettings
 
     _check_kind(settings, ExportSettings)
     return export_saved_model(settings)

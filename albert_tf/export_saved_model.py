@@ -5,10 +5,10 @@ export_saved_model --init_checkpoint=runs/base --spm_model_file=vocabulary.model
 
 from absl import flags
 
+from albert_tf.exports.settings import ExportSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
-from albert_tf.serving.settings import ExportSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
 _GROUPS = {
@@ -28,7 +28,7 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     import_tensorflow()
     with quiet_stderr():
-        from albert_tf.serving.saved_model import export_saved_model
+        from albert_tf.exports.saved_model import export_saved_model
     cleaning = TextCleaning(**values_of(TextCleaning, given))
     export_saved_model(ExportSettings(**values_of(ExportSettings, given), cleaning=cleaning))
 

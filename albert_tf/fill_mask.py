@@ -16,11 +16,11 @@ import sys
 
 from absl import flags
 
+from albert_tf.exports.export_file import gains_by_frozen_weights
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving import model_flags
-from albert_tf.serving.export_file import gains_by_frozen_weights
 from albert_tf.serving.model_kind import PORTABLE, kind_of
 
 # The first is the flag's own name, the other an older one.
@@ -61,8 +61,8 @@ def _run(texts: list[str]) -> None:
     if kind_of(path) != PORTABLE:
         import_tensorflow(gains_by_frozen_weights(path), log_level=3)
     with quiet_stderr():
+        from albert_tf.rows.mask_prediction import MaskPrediction, fill_rows
         from albert_tf.serving.fill_mask import FillMask
-        from albert_tf.serving.mask_prediction import MaskPrediction, fill_rows
     model = FillMask(path, given.num_threads)
     if judge_order:
         _judge(model, given.first, given.second, given.format)
@@ -73,7 +73,7 @@ def _run(texts: list[str]) -> None:
 
 
 def _judge(model, first: str, second: str, asked_format: str) -> None:
-    from albert_tf.serving.result_formats import (
+    from albert_tf.rows.result_formats import (
         TABLE,
         choose_format,
         json_line,

@@ -16,12 +16,12 @@ import sys
 
 from absl import flags
 
+from albert_tf.exports.export_file import gains_by_frozen_weights
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.flag_help import begin_group
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving import model_flags
-from albert_tf.serving.export_file import gains_by_frozen_weights
 from albert_tf.serving.model_kind import PORTABLE, kind_of
 
 # The first is the flag's own name, the others are older ones.
@@ -63,8 +63,8 @@ def _run(texts: list[str]) -> None:
     if kind_of(model) != PORTABLE:
         import_tensorflow(gains_by_frozen_weights(model), log_level=3)
     with quiet_stderr():
+        from albert_tf.rows.table_prediction import TablePrediction, predict_rows
         from albert_tf.serving.predictor import Predictor
-        from albert_tf.serving.table_prediction import TablePrediction, predict_rows
     source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
     names = ("input_format", "columns", "output_file", "output_columns", "batch_size", "overwrite")
     wanted = TablePrediction(source, output_format=given.format, **{name: given[name].value for name in names})

@@ -41,8 +41,8 @@ def _run() -> None:
     settings = ServerSettings(**values_of(ServerSettings, given))
     for name in _PACKAGES:
         import_extra(name, "serve", "serve")
+    from albert_tf.exports.export_file import gains_by_frozen_weights
     from albert_tf.server.models import parse_sources
-    from albert_tf.serving.export_file import gains_by_frozen_weights
 
     sources = parse_sources(given.model)
     if not all(source.is_portable for source in sources):

@@ -18,7 +18,7 @@ _KILLED, _FAILED = 77, 78
 _SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
-_ONE_PROCESS = "tests/albert_tf/serving/"
+_ONE_PROCESS = ("tests/albert_tf/exports/", "tests/albert_tf/rows/", "tests/albert_tf/serving/")
 _LOGGERS = (absl_logging.get_absl_logger(), logging.getLogger())
 _LEVELS = tuple(logger.level for logger in _LOGGERS)
 
@@ -31,7 +31,7 @@ def pytest_xdist_make_scheduler(config, log):
     class ByFile(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return _ONE_PROCESS if file.startswith(_ONE_PROCESS) else file
+            return _ONE_PROCESS[0] if file.startswith(_ONE_PROCESS) else file
 
     return ByFile(config, log)
 

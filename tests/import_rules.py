@@ -21,7 +21,9 @@ LEVELS = [
     ("models",),
     ("checkpoints",),
     ("conversion", "training"),
-    ("analysis", "finetuning", "planning", "portable", "pretraining", "uploading", "serving", "server"),
+    ("analysis", "finetuning", "planning", "pretraining", "uploading", "exports"),
+    ("serving",),
+    ("portable", "rows", "server"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which run our own commands.

@@ -38,9 +38,9 @@ def save_model(folder: str, model, precision: str = "float32") -> None:
     """
     import tensorflow as tf
 
+    from albert_tf.exports.served_copy import serving_copy
     from albert_tf.models.albert import AlbertModel
     from albert_tf.models.named_weights import named_weights
-    from albert_tf.serving.served_copy import serving_copy
 
     outputs_wanted = ("sequence_output", "pooled_output") if isinstance(model, AlbertModel) else ("logits",)
     model = serving_copy(model, precision)

@@ -51,10 +51,10 @@ def _export(folder: str, given) -> str:
     from albert_tf.checkpoints.finetuned_task import FinetunedTask
     from albert_tf.checkpoints.run_checkpoints import write_weights
     from albert_tf.config import AlbertConfig
+    from albert_tf.exports.saved_model import export_saved_model
+    from albert_tf.exports.settings import ExportSettings
     from albert_tf.models.finetuning import make_finetuning_model
     from albert_tf.models.named_weights import named_weights
-    from albert_tf.serving.saved_model import export_saved_model
-    from albert_tf.serving.settings import ExportSettings
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
     run, saved = os.path.join(folder, "run"), os.path.join(folder, "saved_model")
@@ -123,7 +123,7 @@ class _Predictions:
 
     def predict(self) -> None:
         """Runs predict from file to file."""
-        from albert_tf.serving.table_prediction import TablePrediction, predict_rows
+        from albert_tf.rows.table_prediction import TablePrediction, predict_rows
 
         if os.path.exists(self._output):
             os.unlink(self._output)

@@ -33,11 +33,11 @@ def _write_ours(config, classify: bool, folder: str) -> None:
     import numpy as np
 
     from albert_tf.benchmarks.inference import random_model, save_model
+    from albert_tf.exports.served_copy import serving_copy
     from albert_tf.models.named_weights import named_weights
     from albert_tf.portable.interface import ENCODER, make_interface
     from albert_tf.portable.litert_file import litert_model
     from albert_tf.portable.onnx_heads import onnx_model
-    from albert_tf.serving.served_copy import serving_copy
 
     model = random_model(config, classify)
     for precision in ("float32", "bfloat16"):

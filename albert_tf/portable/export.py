@@ -16,6 +16,10 @@ from absl import logging
 
 import albert_tf
 from albert_tf.conversion.pretrained import Pretrained
+from albert_tf.exports.export_file import write_export
+from albert_tf.exports.export_source import open_source, text_length, with_threshold
+from albert_tf.exports.saved_model import export_saved_model
+from albert_tf.exports.served_copy import serving_copy
 from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import ENCODER, PRETRAINING, Interface, make_interface
 from albert_tf.portable.litert_file import litert_model
@@ -26,11 +30,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.packages import import_extra
 from albert_tf.runtime.tensorflow_import import quiet_stderr
-from albert_tf.serving.export_file import write_export
-from albert_tf.serving.export_source import open_source, text_length, with_threshold
 from albert_tf.serving.portable_runners import litert_runner, onnx_runner
-from albert_tf.serving.saved_model import export_saved_model
-from albert_tf.serving.served_copy import serving_copy
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 FILE_NAMES = {ONNX: "model.onnx", LITERT: "model.tflite"}

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from albert_tf.exports.saved_model import warnings_only
 from albert_tf.portable.interface import Interface, TensorForm
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.serving.saved_model import warnings_only
 
 _SIGNATURE = tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 # A flatbuffer's own limit.

@@ -3,10 +3,10 @@
 import dataclasses
 from typing import Annotated
 
+from albert_tf.exports import settings as serving
+from albert_tf.exports.settings import ExportSettings, SourceSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, OneOf, described
-from albert_tf.serving import settings as serving
-from albert_tf.serving.settings import ExportSettings, SourceSettings
 
 SAVED_MODEL, ONNX, LITERT = FORMATS = ("saved_model", "onnx", "litert")
 # Differences beyond it are faults, by precision. Those of rounding are about a hundredth of it in float32 and in

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from albert_tf.config import AlbertConfig
+from albert_tf.exports.verification import compare_outputs
 from albert_tf.portable.interface import Interface
-from albert_tf.serving.verification import compare_outputs
 
 # Sequences and pieces of the batches that are run where these are free, and the axes of all that is free besides.
 _BATCHES = ((3, 16), (1, 5), (2, 40))

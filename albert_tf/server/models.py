@@ -5,11 +5,11 @@ import os
 import re
 from collections.abc import Sequence
 
+from albert_tf.exports.export_file import holds_saved_model, is_export
 from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.server.served_model import ServedModel
-from albert_tf.serving.export_file import holds_saved_model, is_export
 from albert_tf.serving.model_kind import PORTABLE, kind_of
 
 # What can stand in an address between slashes, and is no word of the interface.

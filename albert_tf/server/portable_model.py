@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.portable.interface import ENCODER, IDS, POOLED_OUTPUT, PRETRAINING, SEQUENCE_OUTPUT, TensorForm
 from albert_tf.runtime.errors import InputError
 from albert_tf.server.joining import FILL_MASK, SOP_FROM_TEXT, TAG, TAG_TEXT, TOKENS_FROM_TEXT
 from albert_tf.server.request_error import RequestError
 from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, STRING, ServedModel, Signature
-from albert_tf.serving.input_fields import LIST_FIELDS, OPTIONS, WORDS
 from albert_tf.serving.like_lengths import run_rows, to_row
 from albert_tf.serving.portable_answers import PortableAnswers
 from albert_tf.serving.portable_masks import PortableMasks

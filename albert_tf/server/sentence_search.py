@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from albert_tf.rows.input_lines import open_input, read_lines
 from albert_tf.runtime.errors import InputError
 from albert_tf.server.joining import TOKENS_FROM_TEXT
 from albert_tf.server.json_tensors import Question
 from albert_tf.server.served_model import ServedModel
 from albert_tf.server.settings import ServerSettings
-from albert_tf.serving.input_lines import is_unicode, open_input, read_lines
+from albert_tf.serving.input_fields import is_unicode
 
 # Vectors of ALBERT-base for so many are 300 MB.
 MOST_SENTENCES = 100_000

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from albert_tf.exports import signatures
+from albert_tf.exports.finetuned_module import FROM_IDS, SIGNATURES
+from albert_tf.exports.loading import load_export
+from albert_tf.exports.saved_model import open_module
+from albert_tf.exports.tagging_module import TAG_TEXT
 from albert_tf.portable.interface import TensorForm
 from albert_tf.runtime.errors import reason_of
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, NO_MEMORY, RequestError
 from albert_tf.server.served_model import ANY_AXES, BATCH, SERVING_DEFAULT, ServedModel, Signature
-from albert_tf.serving import signatures
-from albert_tf.serving.finetuned_module import FROM_IDS, SIGNATURES
-from albert_tf.serving.loading import load_export
 from albert_tf.serving.model_kind import SAVED_MODEL, kind_of
-from albert_tf.serving.saved_model import open_module
-from albert_tf.serving.tagging_module import TAG_TEXT
 
 _ASSERTION = re.compile(r"assertion failed: \[([^\]]*)\]")
 # Of these names the first that a model has is the one that serving_default stands for.

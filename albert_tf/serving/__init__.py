@@ -1,1 +1,1 @@
-"""SavedModels that take text or ids, and their use."""
+"""Models asked: exports of every format, and checkpoints as they are."""

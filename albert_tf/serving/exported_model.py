@@ -9,12 +9,12 @@ import tensorflow as tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.run_checkpoints import CONFIG_NAME
 from albert_tf.config import AlbertConfig
+from albert_tf.exports import signatures
+from albert_tf.exports.export_file import EXTRA_FOLDER
+from albert_tf.exports.finetuned_module import FROM_IDS
+from albert_tf.exports.loading import load_export
 from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, POSITION_IDS, SEGMENT_IDS, read_inputs, to_arrays
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.serving import signatures
-from albert_tf.serving.export_file import EXTRA_FOLDER
-from albert_tf.serving.finetuned_module import FROM_IDS
-from albert_tf.serving.loading import load_export
 
 _POSITIONS = "masked_lm_positions"
 

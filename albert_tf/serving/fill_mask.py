@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.input_lines import is_unicode
+from albert_tf.serving.input_fields import is_unicode
 from albert_tf.serving.masked_text import MaskModel
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
 from albert_tf.tokenization.special_pieces import MASK

@@ -7,12 +7,12 @@ import numpy as np
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.task_fields import LIST_FIELDS
+from albert_tf.exports.finetuned_module import SIGNATURES
+from albert_tf.exports.loading import load_export
+from albert_tf.exports.saved_model import open_finetuned
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.serving.finetuned_module import SIGNATURES
-from albert_tf.serving.input_fields import LIST_FIELDS
-from albert_tf.serving.loading import load_export
 from albert_tf.serving.outputs import check_finite
-from albert_tf.serving.saved_model import open_finetuned
 
 
 class GraphAnswers:

@@ -5,13 +5,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from albert_tf.exports import signatures
+from albert_tf.exports.loading import load_export
+from albert_tf.exports.saved_model import open_pretrained
+from albert_tf.exports.text_module import TOKENIZATION_INFO
 from albert_tf.runtime.errors import InputError, reason_of
-from albert_tf.serving import signatures
-from albert_tf.serving.loading import load_export
 from albert_tf.serving.masked_text import MaskedText
 from albert_tf.serving.outputs import check_finite
-from albert_tf.serving.saved_model import open_pretrained
-from albert_tf.serving.text_module import TOKENIZATION_INFO
 
 
 class GraphMasks:

@@ -6,32 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, TEXT, TEXT_PAIR, WORDS
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.input_lines import is_unicode
 from albert_tf.tasks.glue import TABLES
 
-TEXT, TEXT_PAIR = "text", "text_pair"
-# Fields whose values are lists of texts.
-OPTIONS, WORDS = LIST_FIELDS = ("options", "words")
 _FEWEST_OPTIONS = 2
-# The fields of a task that names none, as one of other code does, by its head.
-_BY_HEAD = {
-    "multiple_choice": ("article", "question", OPTIONS),
-    **dict.fromkeys(("span", "span_beam"), ("question", "context")),
-}
-
-
-def fields_of(task: FinetunedTask) -> tuple[str, ...]:
-    """The names of the fields that a model of the task takes; one with a question mark may be left out."""
-    if task.head == "token_classification":
-        # Whatever the task names: a text is cut into words before the model sees it.
-        return (WORDS,)
-    return tuple(task.input_fields) or _BY_HEAD.get(task.head, (TEXT,))
-
-
-def label_names(task: FinetunedTask) -> tuple[str, ...]:
-    """The names of the classes by index; LABEL_0, LABEL_1, ... where nobody named them."""
-    return task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
 
 
 class ExampleFields:
@@ -155,6 +134,15 @@ class ExampleFields:
             else:
                 checked[field] = (_texts if field in LIST_FIELDS else _text)(values[field], field, where)
         return checked
+
+
+def is_unicode(text: str) -> bool:
+    """Tells whether a text can be written as UTF-8: it has no lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def empty_fields(checked: Mapping[str, Any], names: Sequence[str]) -> list[str]:

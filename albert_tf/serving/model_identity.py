@@ -3,10 +3,10 @@
 import os
 from typing import Any
 
+from albert_tf.exports.export_file import EXPORT_NAME, EXTRA_FOLDER
 from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
-from albert_tf.serving.export_file import EXPORT_NAME, EXTRA_FOLDER
 from albert_tf.serving.model_kind import CHECKPOINT, kind_of
 
 

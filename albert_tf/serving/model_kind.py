@@ -2,10 +2,10 @@
 
 import os
 
+from albert_tf.exports.export_file import EXPORT_NAME, holds_saved_model, portable_format
 from albert_tf.published.names import is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.export_file import EXPORT_NAME, holds_saved_model, portable_format
 
 # A checkpoint is a run too, and another format's, and published weights by their name.
 SAVED_MODEL, PORTABLE, CHECKPOINT = "saved_model", "portable", "checkpoint"

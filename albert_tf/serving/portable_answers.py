@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from albert_tf.checkpoints.task_fields import WORDS, fields_of, label_names
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.input_fields import WORDS, fields_of, label_names
 from albert_tf.serving.like_lengths import run_rows, to_row
 from albert_tf.serving.portable_model import PortableModel
 from albert_tf.tasks.conll import Sentence

@@ -11,12 +11,12 @@ import numpy as np
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
+from albert_tf.exports.export_file import check_files, read_export
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.runtime.worker_pool import count_cores
-from albert_tf.serving.export_file import check_files, read_export
 from albert_tf.serving.portable_runners import Run, litert_runner, onnx_runner
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 

@@ -8,9 +8,10 @@ import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.input_fields import OPTIONS, WORDS, ExampleFields
+from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
 
 if TYPE_CHECKING:

@@ -10,11 +10,13 @@ import socket
 from collections.abc import Iterable
 from pathlib import Path
 
+import export_fixtures
 import hub_server
 import keras
 import numpy as np
 import pytest
 import random_records
+import served_models
 from random_records import PREDICTIONS, SEQUENCE_LENGTH
 
 from albert_tf.checkpoints.tensor_files import load_tensors
@@ -27,6 +29,14 @@ from albert_tf.records.manifest import Manifest
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.text.vocabulary import VocabularyTraining, train
+
+# Made once for all rooms that export models and ask them.
+export_vocabulary, train_vocabulary = export_fixtures.export_vocabulary, export_fixtures.train_vocabulary
+save_checkpoint, save_finetuned = export_fixtures.save_checkpoint, export_fixtures.save_finetuned
+exported_weights, export_tokenizer = served_models.exported_weights, served_models.export_tokenizer
+export_checkpoint, export_signatures = served_models.export_checkpoint, served_models.export_signatures
+exported, exports, predictors = served_models.exported, served_models.exports, served_models.predictors
+portable_export, count_cases = served_models.portable_export, served_models.count_cases
 
 STEPS = 12
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir))

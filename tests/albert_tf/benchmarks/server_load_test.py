@@ -4,15 +4,11 @@ import json
 import subprocess
 import sys
 
-import export_fixtures
 import pytest
 from export_fixtures import HEADS_ASKED
 
 from albert_tf.benchmarks.server_load import summarize
 from albert_tf.runtime.errors import InputError
-
-export_vocabulary, train_vocabulary = export_fixtures.export_vocabulary, export_fixtures.train_vocabulary
-save_finetuned = export_fixtures.save_finetuned
 
 
 def test_figures_are_those_of_the_answers():

@@ -83,8 +83,8 @@ def test_numbers_that_float32_does_not_reach_are_infinite(model, tmp_path):
 
 
 def test_an_export_refuses_them(model, vocabulary_file, tmp_path):
-    from albert_tf.serving.saved_model import export_saved_model
-    from albert_tf.serving.settings import ExportSettings
+    from albert_tf.exports.saved_model import export_saved_model
+    from albert_tf.exports.settings import ExportSettings
 
     path = _write(FORMATS["official"], model, tmp_path / "poisoned")
     settings = ExportSettings(init_checkpoint=path, spm_model_file=vocabulary_file, output_dir=str(tmp_path / "new"))

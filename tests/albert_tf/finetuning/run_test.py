@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.exports.saved_model import export_saved_model
+from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import format_results, run
 from albert_tf.models.finetuning import AlbertForSequenceClassification
-from albert_tf.serving.saved_model import export_saved_model
-from albert_tf.serving.settings import ExportSettings
 
 
 def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_settings, read_log):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from albert_tf.exports import saved_model
 from albert_tf.finetuning import steps
 from albert_tf.inputs.finetuning_features import HEADS, Feature, FeatureSet, from_columns, to_columns
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving import saved_model
 
 FEATURES = {
     "classification": Feature(3, [2, 300, 3], [0, 0, 0], 1),

@@ -3,7 +3,6 @@
 import dataclasses
 from pathlib import Path
 
-import export_fixtures
 import keras
 import pytest
 from export_fixtures import HEADS_ASKED, VOCAB_SIZE
@@ -11,9 +10,6 @@ from export_fixtures import HEADS_ASKED, VOCAB_SIZE
 from albert_tf.checkpoints.run_checkpoints import write_weights
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-
-export_vocabulary, train_vocabulary = export_fixtures.export_vocabulary, export_fixtures.train_vocabulary
-save_finetuned = export_fixtures.save_finetuned
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from albert_tf.exports.served_copy import serving_copy
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.portable import litert_file
 from albert_tf.portable.export import compute
@@ -13,7 +14,6 @@ from albert_tf.portable.litert_file import litert_model
 from albert_tf.portable.verification import largest_error
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.portable_runners import litert_runner
-from albert_tf.serving.served_copy import serving_copy
 
 pytestmark = pytest.mark.parity
 litert = pytest.importorskip(

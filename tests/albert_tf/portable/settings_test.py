@@ -2,9 +2,9 @@
 
 import pytest
 
+from albert_tf.exports.settings import ExportSettings
 from albert_tf.portable.settings import FORMATS, TOLERANCES, ModelExportSettings
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.settings import ExportSettings
 
 PLACES = {"init_checkpoint": "run", "output_dir": "out"}
 

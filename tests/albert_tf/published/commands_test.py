@@ -14,9 +14,9 @@ from albert_tf.conversion.hugging_face import save_hugging_face
 from albert_tf.conversion.official import save_official
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.exports.export_file import gains_by_frozen_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.export_file import gains_by_frozen_weights
 
 TEXT = "bada bedi"
 _PROGRAM = """

@@ -3,7 +3,6 @@
 import dataclasses
 import shutil
 
-import export_fixtures
 import keras
 import pytest
 from export_fixtures import HEADS_ASKED, VOCAB_SIZE
@@ -13,8 +12,6 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 LONGEST = 24
-export_vocabulary, train_vocabulary = export_fixtures.export_vocabulary, export_fixtures.train_vocabulary
-save_checkpoint, save_finetuned = export_fixtures.save_checkpoint, export_fixtures.save_finetuned
 
 
 @pytest.fixture(autouse=True)

@@ -171,8 +171,8 @@ def test_what_is_no_model_is_one_line(tmp_path):
 
 @pytest.mark.slow
 def test_a_saved_model_is_as_its_checkpoint(load, checkpoint_of, tmp_path):
-    from albert_tf.serving.saved_model import export_saved_model
-    from albert_tf.serving.settings import ExportSettings
+    from albert_tf.exports.saved_model import export_saved_model
+    from albert_tf.exports.settings import ExportSettings
 
     folder = str(tmp_path / "export")
     export_saved_model(ExportSettings(init_checkpoint=checkpoint_of("classification"), output_dir=folder))

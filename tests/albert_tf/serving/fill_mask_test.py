@@ -20,9 +20,9 @@ def served(exported):
     return FillMask(str(exported))
 
 
-def test_pieces_and_probabilities_are_those_of_the_signature(served, serving):
+def test_pieces_and_probabilities_are_those_of_the_signature(served, export_signatures):
     texts = ["Babe [MASK] dika", "[MASK] tuko [mask]."]
-    outputs = serving["fill_mask"](text=tf.constant(texts), top_k=tf.constant(3))
+    outputs = export_signatures["fill_mask"](text=tf.constant(texts), top_k=tf.constant(3))
     one, two = served.fill_mask(texts, top_k=3)
     assert [len(one.masks), len(two.masks)] == [1, 2]
     for at, filled in enumerate((one, two)):
@@ -44,8 +44,8 @@ def test_the_text_keeps_its_spelling_around_the_piece(served):
     assert {c.piece: c.text for c in start.masks[0]}[word] == f"{word[1:]} dika"
 
 
-def test_order_gives_both_probabilities(served, serving):
-    outputs = serving["sop_from_text"](first=tf.constant(["babe"]), second=tf.constant(["dika"]))
+def test_order_gives_both_probabilities(served, export_signatures):
+    outputs = export_signatures["sop_from_text"](first=tf.constant(["babe"]), second=tf.constant(["dika"]))
     in_order, swapped = served.order("babe", "dika")
     assert in_order + swapped == pytest.approx(1, abs=1e-6)
     assert in_order == pytest.approx(float(outputs["in_order"][0]), abs=1e-6)
@@ -89,12 +89,12 @@ def test_folders_that_are_no_export_are_one_line(tmp_path, exported):
     assert "is no export of albert_tf (assets.extra/export.json is missing)" in refusal(tmp_path / "foreign")
 
 
-def test_a_checkpoint_without_its_vocabulary_says_so(checkpoint):
-    assert "no vocabulary (.model) lies with it" in refusal(checkpoint)
+def test_a_checkpoint_without_its_vocabulary_says_so(export_checkpoint):
+    assert "no vocabulary (.model) lies with it" in refusal(export_checkpoint)
 
 
-def test_a_checkpoint_answers_as_its_export_does(served, checkpoint, export_vocabulary, tmp_path):
-    run = shutil.copytree(checkpoint, tmp_path / "run")
+def test_a_checkpoint_answers_as_its_export_does(served, export_checkpoint, export_vocabulary, tmp_path):
+    run = shutil.copytree(export_checkpoint, tmp_path / "run")
     shutil.copy(export_vocabulary, run)
     asked = FillMask(run)
     (found,), (wanted,) = asked(["Babe [MASK] dika"], 3), served(["Babe [MASK] dika"], 3)

@@ -5,8 +5,8 @@ import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
+from albert_tf.exports.saved_model import make_module
 from albert_tf.models.finetuning import make_finetuning_model
-from albert_tf.serving.saved_model import make_module
 
 ROWS, LENGTH = 8, 9
 HEADS = {
@@ -28,19 +28,19 @@ _MASKS = {
     "head",
     [name if name in ("classification", "span_beam") else pytest.param(name, marks=pytest.mark.slow) for name in HEADS],
 )
-def test_any_mask_has_the_models_outputs(head, tokenizer):
+def test_any_mask_has_the_models_outputs(head, export_tokenizer):
     labels, fields = HEADS[head]
     config = AlbertConfig(
-        **{"vocab_size": tokenizer.vocab_size, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
+        **{"vocab_size": export_tokenizer.vocab_size, "embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2},
         **{"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 24, "initializer_range": 0.3},
     )
     model = make_finetuning_model(config, head, len(labels))
     task = FinetunedTask(head, len(labels) or 1, labels, "mine", fields, {"max_seq_length": 24})
-    module = make_module(model, tokenizer, task, 24)
+    module = make_module(model, export_tokenizer, task, 24)
     rng = np.random.default_rng(1)
     for name, mask in _MASKS.items():
         inputs = {
-            "input_ids": rng.integers(tokenizer.vocab_size, size=mask.shape),
+            "input_ids": rng.integers(export_tokenizer.vocab_size, size=mask.shape),
             "input_mask": mask,
             "segment_ids": rng.integers(2, size=mask.shape),
         }

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.serving import input_lines
-from albert_tf.serving.answered_rows import RowAsker, answer_rows
+from albert_tf.rows import input_lines
+from albert_tf.rows.answered_rows import RowAsker, answer_rows
+from albert_tf.rows.input_rows import FORMATS as INPUT_FORMATS
+from albert_tf.rows.input_rows import columns_of, read_rows
+from albert_tf.rows.result_formats import CSV, JSONL, TABLE, TSV, ResultColumns, line_form
 from albert_tf.serving.fill_mask import FillMask
-from albert_tf.serving.input_rows import FORMATS as INPUT_FORMATS
-from albert_tf.serving.input_rows import columns_of, read_rows
 from albert_tf.serving.predictor import Predictor
-from albert_tf.serving.result_formats import CSV, JSONL, TABLE, TSV, ResultColumns, line_form
 
 ROOT = Path(__file__).resolve().parents[3]
 GOOD = {"options": ["bada", "gimo", "rasu", "lefi"], "words": ["bada", "gimo"]}

@@ -12,8 +12,8 @@ def test_an_export_is_known_by_the_file_that_has_all_checksums(exported, exports
     assert identify_model(str(copy)) != identify_model(exports["finetuned"])
 
 
-def test_a_run_is_known_by_the_checkpoint_that_stands_for_it(checkpoint, tmp_path):
-    run = shutil.copytree(checkpoint, tmp_path / "run")
+def test_a_run_is_known_by_the_checkpoint_that_stands_for_it(export_checkpoint, tmp_path):
+    run = shutil.copytree(export_checkpoint, tmp_path / "run")
     before = identify_model(str(run))
     (run / "train_log.jsonl").write_text("{}\n")
     assert identify_model(str(run)) == before == identify_model(str(run / "checkpoint-00000001"))

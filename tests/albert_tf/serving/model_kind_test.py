@@ -2,8 +2,8 @@
 
 import pytest
 
+from albert_tf.exports.export_file import write_export
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.export_file import write_export
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, refuse_threads
 
 

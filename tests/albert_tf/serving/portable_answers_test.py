@@ -13,10 +13,10 @@ import pytest
 from export_fixtures import HEADS_ASKED
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.exports.export_file import write_export
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving import portable_model
-from albert_tf.serving.export_file import write_export
 from albert_tf.serving.like_lengths import to_row
 from albert_tf.serving.predictor import Predictor
 from albert_tf.tasks.glue import GlueTask

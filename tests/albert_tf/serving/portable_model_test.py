@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import albert_tf
+from albert_tf.exports.export_file import write_export
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving import portable_model
-from albert_tf.serving.export_file import write_export
 from albert_tf.serving.portable_model import PortableModel
 
 IDS = ("input_ids", "input_mask", "segment_ids")

@@ -1,0 +1,25 @@
+"""The fields that a fine-tuned model takes, and the names of its classes, whatever format it is in."""
+
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+
+TEXT, TEXT_PAIR = "text", "text_pair"
+# Fields whose values are lists of texts.
+OPTIONS, WORDS = LIST_FIELDS = ("options", "words")
+# The fields of a task that names none, as one of other code does, by its head.
+_BY_HEAD = {
+    "multiple_choice": ("article", "question", OPTIONS),
+    **dict.fromkeys(("span", "span_beam"), ("question", "context")),
+}
+
+
+def fields_of(task: FinetunedTask) -> tuple[str, ...]:
+    """The names of the fields that a model of the task takes; one with a question mark may be left out."""
+    if task.head == "token_classification":
+        # Whatever the task names: a text is cut into words before the model sees it.
+        return (WORDS,)
+    return tuple(task.input_fields) or _BY_HEAD.get(task.head, (TEXT,))
+
+
+def label_names(task: FinetunedTask) -> tuple[str, ...]:
+    """The names of the classes by index; LABEL_0, LABEL_1, ... where nobody named them."""
+    return task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))

@@ -1,0 +1,66 @@
+"""The signatures of fine-tuned models of texts: from a text or a pair to a class, classes, or a number.
+
+Shapes: B batch, C classes.
+"""
+
+import tensorflow as tf
+
+from albert_tf.exports.finetuned_module import CLASSIFY, SCORE, FinetunedModule
+
+
+class ClassificationModule(FinetunedModule):
+    """One of C classes: "label" string [B], "probabilities" float32 [B, C], and "labels" string [B, C]."""
+
+    signature = CLASSIFY
+
+    def _predict(self, *fields):
+        return self._interpret(self._logits(*fields))
+
+    def _logits(self, text, *rest):
+        first = self.tokenizer.encode(text)
+        if not rest:
+            return self.from_ids(**self._pack(first))["logits"]
+        tf.debugging.assert_equal(tf.shape(text), tf.shape(rest[0]), message="As many first texts as second ones.")
+        packed = self._pack(first, self.tokenizer.encode(rest[0]))
+        if self.fields[1].endswith("?"):
+            # A text alone has room for a piece more than a pair.
+            packed = _alone_where_empty(packed, self._pack(first), rest[0], self.tokenizer.pad_id)
+        return self.from_ids(**packed)["logits"]
+
+    def _interpret(self, logits):
+        names = tf.constant(list(self.label_names))
+        return {
+            "label": tf.gather(names, tf.argmax(logits, axis=-1)),
+            "probabilities": tf.nn.softmax(logits),
+            "labels": tf.tile(names[tf.newaxis], [tf.shape(logits)[0], 1]),
+        }
+
+
+class MultiLabelModule(ClassificationModule):
+    """Any of C classes: "probabilities" float32 [B, C], each of its own, and "labels" string [B, C]."""
+
+    def _interpret(self, logits):
+        outputs = super()._interpret(logits)
+        return {"probabilities": tf.sigmoid(logits), "labels": outputs["labels"]}
+
+
+class RegressionModule(ClassificationModule):
+    """A number: "score" float32 [B]."""
+
+    signature = SCORE
+
+    def _interpret(self, logits):
+        return {"score": logits[:, 0]}
+
+
+def _alone_where_empty(pairs: dict, alone: dict, second: tf.Tensor, pad_id: int) -> dict:
+    """The rows of pairs, and in place of those whose second text is "" the rows of the first texts alone."""
+    is_single = (tf.strings.length(second) == 0)[:, tf.newaxis]
+    width = tf.maximum(*(tf.shape(packed["input_mask"])[1] for packed in (pairs, alone)))
+    fillers = {"input_ids": pad_id, "input_mask": 0, "segment_ids": 0}
+
+    def widened(packed, name):
+        ids = packed[name]
+        return tf.pad(ids, [[0, 0], [0, width - tf.shape(ids)[1]]], constant_values=fillers[name])
+
+    return {name: tf.where(is_single, widened(alone, name), widened(pairs, name)) for name in fillers}

@@ -1,0 +1,136 @@
+"""Source and place of an export: the checkpoint, its vocabulary, task and length, checked; the folder to make."""
+
+import dataclasses
+import hashlib
+import os
+from typing import Any
+
+import tensorflow as tf
+from absl import logging
+
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.exports.export_file import is_export
+from albert_tf.exports.settings import SourceSettings
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.packing import room_for_text
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import parse_model, read_model
+
+# Odds of no answer above which none is given.
+_THRESHOLD = "null_score_diff_threshold"
+
+
+def open_source(settings: SourceSettings) -> tuple[str, Pretrained, AlbertTokenizer]:
+    """The folder to make, the model to export and its tokenizer.
+
+    Raises:
+        InputError: checkpoint, config and vocabulary do not fit, or output_dir holds something.
+    """
+    output_dir = os.fspath(settings.output_dir).rstrip("/")
+    _check_output_dir(output_dir, settings.overwrite)
+    config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
+    pretrained = load_pretrained(os.fspath(settings.init_checkpoint), config_file)
+    return output_dir, pretrained, make_tokenizer(settings, pretrained)
+
+
+def make_tokenizer(settings: SourceSettings, pretrained: Pretrained) -> AlbertTokenizer:
+    """The tokenizer of a checkpoint; a fine-tuned one's cleans as it was fine-tuned.
+
+    Raises:
+        InputError: no vocabulary, or not that of the model.
+    """
+    cleaning = settings.cleaning
+    if pretrained.task is not None and pretrained.task.cleaning:
+        cleaning = TextCleaning(**pretrained.task.cleaning)
+    path = _vocabulary_file(settings, pretrained)
+    # Before sentencepiece sees it, which a damaged one can lead astray.
+    _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)
+    return AlbertTokenizer(path, **dataclasses.asdict(cleaning))
+
+
+def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
+    """The length that texts are cut to: the settings', else that of fine-tuning, else max_position_embeddings.
+
+    Raises:
+        InputError: more than the model has positions, or no room for text.
+    """
+    length, config = settings.max_seq_length, pretrained.model.config
+    if pretrained.task is not None:
+        length = length or pretrained.task.settings.get("max_seq_length")
+    longest = config.max_position_embeddings
+    if length is None:
+        return longest
+    if length > longest:
+        raise InputError(f"--max_seq_length={length} is more than the model's max_position_embeddings={longest}")
+    room_for_text(length, pair=True)
+    return length
+
+
+def with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
+    """The task with the odds of no answer above which none is given, where it may have none.
+
+    Args:
+        task: of a checkpoint.
+        checkpoint: its folder; the evaluation beside it noted the odds that were best on the dev split.
+    """
+    if task.name != "squad_v2" or task.options.get(_THRESHOLD) is not None:
+        return task
+    return dataclasses.replace(task, options={**task.options, _THRESHOLD: _dev_threshold(checkpoint)})
+
+
+def _dev_threshold(checkpoint: str) -> float:
+    threshold = (read_evaluation(checkpoint) or {}).get("best_f1_thresh")
+    if isinstance(threshold, int | float):
+        return float(threshold)
+    logging.warning("%s was not evaluated on a dev split: null odds above 0 count as no answer", checkpoint)
+    return 0.0
+
+
+def _check_output_dir(output_dir: str, overwrite: bool) -> None:
+    if not output_dir:
+        raise InputError("--output_dir must name a folder other than /")
+    files.recover(output_dir)
+    if not tf.io.gfile.exists(output_dir):
+        return
+    if not tf.io.gfile.isdir(output_dir):
+        raise InputError(f"--output_dir: {output_dir} is a file; name a folder")
+    if not tf.io.gfile.listdir(output_dir):
+        return
+    if not is_export(output_dir):
+        raise InputError(f"--output_dir: {output_dir} is not empty and holds no export; name another folder")
+    if not overwrite:
+        raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")
+
+
+def _check_vocabulary(path: str, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
+    """Raises InputError if a file is not the vocabulary of the model."""
+    contents = read_model(path)
+    size = len(parse_model(contents, path).pieces)
+    if size != config.vocab_size:
+        raise InputError(
+            f"--spm_model_file: {path} has {size} pieces, the model's vocab_size is {config.vocab_size}; give the "
+            "vocabulary that the model was trained with"
+        )
+    sha256 = hashlib.sha256(contents).hexdigest()
+    if vocabulary is None:
+        logging.warning("the checkpoint does not say which vocabulary it was trained with; only its size was checked")
+    elif vocabulary["sha256"] != sha256:
+        raise InputError(
+            f"--spm_model_file: {path} is damaged, or is not the vocabulary the model was trained with "
+            f"({vocabulary['file']}, SHA-256 {vocabulary['sha256'][:12]}...; this one's is {sha256[:12]}...)"
+        )
+
+
+def _vocabulary_file(settings: SourceSettings, pretrained: Pretrained) -> str:
+    path = settings.spm_model_file or pretrained.vocabulary_file
+    if path is None:
+        raise InputError(
+            f"{settings.init_checkpoint}: no vocabulary (.model) lies with it; name the one that the model was trained "
+            "with by --spm_model_file"
+        )
+    return os.fspath(path)

@@ -1,0 +1,205 @@
+"""Writing a trained model and its vocabulary as a SavedModel, checked before it appears.
+
+OUTPUT_DIR/saved_model.pb, variables/    graph and weights
+OUTPUT_DIR/assets/                       the vocabulary (.model)
+OUTPUT_DIR/assets.extra/                 albert_config.json, and export.json: what was exported, with checksums
+"""
+
+import contextlib
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+from absl import logging
+
+import albert_tf
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.exports.classification_module import (
+    ClassificationModule,
+    MultiLabelModule,
+    RegressionModule,
+)
+from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
+from albert_tf.exports.export_source import (
+    make_tokenizer,
+    open_source,
+    text_length,
+    with_threshold,
+)
+from albert_tf.exports.finetuned_module import FinetunedModule
+from albert_tf.exports.multiple_choice_module import MultipleChoiceModule
+from albert_tf.exports.served_copy import serving_copy
+from albert_tf.exports.settings import TOLERANCES, ExportSettings
+from albert_tf.exports.signatures import ServingModule
+from albert_tf.exports.span_module import SpanModule
+from albert_tf.exports.tagging_module import TaggingModule
+from albert_tf.exports.verification import largest_error, largest_finetuned_error
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.tensorflow_import import quiet_stderr
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+
+_MODULES = {
+    "classification": ClassificationModule,
+    "multi_label": MultiLabelModule,
+    "regression": RegressionModule,
+    "multiple_choice": MultipleChoiceModule,
+    "token_classification": TaggingModule,
+    "span": SpanModule,
+    "span_beam": SpanModule,
+}
+
+
+def make_module(model: Any, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int) -> FinetunedModule:
+    """The module for a fine-tuned model; arguments as FinetunedModule's.
+
+    Raises:
+        InputError: max_seq_length leaves no room for text.
+    """
+    return _MODULES[task.head](model, tokenizer, task, max_seq_length)
+
+
+def export_saved_model(settings: ExportSettings) -> float:
+    """Writes the SavedModel, as a whole or not at all, after comparing what it computes with the model itself.
+
+    Returns:
+        the largest absolute difference between the outputs of both.
+
+    Raises:
+        InputError: checkpoint, config, vocabulary and max_seq_length do not fit, or output_dir holds something.
+        OSError: no room, or no right to write.
+    """
+    output_dir, pretrained, tokenizer = open_source(settings)
+    if pretrained.task is not None:
+        module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
+        signatures = module.signatures()
+        more: dict[str, Any] = {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
+        compare: Callable[..., float] = largest_finetuned_error
+    else:
+        module, signatures = _pretrained_module(settings, pretrained, tokenizer)
+        more = {"sentence_task": pretrained.sentence_task}
+        compare = functools.partial(largest_error, tokenizer=tokenizer)
+    logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
+    with files.replace_folder(output_dir) as folder:
+        with quiet_stderr(), warnings_only():
+            try:
+                tf.saved_model.save(module, folder, signatures=signatures)
+            except tf.errors.OpError as error:
+                raise OSError(f"{output_dir}: cannot be written: {reason_of(error)}") from None
+            serving = tf.saved_model.load(folder).signatures
+            difference = compare(
+                serving,
+                pretrained.model,
+                max_seq_length=module.max_seq_length,
+                tolerance=TOLERANCES[settings.precision],
+            )
+        about = {
+            "albert_tf": albert_tf.__version__,
+            "tensorflow": tf.__version__,
+            "vocabulary": tokenizer.describe(),
+            "cleaning": dataclasses.asdict(tokenizer.cleaning),
+            "max_seq_length": module.max_seq_length,
+            "precision": settings.precision,
+            **more,
+            "signatures": sorted(signatures),
+            "largest_error": difference,
+        }
+        pretrained.model.config.to_json_file(os.path.join(folder, EXTRA_FOLDER, run_checkpoints.CONFIG_NAME))
+        write_export(folder, about)
+    logging.info("wrote %s; largest absolute error against the model: %.2g", output_dir, difference)
+    return difference
+
+
+def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
+    """Loads a pre-trained checkpoint: its module, as it would be exported, and its functions by their names.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint.
+
+    Raises:
+        InputError: no checkpoint there, one without its vocabulary, or one that was fine-tuned.
+    """
+    pretrained = load_pretrained(checkpoint)
+    if pretrained.task is not None:
+        raise InputError(f"{checkpoint} was fine-tuned for {pretrained.task}: it fills in no masks; Predictor asks it")
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
+    return _pretrained_module(settings, pretrained, make_tokenizer(settings, pretrained))
+
+
+def _pretrained_module(
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer
+) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
+    sentence_task = _checked_task(pretrained.sentence_task)
+    max_seq_length = text_length(settings, pretrained)
+    module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
+    has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
+    return module, module.signatures(sentence_order=has_order)
+
+
+def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
+    """Loads a fine-tuned checkpoint: its module, as it would be exported, and what it was fine-tuned for.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint.
+
+    Raises:
+        InputError: no checkpoint there, or one that was only pre-trained.
+    """
+    pretrained = load_pretrained(checkpoint)
+    if pretrained.task is None:
+        raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
+    tokenizer = make_tokenizer(settings, pretrained)
+    return _finetuned_module(settings, pretrained, tokenizer, pretrained.task), pretrained.task
+
+
+def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
+    """Loads a checkpoint, pre-trained or fine-tuned: its module, as it would be exported, and its functions by name.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint.
+
+    Raises:
+        InputError: no checkpoint there, or one without its vocabulary.
+    """
+    pretrained = load_pretrained(checkpoint)
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
+    tokenizer = make_tokenizer(settings, pretrained)
+    if pretrained.task is None:
+        return _pretrained_module(settings, pretrained, tokenizer)
+    module = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
+    return module, module.signatures()
+
+
+def _finetuned_module(
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, task: FinetunedTask
+) -> FinetunedModule:
+    task, length = with_threshold(task, pretrained.source), text_length(settings, pretrained)
+    return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)
+
+
+def _checked_task(task: str) -> str:
+    """The sentence task, after a word about one that leaves something out or means something else."""
+    if task == "none":
+        logging.warning(
+            "the model was trained without a sentence task: the signatures sop and sop_from_text are left out"
+        )
+    if task == "nsp":
+        logging.warning('the model was trained with --sentence_task=nsp: "swapped" means of another document')
+    return task
+
+
+@contextlib.contextmanager
+def warnings_only() -> Iterator[None]:
+    """Leaves out TensorFlow's account of how it saves."""
+    before = logging.get_verbosity()
+    logging.set_verbosity(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)

@@ -1,0 +1,160 @@
+"""Rows in, rows with answers out: the formats of both sides around a fine-tuned model."""
+
+import contextlib
+import dataclasses
+import functools
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
+from albert_tf.rows.answered_rows import RowAsker
+from albert_tf.rows.input_lines import check_input, open_input
+from albert_tf.rows.input_rows import (
+    AUTO,
+    OpenRows,
+    columns_of,
+    format_by_name,
+    open_rows,
+)
+from albert_tf.rows.prediction_job import (
+    Outcome,
+    PredictionJob,
+    is_read_again,
+    run_job,
+)
+from albert_tf.rows.result_formats import (
+    PARQUET,
+    WITH_COLUMNS,
+    ResultColumns,
+    ResultForm,
+    choose_format,
+    line_form,
+)
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.model_identity import identify_model
+
+_BLOCK = 1 << 20
+# A question to which every model has an answer.
+_SAMPLES = {WORDS: ["a"], OPTIONS: ["a", "b"]}
+
+
+@dataclasses.dataclass(frozen=True)
+class TablePrediction:
+    """Settings of predict, in the words of its flags.
+
+    Attributes:
+        source: a path, standard input, or texts of the command line.
+        input_format: one of input_rows.FORMATS, or "auto".
+        columns: "field=column" for fields whose columns have names of their own.
+        output_file: None for standard output.
+        output_format: one of result_formats.FORMATS, or "auto".
+        output_columns: names of the input's columns that go along; None: all.
+        batch_size: rows that are run together.
+        overwrite: whether an unfinished job that is a different one is thrown away.
+    """
+
+    source: str | BinaryIO | Sequence[str]
+    input_format: str = "auto"
+    columns: Sequence[str] = ()
+    output_file: str | None = None
+    output_format: str = "auto"
+    output_columns: Sequence[str] | None = None
+    batch_size: int = 32
+    overwrite: bool = False
+
+
+def predict_rows(predictor: Any, wanted: TablePrediction) -> Outcome:
+    """Asks a model about all rows of an input.
+
+    Args:
+        predictor: an albert_tf.serving.predictor.Predictor.
+        wanted: what is read and written.
+
+    Raises:
+        InputError, OSError, RunStopped: see prediction_job.run_job.
+    """
+    columns = _parse_columns(wanted.columns)
+    fields = predictor.example_fields.with_columns(columns) if columns else predictor.example_fields
+    file_format = choose_format(wanted.output_format, wanted.output_file)
+    if file_format == PARQUET and wanted.output_file is None:
+        raise InputError("--format=parquet wants a file; name it by --output_file")
+    asker = RowAsker(predictor, wanted.output_columns, fields)
+    read = functools.partial(open_rows, fields=fields, task=predictor.task, carried=wanted.output_columns)
+    with _opened(read, wanted, file_format in WITH_COLUMNS) as opened:
+        form = _form(file_format, asker, fields, opened, wanted.output_columns)
+        flags = {
+            "input_format": wanted.input_format,
+            "columns": columns,
+            "format": file_format,
+            "output_columns": None if wanted.output_columns is None else sorted(wanted.output_columns),
+        }
+        identify = functools.partial(_identify, predictor)
+        job = PredictionJob(wanted.source, wanted.output_file, wanted.batch_size, identify, flags, wanted.overwrite)
+        return run_job(job, asker, opened, form)
+
+
+def _parse_columns(columns: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in columns:
+        field, equals, column = map(str.strip, entry.partition("="))
+        if not (field and equals and column) or field in found:
+            raise InputError(f"--columns: field=column was expected, each field once; received {entry!r}")
+        found[field] = column
+    return found
+
+
+@contextlib.contextmanager
+def _opened(read: Callable[..., OpenRows], wanted: TablePrediction, with_columns: bool) -> Iterator[OpenRows]:
+    """The rows; where the results have columns and the input has no header, it is read once before."""
+    source, file_format = wanted.source, wanted.input_format
+    with contextlib.ExitStack() as stack:
+        if isinstance(source, str):
+            check_input(source)
+        if isinstance(source, str) and not is_read_again(source):
+            read = functools.partial(read, name=source)
+            file_format = format_by_name(source) if file_format == AUTO else file_format
+            source = stack.enter_context(open_input(source))
+        opened = read(source, file_format=file_format)
+        if opened.columns is None and with_columns:
+            if hasattr(source, "read"):
+                copy = stack.enter_context(tempfile.TemporaryFile())
+                shutil.copyfileobj(source, copy, _BLOCK)
+                copy.seek(0)
+                source = copy
+            columns = tuple(columns_of(read(source, file_format=file_format).rows))
+            if hasattr(source, "read"):
+                source.seek(0)
+            opened = dataclasses.replace(read(source, file_format=file_format), columns=columns)
+        if opened.columns is not None:
+            _check_carried(wanted.output_columns or (), opened.columns)
+        yield opened
+
+
+def _check_carried(carried: Sequence[str], columns: Sequence[str]) -> None:
+    absent = next((name for name in carried if name not in columns), None)
+    if absent is not None:
+        there = ", ".join(map(repr, columns)) or "nothing"
+        raise InputError(f"--output_columns: the input has no column {absent!r}; there is {there}")
+
+
+def _form(
+    file_format: str, asker: RowAsker, fields: ExampleFields, opened: OpenRows, carried: Sequence[str] | None
+) -> ResultForm:
+    if file_format not in WITH_COLUMNS:
+        return line_form(file_format)
+    names = [name.rstrip("?") for name in fields.names]
+    (answer,) = asker.answer([{name: _SAMPLES.get(name, "a") for name in names}])
+    columns = ResultColumns.of(opened.columns or (), answer, carried)
+    if file_format != PARQUET:
+        return line_form(file_format, columns)
+    from albert_tf.rows.parquet_results import ParquetForm
+
+    return ParquetForm(columns, opened.types, answer)
+
+
+def _identify(predictor: Any) -> dict[str, Any]:
+    """The model's files, and what it answers with: the threshold of SQuAD lies beside its weights."""
+    return {"files": identify_model(predictor.path), "task": predictor.task.to_dict()}

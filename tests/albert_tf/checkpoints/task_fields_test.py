@@ -1,0 +1,25 @@
+"""Fields and classes of fine-tuned models, whoever fine-tuned them."""
+
+import pytest
+
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.task_fields import fields_of, label_names
+
+
+@pytest.mark.parametrize(
+    ("head", "named", "fields"),
+    [
+        ("classification", ("text", "text_pair?"), ("text", "text_pair?")),
+        ("classification", (), ("text",)),
+        ("span", (), ("question", "context")),
+        ("multiple_choice", (), ("article", "question", "options")),
+        ("token_classification", ("words?", "text?"), ("words",)),
+    ],
+)
+def test_fields_are_those_that_the_task_names_or_those_of_its_head(head, named, fields):
+    assert fields_of(FinetunedTask(head, 2, (), "mine", named)) == fields
+
+
+def test_classes_that_nobody_named_have_numbers():
+    assert label_names(FinetunedTask("classification", 3)) == ("LABEL_0", "LABEL_1", "LABEL_2")
+    assert label_names(FinetunedTask("classification", 2, ("good", "bad"))) == ("good", "bad")
