@@ -86,7 +86,7 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     strategy = make_strategy("auto")
     with strategy.scope():
         model = AlbertForPretraining(config, dtype=DTYPE_POLICIES[precision], **ways)
-        optimizer = build_optimizer(optimizer_name, 1e-4)
+        optimizer = build_optimizer(optimizer_name, 1e-4, precision=precision)
         optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(strategy, model, optimizer)
     dataset = tf.data.Dataset.from_tensors(random_batch(config, *shape)).repeat()

@@ -36,6 +36,8 @@ class Muon(AdamW):
         momentum: decay of the mean of a matrix's gradients.
         iterations_of_newton_schulz: how often singular values are moved towards 1.
         matrices: regular expressions; a variable of two dimensions whose path has a match is updated by Muon.
+        newton_schulz_dtype: float type in which singular values are moved, such as "bfloat16", which Muon was published
+            with; None for the variables' own.
         **kwargs: of AdamW.
     """
 
@@ -46,6 +48,7 @@ class Muon(AdamW):
         momentum: float = 0.95,
         iterations_of_newton_schulz: int = 5,
         matrices: Sequence[str] = ENCODER_MATRICES,
+        newton_schulz_dtype: str | None = None,
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -54,6 +57,7 @@ class Muon(AdamW):
         self.momentum = momentum
         self.iterations_of_newton_schulz = iterations_of_newton_schulz
         self.matrices = tuple(matrices)
+        self.newton_schulz_dtype = newton_schulz_dtype
 
     def _make_state(self, variables: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         self._is_matrix = [
@@ -82,7 +86,9 @@ class Muon(AdamW):
         new_mean = mean + (1.0 - self.momentum) * (gradient - mean)
         self.assign(mean, new_mean)
         update = orthogonalise(
-            self.momentum * new_mean + (1.0 - self.momentum) * gradient, self.iterations_of_newton_schulz
+            self.momentum * new_mean + (1.0 - self.momentum) * gradient,
+            self.iterations_of_newton_schulz,
+            self.newton_schulz_dtype,
         )
         rate = self._scaled_rate(index, variable, learning_rate)
         update = max(1.0, rows / columns) ** 0.5 * update
@@ -98,22 +104,25 @@ class Muon(AdamW):
             "momentum": self.momentum,
             "iterations_of_newton_schulz": self.iterations_of_newton_schulz,
             "matrices": list(self.matrices),
+            "newton_schulz_dtype": self.newton_schulz_dtype,
         }
 
 
-def orthogonalise(matrix: Any, iterations: int = 5) -> Any:
+def orthogonalise(matrix: Any, iterations: int = 5, dtype: str | None = None) -> Any:
     """The matrix with its singular values moved near to 1: float [R, C] -> [R, C]; zeros stay zeros.
 
     Args:
         matrix: float [R, C].
         iterations: of Newton and Schulz; after five, singular values lie between about 0.7 and 1.2, unless they were
             below a thousandth of the matrix's Frobenius norm.
+        dtype: of the iterations; None for the matrix's own.
     """
     first, second, third = _NEWTON_SCHULZ
     rows, columns = matrix.shape
     x = ops.transpose(matrix) if rows > columns else matrix
-    x = x / (ops.sqrt(ops.sum(ops.square(x))) + 1e-7)
+    x = ops.cast(x / (ops.sqrt(ops.sum(ops.square(x))) + 1e-7), dtype or matrix.dtype)
     for _ in range(iterations):
         products = ops.matmul(x, ops.transpose(x))
         x = first * x + ops.matmul(second * products + third * ops.matmul(products, products), x)
+    x = ops.cast(x, matrix.dtype)
     return ops.transpose(x) if rows > columns else x

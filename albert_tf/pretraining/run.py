@@ -116,9 +116,9 @@ class PretrainingRun(TrainingRun):
     def _make_optimizer(self):
         settings = self.settings
         own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
-        decays = {"beta_2": settings.beta_2, "weight_decay_rate": settings.weight_decay_rate}
+        own |= {"beta_2": settings.beta_2, "weight_decay_rate": settings.weight_decay_rate}
         factors = [] if settings.sentence_head_rate == 1.0 else [(SENTENCE_HEAD, settings.sentence_head_rate)]
-        return build_optimizer(settings.optimizer, self.schedule, learning_rate_factors=factors, **decays, **own)
+        return build_optimizer(settings.optimizer, self.schedule, factors, settings.precision, **own)
 
     def _make_steps(self, **kwargs):
         train_sentence_order = self.sentence_task != "none"

