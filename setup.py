@@ -110,6 +110,8 @@ setup(
         # Exports that run without TensorFlow, and what they are checked with.
         "litert": ["ai-edge-litert>=2.3,<3"],
         "onnx": ["onnx>=1.19,<2", "onnxruntime>=1.22,<2"],
+        # Runs ONNX exports where it is there.
+        "openvino": ["openvino>=2025.3,<2027"],
         "parquet": ["pyarrow>=18,<26"],
         # A server: starlette 0 and 1; Python 3.10 has 0.
         "serve": [

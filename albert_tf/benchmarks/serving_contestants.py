@@ -33,6 +33,14 @@ def onnx(given, precision):
     return _in_like_lengths(onnx_runner(file, given.threads), shares_a_range=precision == "int8")
 
 
+def onnx_by_openvino(given, precision):
+    """Our ONNX file, by OpenVINO as Predictor runs it."""
+    from albert_tf.serving.portable_runners import openvino_runner
+
+    file = os.path.join(given.folder, ONNX.format(precision))
+    return _in_like_lengths(openvino_runner(file, given.threads, precision=precision))
+
+
 def litert(given, precision):
     """Our LiteRT file, by ai-edge-litert."""
     from albert_tf.serving.portable_runners import litert_runner
@@ -125,6 +133,8 @@ CONTESTANTS = {
     "albert_tf": (saved_model, "float32", ()),
     "albert_tf_bfloat16": (saved_model, "bfloat16", ()),
     "albert_tf_onnx": (onnx, "float32", ("onnxruntime",)),
+    "albert_tf_onnx_openvino": (onnx_by_openvino, "float32", ("openvino",)),
+    "albert_tf_onnx_openvino_bfloat16": (onnx_by_openvino, "bfloat16", ("openvino",)),
     "albert_tf_onnx_int8": (onnx, "int8", ("onnxruntime",)),
     "albert_tf_litert": (litert, "float32", ("ai_edge_litert",)),
     "albert_tf_litert_int8": (litert, "int8", ("ai_edge_litert",)),

@@ -52,9 +52,10 @@ def _write_ours(config, classify: bool, folder: str) -> None:
         outputs = copy(inputs)
         return {name: outputs[name] for name in wanted}
 
-    for precision in ("float32", "int8"):
+    for precision in ("float32", "bfloat16", "int8"):
         contents = onnx_model(weights, config, interface, precision, ("albert_tf", "benchmark"))
         _write(os.path.join(folder, ONNX.format(precision)), contents)
+    for precision in ("float32", "int8"):
         contents = litert_model(serving_copy(model), compute, interface, precision)
         _write(os.path.join(folder, LITERT.format(precision)), contents)
 

@@ -4,6 +4,8 @@ Every value between two nodes is float32 (or an integer); precisions differ in h
 
 float32   as they are.
 float16   weights float16; both factors of a product are float16, the product is float32 again.
+bfloat16  weights bfloat16, read as float32: a file of half the size, for runtimes that multiply in bfloat16 by
+          themselves.
 int8      weights int8, a scale for each column (for each row of a table that is looked up), so that no weight is off
           by more than half a step of 1/64 of its column's largest; what they are multiplied by becomes uint8 at each
           call, by its own range (ONNX's DynamicQuantizeLinear), and sums are whole numbers (MatMulInteger).
@@ -42,7 +44,7 @@ class OnnxGraph:
 
     Args:
         weights: float32 arrays by the names of models.named_weights; only those that are asked for are written, once.
-        precision: "float32", "float16" or "int8".
+        precision: "float32", "bfloat16", "float16" or "int8".
     """
 
     def __init__(self, weights: Mapping[str, np.ndarray], precision: str):
@@ -176,6 +178,8 @@ class OnnxGraph:
             return Kernel(self._initializer(name, array))
         if self._precision == "float16":
             return Kernel(self._initializer(name, as_float16(name, array)))
+        if self._precision == "bfloat16":
+            return Kernel(self.once("Cast", self._initializer(name, as_bfloat16(array)), to=self.float32))
         scale = np.max(np.abs(array), axis=axis).astype("float32") / np.float32(_INT8_MOST)
         # Of a column of nothing but zeros.
         scale[scale == 0] = 1.0
@@ -194,6 +198,13 @@ class OnnxGraph:
     def _multiply(self, x: str, factor: str) -> str:
         result = self.add("MatMul", self._halved(x), factor)
         return self.add("Cast", result, to=self.float32) if self._precision == "float16" else result
+
+
+def as_bfloat16(array: np.ndarray) -> np.ndarray:
+    """A weight in bfloat16, by a dtype of a package that onnx brings along."""
+    import ml_dtypes
+
+    return array.astype(ml_dtypes.bfloat16)
 
 
 def as_float16(name: str, array: np.ndarray) -> np.ndarray:

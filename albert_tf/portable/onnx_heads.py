@@ -31,7 +31,7 @@ def onnx_model(
         weights: float32, by the names of models.named_weights.
         config: of the model.
         interface: its inputs and outputs, and by them its head.
-        precision: "float32", "float16" or "int8", see onnx_graph.
+        precision: "float32", "bfloat16", "float16" or "int8", see onnx_graph.
         producer: name and version of the program that writes it.
         beam_size: K of the head "span_beam".
 

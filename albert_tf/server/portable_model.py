@@ -13,9 +13,10 @@ from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.portable.interface import ENCODER, IDS, POOLED_OUTPUT, PRETRAINING, SEQUENCE_OUTPUT, TensorForm
 from albert_tf.runtime.errors import InputError
 from albert_tf.server.joining import FILL_MASK, SOP_FROM_TEXT, TAG, TAG_TEXT, TOKENS_FROM_TEXT
-from albert_tf.server.request_error import RequestError
+from albert_tf.server.request_error import BAD_REQUEST, FAULT, RequestError
 from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, STRING, ServedModel, Signature
 from albert_tf.serving.like_lengths import run_rows, to_row
+from albert_tf.serving.outputs import ModelFailedError
 from albert_tf.serving.portable_answers import PortableAnswers
 from albert_tf.serving.portable_masks import PortableMasks
 from albert_tf.serving.portable_model import PortableModel
@@ -69,7 +70,8 @@ class PortableServedModel(ServedModel):
         try:
             return self._functions[signature](inputs)
         except InputError as error:
-            raise RequestError(str(error).removeprefix(f"{self.path}: ")) from None
+            status = FAULT if isinstance(error, ModelFailedError) else BAD_REQUEST
+            raise RequestError(str(error).removeprefix(f"{self.path}: "), status) from None
 
     def _add(self, name: str, inputs: Sequence[TensorForm], outputs: Sequence[TensorForm], function: _Function) -> None:
         self.signatures[name] = Signature({form.name: form for form in inputs}, {form.name: form for form in outputs})

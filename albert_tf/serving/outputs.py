@@ -7,8 +7,12 @@ import numpy as np
 from albert_tf.runtime.errors import InputError
 
 
+class ModelFailedError(InputError):
+    """The model failed on an input that it takes: its files are damaged, or the machine lacks something."""
+
+
 def check_finite(path: str, outputs: Mapping[str, np.ndarray]) -> None:
-    """Raises InputError if numbers among the outputs, by their names, are not finite: the model is damaged.
+    """Raises ModelFailedError if numbers among the outputs, by their names, are not finite: the model is damaged.
 
     Args:
         path: of the model.
@@ -16,4 +20,6 @@ def check_finite(path: str, outputs: Mapping[str, np.ndarray]) -> None:
     """
     for name, array in outputs.items():
         if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
-            raise InputError(f"{path}: its output {name!r} has numbers that are not finite; the weights are damaged")
+            raise ModelFailedError(
+                f"{path}: its output {name!r} has numbers that are not finite; the weights are damaged"
+            )

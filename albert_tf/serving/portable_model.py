@@ -17,14 +17,15 @@ from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.runtime.worker_pool import count_cores
-from albert_tf.serving.portable_runners import Run, litert_runner, onnx_runner
+from albert_tf.serving.outputs import ModelFailedError
+from albert_tf.serving.portable_runners import Run, best_onnx_runner, litert_runner
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 INPUT_IDS, INPUT_MASK, SEGMENT_IDS = IDS = ("input_ids", "input_mask", "segment_ids")
 MASKED_LM_POSITIONS, P_MASK = "masked_lm_positions", "p_mask"
 # Names that other libraries have for an input.
 _ALIASES = {"attention_mask": INPUT_MASK, "token_type_ids": SEGMENT_IDS}
-_RUNNERS: dict[str, Callable[..., Run]] = {"onnx": onnx_runner, "litert": litert_runner}
+_RUNNERS: dict[str, Callable[..., Run]] = {"onnx": best_onnx_runner, "litert": litert_runner}
 
 
 class PortableModel:
@@ -100,14 +101,15 @@ class PortableModel:
 
         Raises:
             InputError: an input is missing, is not known, has a shape that the model cannot take, or numbers beyond its
-                tables; or the model failed.
+                tables.
+            ModelFailedError: the model failed.
         """
         arrays = self._checked(inputs)
         try:
             return self._run(arrays)
         # Each library has exceptions of its own, some of which are derived from Exception alone.
         except Exception as error:
-            raise InputError(f"{self.path}: the model failed: {reason_of(error)}") from None
+            raise ModelFailedError(f"{self.path}: the model failed: {reason_of(error)}") from None
 
     def __call__(self, inputs: Any, training: bool = False) -> dict[str, np.ndarray]:
         """The same as `run`, called as a model is: ids alone will do, and Hugging Face's names.
@@ -142,13 +144,14 @@ class PortableModel:
             )
         file = os.path.join(self.path, self.about["model_file"])
         source: bytes | str = file
+        own = {"precision": self.about["precision"]} if name == "onnx" else {}
         if files.is_remote(file):
             with files.open_binary(file) as opened:
                 source = opened.read()
         try:
             # LiteRT tells of its delegates.
             with quiet_stderr():
-                return _RUNNERS[name](source, num_threads, f"{self.path}, an export as {name},")
+                return _RUNNERS[name](source, num_threads, f"{self.path}, an export as {name},", **own)
         except InputError:
             raise
         except Exception as error:

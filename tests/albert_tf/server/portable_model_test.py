@@ -97,3 +97,19 @@ def test_it_runs_without_tensorflow(export):
         f"app = create_app(['mood={export('classification')}'])\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_failure_of_the_model_is_a_fault_and_a_wrong_input_the_clients(export):
+    model = opened(export("classification"))
+    ids = {name: np.ones((1, 4), np.int32) for name in ("input_ids", "input_mask", "segment_ids")}
+
+    def fail(inputs):
+        raise RuntimeError("no memory")
+
+    with pytest.raises(RequestError) as raised:
+        model.run("serving_default", ids | {"input_ids": np.full((1, 4), 10**6, np.int32)})
+    assert raised.value.status == 400
+    model._model._run = fail
+    with pytest.raises(RequestError, match=r"^the model failed: no memory$") as raised:
+        model.run("serving_default", ids)
+    assert raised.value.status == 500
