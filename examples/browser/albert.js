@@ -1,11 +1,11 @@
-// A model that `export_model --format=onnx` wrote, in a browser: a text to ids, ids to an answer. Texts stay in the page.
+// A model that `export_model --format=onnx` wrote, in a browser: opened, and asked with texts, which stay in the page.
 
-import { Normalizer, PrecompiledNormalizer, Tokenizer } from "@huggingface/tokenizers";
 import * as ort from "onnxruntime-web/wasm";
+
+import { AlbertTokenizer } from "./tokenizer.js";
 
 const FORMAT = "albert_tf export";
 const HEADS = ["pretraining", "classification", "multi_label"];
-const MASK = "[MASK]";
 const TOKENIZER = "tokenizer.json";
 
 /**
@@ -13,7 +13,7 @@ const TOKENIZER = "tokenizer.json";
  *
  * @param {string} folder where it lies, seen from the page, such as "model"; no other server's.
  * @returns {Promise<Model>}
- * @throws {Error} a file is missing or damaged, or the model is not one that can be asked here. The message is one line.
+ * @throws {Error} in one line: a file is missing or damaged, or the model is not one that can be asked here.
  */
 export const openModel = async (folder) => {
   const place = new URL(`${folder.replace(/\/+$/, "")}/`, document.baseURI);
@@ -29,19 +29,18 @@ export const openModel = async (folder) => {
     throw new Error(`${folder}/${about.model_file} cannot be loaded: ${firstLine(error)}`);
   }
   const bytes = names.reduce((sum, name) => sum + about.files[name].bytes, 0);
-  return new Model(about, parsed(tokenizer, `${folder}/${TOKENIZER}`), session, bytes);
+  return new Model(about, new AlbertTokenizer(parsed(tokenizer, `${folder}/${TOKENIZER}`), about), session, bytes);
 };
 
 /**
  * An export that is open.
  *
- * about: everything that its export.json says. bytes: how large its two files are. fills: whether it fills in masks;
- * otherwise it classifies. takesPair, needsPair: whether a second text may be given, and whether one must be.
+ * about: everything that its export.json says. tokenizer: an AlbertTokenizer. bytes: how large its two files are.
+ * fills: whether it fills in masks; otherwise it classifies. takesPair, needsPair: whether a second text may be given,
+ * and whether one must be.
  */
 class Model {
   #session;
-  #tokenizers;
-  #pieces;
 
   constructor(about, tokenizer, session, bytes) {
     this.about = about;
@@ -51,23 +50,7 @@ class Model {
     this.takesPair = second !== undefined;
     this.needsPair = this.takesPair && !second.endsWith("?");
     this.#session = session;
-    this.#tokenizers = { plain: tokenizerOf(tokenizer, []), withMasks: tokenizerOf(tokenizer, [MASK]) };
-    this.#pieces = tokenizer.model.vocab.map(([piece]) => piece);
-  }
-
-  /** The ids of a text, without [CLS] and [SEP], as by AlbertTokenizer.encode; "[MASK]" is ordinary text. */
-  encode(text) {
-    return this.#ids(this.#tokenizers.plain, text.toWellFormed());
-  }
-
-  /** As `encode`, but "[MASK]" is the mask, together with a space before it: AlbertTokenizer.encode_with_masks. */
-  encodeWithMasks(text) {
-    return this.#ids(this.#tokenizers.withMasks, this.aroundMasks(text.toWellFormed()).join(MASK));
-  }
-
-  /** The parts of a text around its masks; a model of lower-cased text takes "[mask]" for one too. */
-  aroundMasks(text) {
-    return text.split(this.about.cleaning.do_lower_case ? /\[mask\]/iu : MASK);
+    this.tokenizer = tokenizer;
   }
 
   /**
@@ -78,14 +61,16 @@ class Model {
    * @returns {Promise<{piece: string, probability: number}[][]>} for each mask its pieces, likeliest first.
    */
   async fillMask(text, topK = 5) {
-    const inputs = this.#packed(this.encodeWithMasks(text));
+    const inputs = this.#packed(this.tokenizer.encodeWithMasks(text));
     const positions = [...inputs.ids.keys()].filter((at) => inputs.ids[at] === this.about.special_ids.mask);
-    if (!positions.length) throw new Error(`Write ${MASK} where a word is to be filled in.`);
+    if (!positions.length) throw new Error("Write [MASK] where a word is to be filled in.");
     const rows = await this.#run(inputs, "masked_lm_logits", positions);
     return rows.map((logits) => {
       const probabilities = softmax(logits);
-      const ids = [...probabilities.keys()].sort((one, other) => probabilities[other] - probabilities[one] || one - other);
-      return ids.slice(0, topK).map((id) => ({ piece: this.#pieces[id], probability: probabilities[id] }));
+      const ids = [...probabilities.keys()].sort(
+        (one, other) => probabilities[other] - probabilities[one] || one - other,
+      );
+      return ids.slice(0, topK).map((id) => ({ piece: this.tokenizer.pieces[id], probability: probabilities[id] }));
     });
   }
 
@@ -99,16 +84,10 @@ class Model {
   async classify(text, second = "") {
     if (second && !this.takesPair) throw new Error("This model takes one text; leave the second one out.");
     const hasPair = this.needsPair || (this.takesPair && second !== "");
-    const inputs = this.#packed(this.encode(text), hasPair ? this.encode(second) : null);
+    const inputs = this.#packed(this.tokenizer.encode(text), hasPair ? this.tokenizer.encode(second) : null);
     const [logits] = await this.#run(inputs, "logits");
     const probabilities = this.about.head === "multi_label" ? logits.map(sigmoid) : softmax(logits);
     return probabilities.map((probability, at) => ({ label: this.about.labels[at] ?? `LABEL_${at}`, probability }));
-  }
-
-  // The digit-comma rule of the official tokenizer: "1995," is a piece of the vocabulary, and becomes two.
-  #ids(tokenizer, text) {
-    const { ids } = tokenizer.encode(text, { add_special_tokens: false });
-    return ids.flatMap((id) => this.about.piece_replacements[id] ?? [id]);
   }
 
   // [CLS] first [SEP] second [SEP], with segment 1 from the second text on.
@@ -136,9 +115,10 @@ class Model {
       return new ort.Tensor("int32", Int32Array.from(Array(copies).fill(whole).flat()), [copies, length]);
     };
     const length = isFixed ? most : ids.length;
+    const ones = ids.map(() => 1);
     const inputs = {
       input_ids: tensor(ids, length, special.pad),
-      input_mask: tensor(ids.map(() => 1), length),
+      input_mask: tensor(ones, length),
       segment_ids: tensor(segments, length),
     };
     if (positions) inputs.masked_lm_positions = tensor(positions, positions.length);
@@ -150,91 +130,28 @@ class Model {
     }
     const { data, dims } = outputs[output];
     const width = dims.at(-1);
-    const rows = Array.from({ length: positions?.length ?? 1 }, (_, at) => [...data.slice(at * width, (at + 1) * width)]);
+    const rows = Array.from({ length: positions?.length ?? 1 }, (_, at) => [
+      ...data.slice(at * width, (at + 1) * width),
+    ]);
     if (!rows.flat().every(Number.isFinite)) throw new Error("The model's outputs are not finite numbers.");
     return rows;
   }
 }
 
-// tokenizer.json is for programs that look for all special pieces in a text, and has patterns that come near the
-// digit-comma rule. Here the ids are to be AlbertTokenizer's: the rule itself is applied to them, and only the pieces
-// in `found` are found in a text; a NUL before the others' names, which no cleaned text has, keeps them out of reach.
-const tokenizerOf = (file, found) => {
-  const added = file.added_tokens.filter(({ content }) => found.includes(content));
-  const unreachable = new Set(file.added_tokens.filter((token) => !added.includes(token)).map(({ content }) => content));
-  const vocab = file.model.vocab.map(([piece, score]) => [unreachable.has(piece) ? `\0${piece}` : piece, score]);
-  const [words] = file.pre_tokenizer.pretokenizers;
-  const model = { ...file.model, vocab };
-  const own = { added_tokens: added, pre_tokenizer: words, post_processor: null, model };
-  const tokenizer = new Tokenizer({ ...file, ...own }, {});
-  const steps = tokenizer.normalizer.normalizers;
-  steps.forEach((step, at) => {
-    if (step instanceof PrecompiledNormalizer) steps[at] = new CharacterRules(step.config);
-  });
-  return tokenizer;
-};
-
-/**
- * The vocabulary's own rules for characters, for which the library has a list that fits most vocabularies, not all.
- *
- * precompiled_charsmap of sentencepiece (normalizer.cc): the size of a trie in bytes, the trie as darts-clone lays it
- * out, then what takes the place of its keys, each with a NUL after it. The longest key that fits is replaced.
- */
-class CharacterRules extends Normalizer {
-  #units;
-  #replacements;
-
-  constructor(config) {
-    super(config);
-    const bytes = Uint8Array.from(atob(config.precompiled_charsmap), (character) => character.charCodeAt(0));
-    const numbers = new DataView(bytes.buffer);
-    const size = numbers.getUint32(0, true);
-    this.#units = Uint32Array.from({ length: size / 4 }, (_, at) => numbers.getUint32(4 + 4 * at, true));
-    this.#replacements = bytes.subarray(4 + size);
-  }
-
-  normalize(text) {
-    const bytes = new TextEncoder().encode(text);
-    const written = [];
-    for (let at = 0; at < bytes.length; ) {
-      const { length, place } = this.#longest(bytes, at);
-      if (length) {
-        written.push(...this.#replacements.subarray(place, this.#replacements.indexOf(0, place)));
-        at += length;
-      } else {
-        // A whole character: the bytes of UTF-8 that go on with one begin with the bits 10.
-        do written.push(bytes[at++]);
-        while ((bytes[at] & 0xc0) === 0x80);
-      }
-    }
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(written));
-  }
-
-  #longest(bytes, start) {
-    const children = (unit) => (unit >>> 10) << ((unit & 0x200) >>> 6);
-    const found = { length: 0, place: 0 };
-    let node = children(this.#units[0]);
-    for (let at = start; at < bytes.length; at++) {
-      node ^= bytes[at];
-      const unit = this.#units[node];
-      if ((unit & 0x800000ff) !== bytes[at]) break;
-      node ^= children(unit);
-      if (unit & 0x100) Object.assign(found, { length: at + 1 - start, place: this.#units[node] & 0x7fffffff });
-    }
-    return found;
-  }
-}
-
 const checkExport = (about, folder) => {
-  if (about?.format !== FORMAT) throw new Error(`${folder}/export.json is not one of export_model: name a folder that it wrote`);
+  if (about?.format !== FORMAT)
+    throw new Error(`${folder}/export.json is not of export_model: name a folder that it wrote`);
   if (about.model_format !== "onnx") {
-    throw new Error(`${folder} is an export as ${about.model_format ?? "a SavedModel"}; a browser runs export_model --format=onnx`);
+    const format = about.model_format ?? "saved_model";
+    throw new Error(`${folder} is an export as ${format}; a browser runs export_model --format=onnx`);
   }
   if (!HEADS.includes(about.head)) {
-    throw new Error(`${folder} has the head ${about.head}; this page fills in masks and classifies (${HEADS.join(", ")})`);
+    throw new Error(`${folder} has the head ${about.head}; this page asks those of ${HEADS.join(", ")}`);
   }
   if (!about.files?.[TOKENIZER]) {
-    throw new Error(`${folder} was exported without ${TOKENIZER}; export the model again, and read what export_model says of it`);
+    throw new Error(
+      `${folder} was exported without ${TOKENIZER}; export it again, and read what export_model says of it`,
+    );
   }
 };
 
@@ -247,7 +164,8 @@ const fetched = async (place, name, folder) => {
   } catch (error) {
     throw new Error(`${folder}/${name} cannot be fetched: ${firstLine(error)}`);
   }
-  const reason = response.status === 404 ? "is missing" : `cannot be fetched (${response.status} ${response.statusText})`;
+  const reason =
+    response.status === 404 ? "is missing" : `cannot be fetched (${response.status} ${response.statusText})`;
   throw new Error(`${folder}/${name} ${reason}: put the folder that export_model wrote beside this page, as a whole`);
 };
 
@@ -257,7 +175,9 @@ const checked = async (place, name, folder, wanted) => {
   const digest = await globalThis.crypto.subtle?.digest("SHA-256", contents);
   const isRight = contents.length === wanted.bytes && (!digest || hexadecimal(digest) === wanted.sha256);
   if (isRight) return contents;
-  throw new Error(`${folder}/${name} is damaged, or of a different export than export.json: copy the folder as a whole`);
+  throw new Error(
+    `${folder}/${name} is damaged, or of a different export than export.json: copy the folder as a whole`,
+  );
 };
 
 const parsed = (contents, path) => {

@@ -17,6 +17,7 @@ from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "examples" / "browser"
+PAGE_FILES = ("index.html", "albert.js", "tokenizer.js")
 LIBRARIES = ("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm", "tokenizers.min.mjs")
 
 
@@ -35,7 +36,7 @@ def site(tmp_path_factory):
         pytest.skip(f"no browser: none of {', '.join(devtools.NAMES)} is installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'albert_tf[onnx]'")
     folder = tmp_path_factory.mktemp("site")
-    for name in ("index.html", "albert.js"):
+    for name in PAGE_FILES:
         shutil.copy(PAGE / name, folder)
     (folder / "lib").symlink_to(PAGE / "lib")
     return folder

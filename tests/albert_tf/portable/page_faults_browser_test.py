@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from export_page import PAGE, asked, show, status
+from export_page import PAGE, PAGE_FILES, asked, show, status
 
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -20,6 +20,8 @@ def test_a_text_that_is_too_long_and_one_without_a_mask_are_one_line(page, expor
         f"The text is too long: {length} pieces with [CLS] and [SEP], and the model takes 24. Shorten it."
     )
     assert opened.evaluate("document.getElementById('status').className") == "error"
+    assert asked(opened, text="z" * 1_000_000) == ""
+    assert status(opened) == "The text has a word of more than 100,000 pieces. Shorten it."
     # The next text is answered.
     assert "good" in asked(opened, text="bado")
     opened = page(exported("pretraining"))
@@ -48,10 +50,10 @@ FAULTS = {
     "tokenizer.json is missing: put": lambda at: (at / "tokenizer.json").unlink(),
     "export.json is missing: put": lambda at: (at / "export.json").unlink(),
     "export.json is no JSON: name a folder": lambda at: (at / "export.json").write_text("<html>"),
-    "export.json is not one of export_model": changed({"format": "another"}),
+    "export.json is not of export_model": changed({"format": "another"}),
     "is an export as litert; a browser runs": changed({"model_format": "litert"}),
-    "has the head span; this page fills in masks": changed({"head": "span"}),
-    "was exported without tokenizer.json; export the model again": without_tokenizer,
+    "has the head span; this page asks those of": changed({"head": "span"}),
+    "was exported without tokenizer.json; export it again": without_tokenizer,
     "model.onnx is damaged, or of a different export": lambda at: (at / "model.onnx").write_bytes(b"no model"),
 }
 
@@ -100,7 +102,7 @@ def test_a_wrong_folder_is_one_line(folder, line, browser, address):
 
 def test_a_page_without_its_libraries_says_so(browser, address, site):
     (site / "alone").mkdir()
-    for name in ("index.html", "albert.js"):
+    for name in PAGE_FILES:
         shutil.copy(PAGE / name, site / "alone")
     show(browser, f"{address}alone/", "model")
     assert status(browser).startswith("albert.js or a library in lib/ cannot be loaded (npm ci puts them there): ")

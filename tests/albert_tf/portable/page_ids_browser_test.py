@@ -147,8 +147,8 @@ def test_ids_are_those_of_the_tokenizer(
     tokenizer = AlbertTokenizer(vocabulary, **dataclasses.asdict(cleaning))
     assert len(TEXTS) > 150
     wanted = [*map(tokenizer.encode, TEXTS), *map(tokenizer.encode_with_masks, WITH_MASKS)]
-    code = f"return [...{json.dumps(TEXTS)}.map((text) => model.encode(text)),"
-    code += f" ...{json.dumps(WITH_MASKS)}.map((text) => model.encodeWithMasks(text))]"
+    code = f"return [...{json.dumps(TEXTS)}.map((text) => model.tokenizer.encode(text)),"
+    code += f" ...{json.dumps(WITH_MASKS)}.map((text) => model.tokenizer.encodeWithMasks(text))]"
     found = call(page(folder), folder, code)
     texts = [*TEXTS, *WITH_MASKS]
     assert {text: ids for text, ids, want in zip(texts, found, wanted, strict=True) if ids != want} == {}
