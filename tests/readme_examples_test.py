@@ -31,19 +31,8 @@ LANGUAGES = {"sh", "bash", "python", "js", "json", "ini", "yaml", "mermaid", "tr
 SHELLS = ("sh", "bash")
 # Commands that a shell has, or the machine: of Python, of Slurm, of the network, of Google Cloud, of other servers.
 SHELL_WORDS = {"bash", "case", "code", "esac", "exec", "exit", "export", "make", "pip", "printf", "python"}
-SHELL_WORDS |= {
-    "scontrol",
-    "srun",
-    "curl",
-    "gcloud",
-    "hf",
-    "npm",
-    "tar",
-    "mkdir",
-    "cp",
-    "docker",
-    "tensorflow_model_server",
-}
+SHELL_WORDS |= {"npm", "scontrol", "srun", "curl", "gcloud", "hf", "tar", "mkdir", "cp", "docker"}
+SHELL_WORDS |= {"tensorflow_model_server"}
 _SEPARATOR = re.compile(r"[();<>|&\n]+")
 
 
