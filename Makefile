@@ -13,7 +13,7 @@ help:
 	@echo "make test       the tests; test-slow: those that take minutes; faults: those that kill and fill disks"
 	@echo "make golden     run the commands on a made-up text: records, losses and outputs are what they were (3 minutes on a free core)"
 	@echo "make mutants    put faults into the code, one at a time, and see whether the tests notice (20 minutes)"
-	@echo "make browser    the server's page in a headless Chromium, where one is installed"
+	@echo "make browser    the server's page, and exports in a page, in a headless Chromium, where one is installed"
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make tpu        compile steps for TPUs that are not there, and look at the programs; tpu-slow: all sizes (hours)"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (hours; tables in bench.md)"
@@ -43,6 +43,12 @@ $(VENV)/.docs: $(VENV)/.dev
 	$(PIP) --editable '.[dev,docs]'
 	touch $@
 
+# Without npm or a network the tests of the page that needs them are left out, and say so.
+$(VENV)/.browser: $(VENV)/.dev examples/browser/package.json examples/browser/package-lock.json
+	$(PIP) --editable '.[dev,onnx]'
+	if npm ci --prefix examples/browser --no-audit --no-fund --loglevel=error; then touch $@; else \
+	  echo "examples/browser/lib could not be filled: npm is missing, or did not reach its registry"; fi
+
 # DEMO=short for the short form; DEMO_STEPS=N to train for N steps.
 demo: export DEMO_STARTED := $(shell date +%s)
 demo: $(VENV)/.dev
@@ -61,7 +67,7 @@ test-slow: $(VENV)/.parity
 faults: $(VENV)/.dev
 	$(BIN)/python -m pytest -m faults -n 2
 
-browser: $(VENV)/.dev
+browser: $(VENV)/.browser
 	$(BIN)/python -m pytest -m browser
 
 golden: $(VENV)/.dev
@@ -138,4 +144,5 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache demo_output docs/_build bench.md
+	rm -rf $(VENV) *.egg-info build dist .mypy_cache .pytest_cache .ruff_cache demo_output docs/_build bench.md \
+	  examples/browser/lib examples/browser/node_modules

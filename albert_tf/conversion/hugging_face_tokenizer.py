@@ -40,25 +40,39 @@ def write_tokenizer(folder: str, tokenizer: AlbertTokenizer, max_length: int) ->
         tokenizer: the vocabulary, and how text is cleaned.
         max_length: longest sequence the model takes, in pieces.
     """
-    cleaning, reason = tokenizer.cleaning, _why_not(tokenizer)
+    cleaning, reason = tokenizer.cleaning, write_tokenizer_json(folder, tokenizer)
     if reason:
         logging.warning(
             "%s: no %s is written, since the vocabulary %s; transformers makes a tokenizer of its own of it",
             *(tokenizer.model_file, TOKENIZER_JSON, reason),
         )
-    else:
-        with files.replace_file(os.path.join(folder, TOKENIZER_JSON)) as file:
-            file.write(to_json_bytes(tokenizer_json(tokenizer), separators=(",", ":")) + b"\n")
     values = {"do_lower_case": cleaning.do_lower_case, "keep_accents": cleaning.keep_accents}
     values |= {"tokenizer_class": _OF_ITS_OWN if reason else _AS_IT_IS, "model_max_length": max_length}
     files.write_json(os.path.join(folder, CONFIG_NAME), _CONFIG | values, sort_keys=True)
+
+
+def write_tokenizer_json(folder: str, tokenizer: AlbertTokenizer) -> str | None:
+    """Writes tokenizer.json, for a vocabulary of the kind that train_vocabulary makes.
+
+    Args:
+        folder: exists.
+        tokenizer: the vocabulary, and how text is cleaned.
+
+    Returns:
+        None; for a vocabulary of another kind, of which no file is written, the reason: "the vocabulary ...".
+    """
+    reason = _why_not(tokenizer)
+    if reason is None:
+        with files.replace_file(os.path.join(folder, TOKENIZER_JSON)) as file:
+            file.write(to_json_bytes(tokenizer_json(tokenizer), separators=(",", ":")) + b"\n")
+    return reason
 
 
 def tokenizer_json(tokenizer: AlbertTokenizer) -> dict[str, Any]:
     """The tokenizer as the tokenizers library's own file has it; `[MASK]` and other special pieces are found in text.
 
     Args:
-        tokenizer: of a vocabulary for which write_tokenizer writes the file.
+        tokenizer: of a vocabulary for which write_tokenizer_json writes the file.
 
     Returns:
         an object of JSON.

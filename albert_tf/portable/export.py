@@ -2,6 +2,7 @@
 
 OUTPUT_DIR/model.onnx or model.tflite    the model
 OUTPUT_DIR/vocabulary.model              the vocabulary, for sentencepiece
+OUTPUT_DIR/tokenizer.json                beside model.onnx: the same for the tokenizers libraries, in browsers too
 OUTPUT_DIR/export.json                   what is in them, with checksums: head, labels, cleaning, inputs and outputs
 """
 
@@ -15,6 +16,7 @@ import numpy as np
 from absl import logging
 
 import albert_tf
+from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer_json
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.export_file import write_export
 from albert_tf.exports.export_source import open_source, text_length, with_threshold
@@ -32,6 +34,7 @@ from albert_tf.runtime.packages import import_extra
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving.portable_runners import litert_runner, onnx_runner
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 
 FILE_NAMES = {ONNX: "model.onnx", LITERT: "model.tflite"}
 VOCABULARY_NAME = "vocabulary.model"
@@ -74,6 +77,8 @@ def export_model(settings: ModelExportSettings) -> float:
         ):
             with files.replace_file(os.path.join(folder, name)) as file:
                 file.write(data)
+        if settings.format == ONNX:
+            _write_tokenizer_json(folder, tokenizer)
         about = _about(settings, pretrained, tokenizer, interface)
         about |= {"max_seq_length": length, "largest_error": difference}
         write_export(folder, about, place="")
@@ -130,6 +135,17 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
         has_pooler=model.albert.pooler is not None,
         beam=_beam_size(pretrained),
     )
+
+
+def _write_tokenizer_json(folder: str, tokenizer: AlbertTokenizer) -> None:
+    """Writes the vocabulary for programs without sentencepiece; warns where its kind has no such file."""
+    reason = write_tokenizer_json(folder, tokenizer)
+    if reason:
+        logging.warning(
+            "%s: no %s is written, since the vocabulary %s; programs without sentencepiece, such as a web page, cannot "
+            "read it",
+            *(tokenizer.model_file, TOKENIZER_JSON, reason),
+        )
 
 
 def _beam_size(pretrained: Pretrained) -> int:

@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import export_page
 import keras
 import pytest
 from export_fixtures import HEADS_ASKED, VOCAB_SIZE
@@ -10,6 +11,10 @@ from export_fixtures import HEADS_ASKED, VOCAB_SIZE
 from albert_tf.checkpoints.run_checkpoints import write_weights
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+
+# Of the tests of the page that asks an export in a browser.
+site, address, browser = export_page.site, export_page.address, export_page.browser
+exported, page = export_page.exported, export_page.page
 
 
 @pytest.fixture(scope="session")

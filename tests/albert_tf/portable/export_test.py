@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.portable import export as export_module
@@ -16,7 +17,9 @@ from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.predictor import Predictor
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabulary_file import parse_model
 
 ROOT = Path(__file__).resolve().parents[3]
 needs_onnx = pytest.mark.parity
@@ -39,11 +42,12 @@ def test_the_folder_says_what_is_in_it(settings, tmp_path, export_vocabulary):
     error = export_model(settings())
     folder = tmp_path / "out"
     about = json.loads((folder / "export.json").read_text())
-    assert sorted(path.name for path in folder.iterdir()) == ["export.json", "model.onnx", "vocabulary.model"]
+    names = ["export.json", "model.onnx", "tokenizer.json", "vocabulary.model"]
+    assert sorted(path.name for path in folder.iterdir()) == names
     for name, described in about["files"].items():
         contents = (folder / name).read_bytes()
         assert described == {"bytes": len(contents), "sha256": hashlib.sha256(contents).hexdigest()}
-    assert sorted(about["files"]) == ["model.onnx", "vocabulary.model"]
+    assert sorted(about["files"]) == names[1:]
     assert (folder / "vocabulary.model").read_bytes() == Path(export_vocabulary).read_bytes()
     assert about["labels"] == about["task"]["labels"] == ["good", "bad"]
     assert (about["head"], about["precision"], about["max_seq_length"]) == ("classification", "float32", 24)
@@ -51,6 +55,33 @@ def test_the_folder_says_what_is_in_it(settings, tmp_path, export_vocabulary):
     assert about["cleaning"]["do_lower_case"] is True
     assert about["largest_error"] == pytest.approx(error)
     assert set(about["versions"]) == {"onnx", "onnxruntime"}
+
+
+@needs_onnx
+def test_tokenizer_json_is_that_of_the_vocabulary_and_its_cleaning(settings, tmp_path, export_vocabulary):
+    export_model(settings(cleaning=TextCleaning(do_lower_case=False, keep_accents=True)))
+    library = Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    tokenizer = AlbertTokenizer(export_vocabulary, do_lower_case=False, keep_accents=True)
+    for text in ("bado mite ro.", "Bädo, 1995, MITE"):
+        assert library.encode(text, add_special_tokens=False).ids == tokenizer.encode(text)
+
+
+@needs_onnx
+def test_a_vocabulary_that_tokenizer_json_cannot_hold_is_exported_without(
+    settings, tmp_path, checkpoints, export_vocabulary, caplog
+):
+    proto = parse_model(Path(export_vocabulary).read_bytes(), export_vocabulary)
+    proto.normalizer_spec.add_dummy_prefix = False
+    (tmp_path / "other.model").write_bytes(proto.SerializeToString())
+    export_model(settings(init_checkpoint=checkpoints["pretraining"], spm_model_file=tmp_path / "other.model"))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "export.json",
+        "model.onnx",
+        "vocabulary.model",
+    ]
+    line = next(record.getMessage() for record in caplog.records if "tokenizer.json" in record.getMessage())
+    assert line.startswith(f"{tmp_path}/other.model: no tokenizer.json is written, since the vocabulary treats white")
+    assert line.endswith("; programs without sentencepiece, such as a web page, cannot read it")
 
 
 @needs_onnx
