@@ -1,15 +1,18 @@
 """Packages of the extras of setup.py, imported where they are used."""
 
 import importlib
-import importlib.util
 from types import ModuleType
 
 from albert_tf.runtime.errors import InputError
 
 
 def is_installed(name: str) -> bool:
-    """Tells whether an optional package is there; it is not imported."""
-    return importlib.util.find_spec(name) is not None
+    """Tells whether an optional package is there and can be imported, which is done."""
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
 
 
 def import_extra(name: str, extra: str, needed_by: str | None = None) -> ModuleType:

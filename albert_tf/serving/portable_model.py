@@ -106,7 +106,9 @@ class PortableModel:
         """
         arrays = self._checked(inputs)
         try:
-            return self._run(arrays)
+            outputs = self._run(arrays)
+            # A runtime may have more names than the file's own.
+            return {form["name"]: outputs[form["name"]] for form in self.about["outputs"]}
         # Each library has exceptions of its own, some of which are derived from Exception alone.
         except Exception as error:
             raise ModelFailedError(f"{self.path}: the model failed: {reason_of(error)}") from None

@@ -59,6 +59,7 @@ def test_both_compute_the_same(precision, atol, portable_export):
 @pytest.mark.parity
 def test_threads_share_one_runner_and_results_stay(portable_export):
     model = PortableModel(portable_export("classification", "onnx"), num_threads=1)
+    assert model([[5, 6]]).keys() == {"logits"}
     batches = [np.full((1 + number % 3, 5 + number % 4), 7 + number) for number in range(12)]
     expected = [model(batch)["logits"] for batch in batches]
     kept = [array.copy() for array in expected]
