@@ -18,7 +18,12 @@ def test_what_is_not_read_by_programs_without_tensorflow_is_refused_with_what_is
     for name, wrong in (("saved_model", "float16"), ("litert", "bfloat16"), ("saved_model", "int8")):
         with pytest.raises(InputError, match=f"precision must be one of .* with --format={name}. Received '{wrong}'"):
             ModelExportSettings(format=name, precision=wrong, **PLACES)
-    allowed = {name: ("float32", "bfloat16") if name == "saved_model" else tuple(TOLERANCES) for name in FORMATS}
+    allowed = {
+        "saved_model": ("float32", "bfloat16"),
+        "onnx": tuple(TOLERANCES),
+        "litert": ("float32", "float16", "int8"),
+    }
+    assert allowed.keys() == set(FORMATS)
     for name, precisions in allowed.items():
         assert [ModelExportSettings(format=name, precision=one, **PLACES).chosen_precision for one in precisions] == [
             *precisions

@@ -111,7 +111,7 @@ def computed(tmp_path, monkeypatch, export_vocabulary, small_config):
 
     def make(head, **options):
         _, labels, fields = _TASKS[head]
-        monkeypatch.setitem(portable_model._RUNNERS, "onnx", lambda *_: lambda inputs: _compute(head, inputs))
+        monkeypatch.setitem(portable_model._RUNNERS, "onnx", lambda *_, **__: lambda inputs: _compute(head, inputs))
         name = {"classification": "mnli", "multiple_choice": "race"}.get(head, head)
         name = "squad_v2" if "span" in head else name
         task = FinetunedTask(head, len(labels) or 1, labels, name, fields, _SETTINGS, options=options)
@@ -180,7 +180,7 @@ import numpy as np
 from albert_tf.serving import portable_model
 def compute(inputs):
     return {"logits": np.eye(3, dtype="float32")[inputs["input_ids"] % 3]}
-portable_model._RUNNERS["onnx"] = lambda *_: compute
+portable_model._RUNNERS["onnx"] = lambda *_, **__: compute
 import albert_tf
 answers = albert_tf.Predictor(sys.argv[1][len("--model="):]).predict(sys.argv[2:])
 sys.argv[0] = "predict"
