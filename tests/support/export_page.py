@@ -1,6 +1,6 @@
 """The page of examples/browser, served with exports beside it and opened in a headless Chromium.
 
-Its two libraries are what `npm ci` puts into examples/browser/lib.
+Its two libraries, and its style, which is that of the server's page, are what `npm ci` puts into examples/browser/lib.
 """
 
 import functools
@@ -18,7 +18,7 @@ from albert_tf.portable.settings import ModelExportSettings
 
 PAGE = Path(__file__).resolve().parents[2] / "examples" / "browser"
 PAGE_FILES = ("index.html", "albert.js", "tokenizer.js")
-LIBRARIES = ("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm", "tokenizers.min.mjs")
+LIBRARIES = ("ort.wasm.bundle.min.mjs", "ort-wasm-simd-threaded.wasm", "tokenizers.min.mjs", "page.css")
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

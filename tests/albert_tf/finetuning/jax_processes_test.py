@@ -8,11 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from jax_runs import ON_JAX, end
 
 from albert_tf.config import AlbertConfig
-
-ROOT = str(Path(__file__).resolve().parents[3])
-ON_JAX = {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "PYTHONPATH": ROOT, "XLA_FLAGS": ""}
 
 pytestmark = [pytest.mark.parity, pytest.mark.slow]
 pytest.importorskip("jax", reason="jax is not installed: the extra [jax]")
@@ -39,13 +37,6 @@ def start(settings, output_dir, environment):
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def end(process):
-    """Waits for a run, which must succeed; returns what it told."""
-    told = process.communicate(timeout=300)[1]
-    assert process.returncode == 0, told[-2000:]
-    return told
 
 
 def test_two_processes_fine_tune_as_one(finetuning_settings, free_addresses, read_log, tmp_path):

@@ -13,6 +13,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
+from jax_runs import ON_JAX, end
 
 from albert_tf.checkpoints.run_checkpoints import write_weights
 from albert_tf.config import AlbertConfig
@@ -29,13 +30,6 @@ from albert_tf.training.strategy import make_strategy
 
 STEPS = 20
 PROGRAM = str(Path(__file__).with_name("take_jax_steps.py"))
-ROOT = str(Path(__file__).resolve().parents[3])
-ON_JAX = {
-    "KERAS_BACKEND": "jax",
-    "JAX_PLATFORMS": "cpu",
-    "PYTHONPATH": ROOT,
-    "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-}
 
 pytestmark = pytest.mark.parity
 pytest.importorskip("jax", reason="jax is not installed: the extra [jax]")
@@ -58,7 +52,7 @@ def take_on_jax(undropped, tmp_path):
         arguments = [path, json.dumps(config.to_dict()), str(tmp_path / "weights.npz"), str(number), *variants]
         done = subprocess.run(
             [sys.executable, PROGRAM, *arguments],
-            env=os.environ | ON_JAX,
+            env=os.environ | ON_JAX | {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"},
             capture_output=True,
             text=True,
             check=False,
@@ -160,17 +154,10 @@ def start(settings, environment=None, **changes):
     """Starts a run on JAX."""
     return subprocess.Popen(
         arguments_of(settings, **changes),
-        env=os.environ | ON_JAX | {"XLA_FLAGS": ""} | (environment or {}),
+        env=os.environ | ON_JAX | (environment or {}),
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def end(process):
-    """Waits for a run, which must succeed."""
-    errors = process.communicate(timeout=300)[1]
-    assert process.returncode == 0, errors[-2000:]
-    return errors
 
 
 @pytest.fixture
