@@ -107,11 +107,14 @@ class PortableModel:
         arrays = self._checked(inputs)
         try:
             outputs = self._run(arrays)
-            # A runtime may have more names than the file's own.
-            return {form["name"]: outputs[form["name"]] for form in self.about["outputs"]}
         # Each library has exceptions of its own, some of which are derived from Exception alone.
         except Exception as error:
             raise ModelFailedError(f"{self.path}: the model failed: {reason_of(error)}") from None
+        # A runtime may have more names than the file's own.
+        names = [form["name"] for form in self.about["outputs"]]
+        if missing := [name for name in names if name not in outputs]:
+            raise ModelFailedError(f"{self.path}: the model has no output {missing[0]!r}; export the model again")
+        return {name: outputs[name] for name in names}
 
     def __call__(self, inputs: Any, training: bool = False) -> dict[str, np.ndarray]:
         """The same as `run`, called as a model is: ids alone will do, and Hugging Face's names.
@@ -154,7 +157,8 @@ class PortableModel:
             # LiteRT tells of its delegates.
             with quiet_stderr():
                 return _RUNNERS[name](source, num_threads, f"{self.path}, an export as {name},", **own)
-        except InputError:
+        # A TypeError is of a call of ours, and no file's fault.
+        except (InputError, TypeError):
             raise
         except Exception as error:
             raise InputError(f"{file} cannot be loaded: {reason_of(error)}; export the model again") from None

@@ -11,6 +11,7 @@ import albert_tf
 from albert_tf.exports.export_file import write_export
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving import portable_model
+from albert_tf.serving.outputs import ModelFailedError
 from albert_tf.serving.portable_model import PortableModel
 
 IDS = ("input_ids", "input_mask", "segment_ids")
@@ -159,6 +160,15 @@ def test_a_failure_of_the_library_is_one_line(folder):
         model([[1]])
     with pytest.raises(InputError, match="is an export, which cannot be trained"):
         model([[1]], training=True)
+
+
+def test_outputs_are_those_that_the_export_names(folder):
+    model = PortableModel(folder())
+    model._run = lambda inputs: {"logits": np.zeros((1, 1), "float32"), "LayerNormalization_7": np.zeros(1)}
+    assert model([[1]]).keys() == {"logits"}
+    model._run = lambda inputs: {}
+    with pytest.raises(ModelFailedError, match="the model has no output 'logits'; export the model again"):
+        model([[1]])
 
 
 @pytest.mark.parity
