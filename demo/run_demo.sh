@@ -69,7 +69,7 @@ if stage "A vocabulary of $vocab_size pieces" "$out/vocabulary.model"; then
   run train_vocabulary --input_file="$out/documents.txt" --model_prefix="$out/vocabulary" --vocab_size="$vocab_size" \
     --overwrite
 fi
-record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=64 --max_predictions_per_seq=10 --ngram=1)
+record_flags=(--spm_model_file="$out/vocabulary.model" --max_seq_length=128 --max_predictions_per_seq=20 --ngram=1)
 if stage "Training records: pairs of segments; held-out ones, with words masked" "$out/heldout.tfrecord.manifest.json"; then
   run create_pretraining_data --input_file="$out/documents.txt" --output_file="$out/train.tfrecord@4" \
     "${record_flags[@]}" --masking=dynamic --short_seq_prob=0

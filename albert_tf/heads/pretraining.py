@@ -79,6 +79,6 @@ class SentenceOrderHead(ConfiguredLayer):
         self.classifier.build((None, self.config.hidden_size))
 
     def call(self, pooled_output):
-        """float [B, H] -> float32 [B, 2], before softmax: the scores of IN_ORDER and of SWAPPED."""
+        """float [..., H] -> float32 [..., 2], before softmax: the scores of IN_ORDER and of SWAPPED."""
         kernel, bias = (ops.cast(weight, "float32") for weight in (self.classifier.kernel, self.classifier.bias))
         return ops.matmul(ops.cast(pooled_output, "float32"), kernel) + bias

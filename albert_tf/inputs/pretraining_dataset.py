@@ -14,6 +14,7 @@ from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, r
 from albert_tf.inputs.host_batches import ready_ahead, share_of_host
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.records.manifest import MANIFEST_SUFFIX
+from albert_tf.records.masking_rules import STATIC
 from albert_tf.records.pretraining_records import (
     Manifest,
     check_records,
@@ -28,6 +29,8 @@ from albert_tf.runtime.settings import StrPath
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+    from albert_tf.inputs.row_packing import Packing
 
 # Files read side by side, and records held back to be shuffled. Record sets of ours are shuffled as a whole when
 # they are made; the buffer is for sets that are not.
@@ -112,6 +115,8 @@ def make_dataset(
     context: "tf.distribute.InputContext | None" = None,
     masking: str | None = None,
     reading: Reading = AS_MADE,
+    packing: "Packing | None" = None,
+    steps_into_window: int = 0,
 ) -> "tf.data.Dataset":
     """The endless training stream: every epoch each record once, files and records in a new order.
 
@@ -130,19 +135,23 @@ def make_dataset(
             whole batches.
         masking: "static" or "dynamic", if the records must be of that kind; their manifest says which they are.
         reading: of records without masks, how long examples are cut, and how they are masked.
+        packing: of records without masks, the size of a replica's rows, each of several examples; None: one in a row.
+        steps_into_window: with packing, the steps of a window that are done at `start_example`.
 
     Returns:
-        tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica. A
-        batch may span two epochs. It has no end: Keras's fit wants `steps_per_epoch`, evaluate `steps`.
+        tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica; with
+        packing of what RowPacker.pack makes of that. A batch may span two epochs. It has no end: Keras's fit wants
+        `steps_per_epoch`, evaluate `steps`.
 
     Raises:
-        InputError: no record file, or records of another kind than `masking`.
+        InputError: no record file, or records of another kind than `masking`, `reading` or `packing` want.
     """
     names = _names_of(paths)
     if batch_size < 1:
         raise InputError(f"--batch_size must be at least 1. Received {batch_size}.")
     manifest = read_manifest(names)
-    resolve_masking(masking, manifest)
+    if resolve_masking(masking, manifest) == STATIC and packing is not None:
+        raise InputError(f"records with masks are read as they are. Received {packing}.")
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
     count = count_examples(names) if num_examples is None else num_examples
 
@@ -151,10 +160,18 @@ def make_dataset(
 
         return tf.data.TFRecordDataset(path, compression_type=kind)
 
+    first = max(0, start_example - steps_into_window * batch_size)
     # With each record its number in the stream, by which its masks are drawn.
-    records = read_in_order(names, count, seed, start_example, read_file).enumerate(start_example)
+    records = read_in_order(names, count, seed, first, read_file).enumerate(first)
     batches = share_of_host(records.batch(batch_size, drop_remainder=True), batch_size, context)
-    return ready_ahead(batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True))
+    parsed = batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True)
+    if packing is not None:
+        from albert_tf.inputs.row_packing import RowPacker
+
+        packer = RowPacker(packing, reading.seq_length or max_seq_length)
+        windows = parsed.batch(packing.steps, drop_remainder=True).map(packer.pack)
+        parsed = windows.unbatch().skip(steps_into_window)
+    return ready_ahead(parsed)
 
 
 def _names_of(paths: StrPath | Sequence[StrPath]) -> list[str]:

@@ -66,7 +66,7 @@ class BlockRunner:
             view = dataclasses.replace(view, seed=backend.fold_in(view.seed, number))
         if positions is not None:
             hidden = view.restore(hidden)
-            view = dataclasses.replace(view, positions=positions, unpadding=None)
+            view = view.at(positions)
         parts = [self._borrow(block.attention), self._borrow(block.feed_forward)]
         # All weights are arguments: what a function merely refers to has no gradient when it is computed again.
         counts = [len(tensors) for part in parts for tensors in part]

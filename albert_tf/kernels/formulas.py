@@ -15,17 +15,23 @@ from keras import ops
 MASKED_SCORE = -10000.0
 
 
-def attention_bias(input_mask):
-    """The bias to add to the attention scores so that no query attends to padding.
+def attention_bias(input_mask, sequence_ids=None):
+    """The bias to add to the attention scores so that no query attends to padding, or to another sequence.
 
     Args:
         input_mask: [B, S], 1 for a token, 0 for padding.
+        sequence_ids: int [B, S], which of the sequences of its row each token is of; None: there is one in a row.
 
     Returns:
-        float32 [B, 1, 1, S]: 0 for a token, MASKED_SCORE for padding.
+        float32 [B, 1, 1, S]: 0 for a token, MASKED_SCORE for padding. With sequence_ids [B, 1, S, S], of each query:
+        MASKED_SCORE for tokens of other sequences too.
     """
     # Not by two new axes in an index: LiteRT has no such operation of a tensor of free shape.
-    return ops.expand_dims((1.0 - ops.cast(input_mask, "float32")) * MASKED_SCORE, (1, 2))
+    bias = ops.expand_dims((1.0 - ops.cast(input_mask, "float32")) * MASKED_SCORE, (1, 2))
+    if sequence_ids is None:
+        return bias
+    elsewhere = ops.not_equal(ops.expand_dims(sequence_ids, (1, 3)), ops.expand_dims(sequence_ids, (1, 2)))
+    return ops.minimum(bias, ops.cast(elsewhere, "float32") * MASKED_SCORE)
 
 
 def drop(x, rate, keep):
@@ -107,7 +113,7 @@ def attention(query, key, value, bias, rate=0.0, keep=()):
     Args:
         query: float [B, N, P, D].
         key, value: float [B, N, S, D] in query's dtype.
-        bias: float32 [B, 1, 1, S], see attention_bias; it gets no gradient.
+        bias: float32 [B, 1, 1, S] or [B, 1, P, S], see attention_bias; it gets no gradient.
         rate, keep: see drop; of the probabilities, bool [B, N, P, S].
 
     Returns:

@@ -79,6 +79,7 @@ class SharedEncoder(ConfiguredLayer):
         positions=None,
         skip_padding=False,
         wanted=None,
+        sequence_ids=None,
         seed=None,
         training=False,
     ):
@@ -91,6 +92,8 @@ class SharedEncoder(ConfiguredLayer):
             skip_padding: compute nothing for padding. Not in training, and not under XLA.
             wanted: int [B, S], with skip_padding: 1 where the last hidden state is wanted, padding or not; None: of
                 tokens alone. That of the first position always is.
+            sequence_ids: int [B, S], which of the sequences of its row each token is of, and attends to; None: there
+                is one in a row. Not with skip_padding.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
 
@@ -102,11 +105,13 @@ class SharedEncoder(ConfiguredLayer):
         config = self.config
         if skip_padding and training:
             raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
+        if skip_padding and sequence_ids is not None:
+            raise ValueError("`skip_padding` is for one sequence in a row. Received sequence_ids.")
         if skip_padding:
             view = kernels.View.without_padding(input_mask, config.num_attention_heads, positions, wanted)
         else:
             draws = training and (config.hidden_dropout_prob or config.attention_probs_dropout_prob)
-            view = kernels.View.of(input_mask, seed=seed if draws else None, training=training)
+            view = kernels.View.of(input_mask, sequence_ids, seed=seed if draws else None, training=training)
         hidden = view.strip(embedding_output)
         if self.embedding_projection is not None:
             weights = self.embedding_projection.kernel, self.embedding_projection.bias

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.kernels import fold_in
+from albert_tf.kernels import fold_in, gather_positions
 from albert_tf.kernels.batch_halves import in_halves
 from albert_tf.kernels.projection import Projection, Unquantized
 from albert_tf.layers.base import make_initializer, read_config
@@ -22,6 +22,8 @@ from albert_tf.models.inputs import (
     INPUTS_EMBEDS,
     POSITION_IDS,
     SEGMENT_IDS,
+    SEQUENCE_IDS,
+    SEQUENCE_STARTS,
     check_arguments,
     encoder_inputs,
     read_inputs,
@@ -179,6 +181,8 @@ class AlbertModel(ConfiguredModel):
                 [1, S] (left out: 0 to S - 1, and S is at most max_position_embeddings). Or [B, S] alone, which is
                 "input_ids". In their place "inputs_embeds", float [B, S, E], stands for their word embeddings.
                 "attention_mask" and "token_type_ids", as Hugging Face has it, are "input_mask" and "segment_ids".
+                For N sequences one after another in each row: "sequence_ids", from 1, of the tokens that attend to
+                one another; "position_ids", from 0 in each; "sequence_starts", int32 [B, N], where each begins.
                 The other columns of a dataset's batches are not read; any other name is an error.
             training: whether dropout is active.
             dropout_seed: int32 [2]: the same seed, the same masks. None draws the next seed of the model's own
@@ -187,31 +191,30 @@ class AlbertModel(ConfiguredModel):
                 The last layer is computed for those alone, with the same results; only its dropout draws other
                 masks, as there is less to draw for. None: all positions.
             skip_padding: compute nothing for padding, which takes as much less time as there is padding; not in
-                training and not under XLA. "sequence_output" is zero in the padding, and there are no other
-                "hidden_states". All else is the same for every mask.
+                training, not under XLA, and not with several sequences in a row. "sequence_output" is zero in the
+                padding, and there are no other "hidden_states". All else is the same for every mask.
             wanted: int32 [B, S], with `skip_padding` and without `positions`: 1 where "sequence_output" is read,
                 padding or not. Where there is neither that nor a token, it has no meaning then.
 
         Returns:
             dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
             projection; with `constant_graph` that and the last), "sequence_output" [B, S, H] (the last of them),
-            "pooled_output" float32 [B, H]. With `positions` "sequence_output" is [B, P, H], and "hidden_states" are
-            those before the last.
+            "pooled_output" float32 [B, H], with "sequence_starts" [B, N, H]. With `positions` "sequence_output" is
+            [B, P, H], and "hidden_states" are those before the last.
         """
         inputs = self._read(inputs)
         tensors = encoder_inputs(inputs)
+        starts = inputs.get(SEQUENCE_STARTS)
         if positions is not None:
             positions = ops.cast(positions, "int32")
-            first = ops.zeros_like(inputs[SEGMENT_IDS][:, :1], dtype="int32")
-            tensors[_POSITIONS] = ops.concatenate([first, positions], axis=1)
+            firsts = ops.zeros_like(inputs[SEGMENT_IDS][:, :1]) if starts is None else starts
+            tensors[_POSITIONS] = ops.concatenate([ops.cast(firsts, "int32"), positions], axis=1)
         if wanted is not None:
             tensors[_WANTED] = wanted
         seeds = self._dropout_seeds(training, dropout_seed)
         embedding_output, *hidden_states = self._encode(tensors, skip_padding, seeds, training)
-        first, last = hidden_states[-1][:, 0], hidden_states.pop()
-        if positions is not None:
-            last = last[:, 1:]
-        elif skip_padding and wanted is None:
+        first, last = _first_and_read(hidden_states.pop(), starts, positions)
+        if positions is None and skip_padding and wanted is None:
             last = last * ops.cast(inputs[INPUT_MASK], last.dtype)[:, :, None]
         outputs = {
             "embedding_output": embedding_output,
@@ -240,6 +243,7 @@ class AlbertModel(ConfiguredModel):
                 positions=given.get(_POSITIONS),
                 skip_padding=skip_padding,
                 wanted=given.get(_WANTED),
+                sequence_ids=given.get(SEQUENCE_IDS),
                 seed=encoder_seed,
                 training=training,
             )
@@ -249,7 +253,7 @@ class AlbertModel(ConfiguredModel):
         return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(*parts)
 
     def pool(self, first: Any) -> Any:
-        """The pooled output of the first positions' hidden states: float [B, H] -> float32 [B, H], by a tanh."""
+        """The pooled output of the first positions' hidden states: float [..., H] -> float32 [..., H], by a tanh."""
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
         return ops.tanh(ops.cast(pooled, "float32") + ops.cast(self.pooler.bias, "float32"))
 
@@ -267,3 +271,13 @@ class AlbertModel(ConfiguredModel):
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         return {**super().get_config(), "pooler": self.pooler is not None}
+
+
+def _first_and_read(last: Any, starts: Any, positions: Any) -> tuple[Any, Any]:
+    """The last hidden states of each [CLS], [B, H] or [B, N, H], and those that are read besides."""
+    if starts is None:
+        return last[:, 0], last if positions is None else last[:, 1:]
+    if positions is None:
+        return gather_positions(last, starts), last
+    count = ops.shape(starts)[1]
+    return last[:, :count], last[:, count:]

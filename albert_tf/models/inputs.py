@@ -13,22 +13,24 @@ from keras import ops
 
 from albert_tf.config import AlbertConfig
 from albert_tf.kernels import backend
+from albert_tf.records.names import SEQUENCE_IDS, SEQUENCE_STARTS, SEQUENCE_WEIGHTS
 from albert_tf.runtime.errors import InputError
 
 INPUT_IDS, INPUTS_EMBEDS = "input_ids", "inputs_embeds"
 INPUT_MASK, SEGMENT_IDS, POSITION_IDS = "input_mask", "segment_ids", "position_ids"
-_NAMES = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS, POSITION_IDS, INPUTS_EMBEDS)
+_NAMES = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS, POSITION_IDS, SEQUENCE_IDS, INPUTS_EMBEDS)
 # Hugging Face's names of what the official code calls otherwise.
 ALIASES = {"attention_mask": INPUT_MASK, "token_type_ids": SEGMENT_IDS}
 # What else the batches of both datasets hold, and records by their official names: a batch may be given whole.
 # A head reads what it needs of them (heads/), a loss the labels.
 _OF_BATCHES = (
     *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights", "sentence_order_labels", "next_sentence_labels"),
+    *(SEQUENCE_STARTS, SEQUENCE_WEIGHTS),
     *("label", "label_ids", "p_mask", "start_positions", "end_positions", "is_impossible"),
     *("example_weight", "example_weights", "feature_index"),
 )
 # Those of them that heads read, and their axes; "p_mask" has those of the ids.
-_OF_HEADS = {"masked_lm_positions": ("B", "P"), "start_positions": ("B",)}
+_OF_HEADS = {"masked_lm_positions": ("B", "P"), "start_positions": ("B",), SEQUENCE_STARTS: ("B", "N")}
 _MASKS = {
     INPUT_MASK: "1 for a token and 0 for padding",
     "p_mask": "1 where no answer can be and 0 elsewhere",
@@ -187,6 +189,8 @@ def _check_values(given: dict[str, Any], config: AlbertConfig) -> None:
         POSITION_IDS: ("max_position_embeddings=", config.max_position_embeddings),
         "masked_lm_positions": ("S=", length),
         "start_positions": ("S=", length),
+        SEQUENCE_STARTS: ("S=", length),
+        SEQUENCE_IDS: ("S + 1=", None if length is None else length + 1),
         **dict.fromkeys(_MASKS, ("", 2)),
     }
     for name, (rule, end) in ends.items():

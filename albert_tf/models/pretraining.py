@@ -67,7 +67,7 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         Returns:
             what AlbertModel returns (for `positions` the masked ones, where only they are read), and
             "masked_lm_logits" float32 [B, P, V] and "sentence_order_logits" float32 [B, 2]
-            (heads.pretraining.IN_ORDER, SWAPPED), both before softmax.
+            (heads.pretraining.IN_ORDER, SWAPPED), both before softmax; of several sequences in a row [B, N, 2].
         """
         inputs = self._read(inputs)
         positions = inputs.get("masked_lm_positions")

@@ -40,12 +40,13 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
     records = open_records(settings.input_file, *lengths)
     if resolve_masking(settings.masking, records.manifest) == DYNAMIC:
         logging.info("the records have no masks: they are drawn anew each epoch")
-    elif any(stage.reading != AS_MADE for stage in settings.stages):
+    elif settings.pack_sequences or any(stage.reading != AS_MADE for stage in settings.stages):
         raise InputError(
-            "--length_schedule, --masked_lm_prob and --ngram want records that have no masks yet; make them with "
-            "create_pretraining_data --masking=dynamic"
+            "--length_schedule, --masked_lm_prob, --ngram and --pack_sequences want records that have no masks yet; "
+            "make them with create_pretraining_data --masking=dynamic"
         )
-    _tell_of_padding(records)
+    if not settings.pack_sequences:
+        _tell_of_padding(records)
     if not settings.do_eval:
         return records, None
     if settings.eval_input_file is None:
@@ -68,9 +69,9 @@ def _tell_of_padding(records: RecordSet) -> None:
         return
     share = records.manifest.statistics.get("padding_share")
     if isinstance(share, float) and share > _MUCH_PADDING:
-        remark = "create_pretraining_data --short_seq_prob=0 makes records with less of it"
-        if records.manifest.flags.get("short_seq_prob") == 0:
-            remark = "the ends of short documents do not fill an example"
+        remark = "--pack_sequences leaves little of it"
+        if records.manifest.masking != DYNAMIC:
+            remark = "records of create_pretraining_data --masking=dynamic can be read with --pack_sequences"
         logging.info("%.1f %% of the records' tokens are padding, computed for nothing; %s", 100 * share, remark)
 
 

@@ -25,7 +25,7 @@ _GROUPS = {
     "Checkpoints and evaluation": ("save_checkpoints_steps", "keep_checkpoint_max", "max_eval_steps"),
     "Optimizer": ("beta_2", "weight_decay_rate", "max_gradient_norm"),
     "Records without masks (create_pretraining_data --masking=dynamic)": (
-        *("length_schedule", "masked_lm_prob", "ngram"),
+        *("length_schedule", "masked_lm_prob", "ngram", "pack_sequences"),
     ),
 }
 

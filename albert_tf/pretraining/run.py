@@ -10,7 +10,6 @@ from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_e
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import initialise
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
-from albert_tf.inputs.reading import AS_MADE
 from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer
@@ -21,17 +20,17 @@ from albert_tf.pretraining.evaluation import evaluate
 from albert_tf.pretraining.initial_values import initialise_embeddings, initialise_output_bias, initialise_positions
 from albert_tf.pretraining.opened_records import resolve_sentence_task
 from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.pretraining.step_shapes import StepShapes
 from albert_tf.pretraining.steps import SENTENCE_HEAD, PretrainingSteps
 from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
 from albert_tf.published.local_copy import local_copy
-from albert_tf.records.masking_rules import masking_from_json
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.machine import measure_matmul_peak, train_step_flops
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
-from albert_tf.training.strategy import device_kind
+from albert_tf.training.strategy import device_kind, input_shares
 
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
@@ -65,7 +64,8 @@ class PretrainingRun(TrainingRun):
         cluster: Cluster,
     ):
         self.config = config
-        self.stages = settings.stages
+        self.shapes = StepShapes(settings, records, input_shares(strategy))
+        self.stages = self.shapes.stages
         self.records = records
         self.evaluation_records = evaluation_records
         self.sentence_task = resolve_sentence_task(settings.sentence_task, records)
@@ -143,6 +143,8 @@ class PretrainingRun(TrainingRun):
             if self.stages.at(step) is not stage:
                 stage = self.stages.at(step)
                 reporter.change_facts(self._facts_of(stage))
+                if self.shapes.packing(stage):
+                    logging.info("%s", self.shapes.describe(stage))
                 seen = state.examples_seen + self.examples_between(state.step, step)
                 iterator = self.batches_from(dataclasses.replace(state, step=step, examples_seen=seen))
             return self.steps.take(iterator, count, progress)
@@ -164,6 +166,8 @@ class PretrainingRun(TrainingRun):
             start_example=state.examples_seen,
             context=context,
             reading=stage.reading,
+            packing=self.shapes.packing(stage),
+            steps_into_window=self.shapes.steps_into_window(state.step),
         )
 
     def _input_files(self):
@@ -198,26 +202,17 @@ class PretrainingRun(TrainingRun):
         return self._facts_of(self.stages.at(0))
 
     def _facts_of(self, stage):
-        settings, (rows, length, _) = self.settings, self._shape(stage)
+        settings, (rows, length, _) = self.settings, self.shapes.of(stage)
         return RunFacts(
             num_train_steps=settings.num_train_steps,
-            examples_per_step=rows,
+            examples_per_step=stage.batch_size,
             tokens_per_step=rows * length,
             examples_per_epoch=self.records.num_examples,
             examples_in_all=self.examples_between(0, settings.num_train_steps),
-            flops_per_step=train_step_flops(self.config, *self._shape(stage)),
+            flops_per_step=train_step_flops(self.config, *self.shapes.of(stage)),
             matmul_peak=self._matmul_peak,
             shown={"masked_lm_accuracy": "masked LM", **_SHOWN_OF_TASK[self.sentence_task]},
         )
-
-    def _shape(self, stage):
-        """(examples, tokens, predictions) of a stage's steps."""
-        settings, reading = self.settings, stage.reading
-        length, predictions = settings.max_seq_length, settings.max_predictions_per_seq
-        if reading != AS_MADE:
-            rules, _ = masking_from_json(self.records.manifest.masking_parameters)
-            predictions = reading.rules(rules, length).max_predictions_per_seq
-        return stage.batch_size, reading.seq_length or length, predictions
 
     def _estimate_memory(self):
         """Estimates the memory of the stage that takes most."""
@@ -233,7 +228,7 @@ class PretrainingRun(TrainingRun):
                 settings.remat,
                 settings.gradient_accumulation_steps,
             )
-            for rows, length, predictions in map(self._shape, self.stages)
+            for rows, length, predictions in map(self.shapes.of, self.stages)
         ]
         return max(estimates, key=lambda estimate: estimate.total)
 
@@ -247,8 +242,10 @@ class PretrainingRun(TrainingRun):
         return Diagnosis(self.model, sample, settings.start_warmup_step + settings.num_warmup_steps)
 
     def find_batch(self, step, first_example):
-        """The records of a step: file, number and offset of each."""
-        records, count = self.records, self.stages.at(step).batch_size
+        """The records of a step, or of all those that share their examples: file, number and offset of each."""
+        records, stage = self.records, self.stages.at(step)
+        first_example -= self.shapes.steps_into_window(step) * stage.batch_size
+        count = stage.batch_size * (packing.steps if (packing := self.shapes.packing(stage)) else 1)
         return find_records(records.paths, records.num_examples, self.settings.random_seed, first_example, count)
 
     def evaluate(self) -> dict:

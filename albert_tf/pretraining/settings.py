@@ -83,6 +83,9 @@ class PretrainingSettings(TrainingSettings):
     ngram: Annotated[
         str | None, "Longest run of words masked at once, for the run or by shares of the steps: 1:0.5,3:0.5."
     ] = None
+    pack_sequences: Annotated[
+        bool, "Fill each of the --train_batch_size rows of a step with as many examples as it has room for."
+    ] = False
     beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = BETA_2
     weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = (
         WEIGHT_DECAY_RATE

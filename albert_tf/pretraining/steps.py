@@ -5,6 +5,7 @@ from keras import ops
 from albert_tf import losses
 from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS
 from albert_tf.kernels import backend
+from albert_tf.records.names import SEQUENCE_WEIGHTS
 from albert_tf.training.engine import EngineSteps
 
 # What a training step reports, in the order of its vector.
@@ -47,7 +48,8 @@ class PretrainingSteps(EngineSteps):
     def _sums(self, outputs, batch):
         predictions = (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"])
         bias = backend.read(self.model.masked_lm.output_bias)
-        order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], batch.get(EXAMPLE_WEIGHTS))
+        weights = batch.get(SEQUENCE_WEIGHTS, batch.get(EXAMPLE_WEIGHTS))
+        order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], weights)
         loss, correct, count = losses.masked_lm_sums(*predictions, bias)
         order_loss, order_count = losses.classification_loss(*order)
         order_correct = losses.classification_correct(*order)
@@ -60,7 +62,8 @@ class PretrainingSteps(EngineSteps):
         return self.model(batch, read_only_predictions=True, add_output_bias=False, **ways)
 
     def _counts(self, batch):
-        pairs = ops.cast(ops.shape(batch["input_ids"])[0], "float32")
+        weights = batch.get(SEQUENCE_WEIGHTS)
+        pairs = ops.cast(ops.shape(batch["input_ids"])[0], "float32") if weights is None else ops.sum(weights)
         return [ops.sum(batch["masked_lm_weights"]), pairs]
 
     def _losses(self, batch, counts, seed):

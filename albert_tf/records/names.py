@@ -9,6 +9,9 @@ LABEL_ON_DISK, LABEL = "next_sentence_labels", "sentence_order_labels"
 # Of records whose masks are drawn in training, beside input_ids and the label.
 FIRST_LENGTH_FEATURE = "first_segment_length"
 BOUNDARY_BITS_FEATURE = "token_boundary_bits"
+# Of a batch whose rows hold several examples: which of them each token is of, from 1; where each begins; 1 for each
+# that is there.
+SEQUENCE_IDS, SEQUENCE_STARTS, SEQUENCE_WEIGHTS = "sequence_ids", "sequence_starts", "sequence_weights"
 # Tokens and masked positions of records of which nothing else is said (create_pretraining_data.py and
 # run_pretraining.py of google-research/ALBERT).
 MAX_SEQ_LENGTH, MAX_PREDICTIONS_PER_SEQ = 512, 20

@@ -172,6 +172,15 @@ def share_out_batches(strategy, make_dataset: Callable[[Any], Any]) -> Any:
     return strategy.distribute_datasets_from_function(make_dataset)
 
 
+def input_shares(strategy) -> int:
+    """The number of parts in which a training batch is read: one for each replica, on JAX one for each host."""
+    if runs_on_jax():
+        import jax
+
+        return jax.process_count()
+    return int(strategy.num_replicas_in_sync)
+
+
 def compiles_for_shapes(strategy) -> bool:
     """Tells whether a step is compiled for the shapes of its batch, so that each other length takes a compilation."""
     return runs_on_jax() or device_kind(strategy) == "TPU"

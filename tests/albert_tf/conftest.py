@@ -146,7 +146,7 @@ def read_log():
 def write_manifest():
     """A function that writes a manifest beside a record file of 50 examples, as create_pretraining_data would."""
 
-    def write(path: str, sha256: str, size: int = 60, sentence_task: str = "sop") -> None:
+    def write(path: str, sha256: str, size: int = 60, sentence_task: str = "sop", **changes) -> None:
         manifest = Manifest(
             files=[{"name": os.path.basename(path), "examples": 50, "bytes": os.path.getsize(path), "sha256": ""}],
             num_examples=50,
@@ -155,6 +155,7 @@ def write_manifest():
             sentence_task=sentence_task,
             compression="none",
             vocabulary={"file": "vocabulary.model", "sha256": sha256, "size": size},
+            **changes,
         )
         with open(f"{path}.manifest.json", "w") as file:
             file.write(manifest.to_json())

@@ -16,7 +16,7 @@ from albert_tf.runtime.errors import InputError
 
 
 def test_records_with_masks_are_neither_cut_nor_masked_anew(settings):
-    with pytest.raises(InputError, match="^--length_schedule, --masked_lm_prob and --ngram want records that have no"):
+    with pytest.raises(InputError, match="^--length_schedule, .* and --pack_sequences want records that have no"):
         run(dataclasses.replace(settings, masked_lm_prob="0.3"))
 
 
@@ -79,13 +79,17 @@ def test_much_padding_is_told_of(settings, write_unmasked_records, small_config,
         (path,) = write_unmasked_records(f"records{share}", 50, statistics={"padding_share": share})
         open_all_records(dataclasses.replace(settings, input_file=path), small_config)
         assert ("6.2 % of the records' tokens are padding" in caplog.text) == (share > 0.05)
-    assert "--short_seq_prob=0 makes records with less of it" in caplog.text
+    assert "padding, computed for nothing; --pack_sequences leaves little of it" in caplog.text
 
 
-def test_what_was_done_against_padding_is_not_advised_again(settings, write_unmasked_records, small_config, caplog):
+def test_packed_rows_and_records_with_masks_are_not_told_the_same(
+    settings, write_manifest, write_unmasked_records, small_config, caplog
+):
     caplog.set_level(logging.INFO, logger="absl")
-    made = {"statistics": {"padding_share": 0.07}, "flags": {"short_seq_prob": 0.0}}
-    (path,) = write_unmasked_records("records", 50, **made)
-    open_all_records(dataclasses.replace(settings, input_file=path), small_config)
-    assert "7.0 % of the records' tokens are padding, computed for nothing; the ends of short documents" in caplog.text
-    assert "short_seq_prob" not in caplog.text
+    padded = {"statistics": {"padding_share": 0.07}}
+    (path,) = write_unmasked_records("records", 50, **padded)
+    open_all_records(dataclasses.replace(settings, input_file=path, pack_sequences=True), small_config)
+    assert "padding" not in caplog.text
+    write_manifest(settings.input_file, "a" * 64, statistics=padded["statistics"])
+    open_all_records(settings, small_config)
+    assert "records of create_pretraining_data --masking=dynamic can be read with --pack_sequences" in caplog.text

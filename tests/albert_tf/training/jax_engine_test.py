@@ -198,6 +198,15 @@ def test_a_run_goes_on_on_the_other_engine(from_weights, read_log, tmp_path):
     assert max(losses) - min(losses) < 1e-5
 
 
+def test_packed_rows_are_the_same_rows_on_both_engines(from_weights, write_unmasked_records, read_log, tmp_path):
+    (path,) = write_unmasked_records("unmasked", 50)
+    settings = dataclasses.replace(from_weights, input_file=path, pack_sequences=True)
+    run(settings)
+    on_jax = dataclasses.replace(settings, output_dir=str(tmp_path / "jax"))
+    end(start(on_jax, pack_sequences="true"))
+    assert abs(last_loss(settings, read_log) - last_loss(on_jax, read_log)) < 1e-5
+
+
 def start_together(settings, addresses, environment=None):
     """Starts the processes of one run, at these addresses."""
     workers = [
