@@ -22,13 +22,12 @@ from albert_tf.models.inputs import (
     INPUTS_EMBEDS,
     POSITION_IDS,
     SEGMENT_IDS,
-    SEQUENCE_IDS,
-    SEQUENCE_STARTS,
     check_arguments,
     encoder_inputs,
     read_inputs,
     to_arrays,
 )
+from albert_tf.records.names import SEQUENCE_IDS, SEQUENCE_STARTS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 

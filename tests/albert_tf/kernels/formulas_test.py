@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.kernels import formulas, gather_positions, tensorflow_inference, tensorflow_training
+from albert_tf.kernels import View, formulas, gather_positions, tensorflow_inference, tensorflow_training
 from albert_tf.layers.base import get_activation
 
 B, S, P, N, D, INNER, V = 2, 6, 4, 2, 4, 10, 13
@@ -182,6 +182,16 @@ def test_the_bias_hides_padding_only():
     bias = np.asarray(formulas.attention_bias(np.array([[1, 1, 0]])))
     assert bias.shape == (1, 1, 1, 3)
     assert bias.ravel().tolist() == [0, 0, formulas.MASKED_SCORE]
+
+
+def test_the_bias_parts_the_sequences_of_a_row():
+    mask, sequences = np.array([[1, 1, 1, 0]]), np.array([[1, 1, 2, 0]])
+    bias = np.asarray(formulas.attention_bias(mask, sequences))
+    assert bias.shape == (1, 1, 4, 4)
+    sees = bias[0, 0] == 0
+    assert sees[:3].tolist() == [[True, True, False, False], [True, True, False, False], [False, False, True, False]]
+    view = View.of(mask, tf.constant(sequences)).at(tf.constant([[2, 0]]))
+    np.testing.assert_array_equal(view.attention_bias[0, 0], bias[0, 0, [2, 0]])
 
 
 def test_the_left_side_of_a_product_is_made_anew_when_its_gradient_is_there():
