@@ -19,6 +19,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 
 _LEFT_OUT = ("hugging_face_bfloat16", "hugging_face_compiled_bfloat16", "keras_hub_bfloat16")
+# In an environment of its own: pip install 'sentence-transformers[onnx,openvino]', and --peer_python.
+_LEFT_OUT += tuple(name for name in CONTESTANTS if name.startswith("sentence_transformers"))
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -83,6 +85,8 @@ def _write_files(given, folder: str, python: str) -> None:
     whose = {"albert_tf": sys.executable}
     if "hugging_face_onnx" in given.contestants:
         whose["hugging_face"] = python
+    if any(name.startswith("sentence_transformers") for name in given.contestants):
+        whose["sentence_transformers"] = python
     for name, interpreter in whose.items():
         flag_values = {"of": name, "albert_config_file": given.albert_config_file, "task": given.task}
         arguments = [f"--{flag}={value}" for flag, value in flag_values.items()]

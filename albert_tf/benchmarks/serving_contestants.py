@@ -10,7 +10,14 @@ import types
 
 import numpy as np
 
-from albert_tf.benchmarks.serving_files import HUGGING_FACE_ONNX, LITERT, ONNX, SAVED_MODEL
+from albert_tf.benchmarks.serving_files import (
+    HUGGING_FACE_ONNX,
+    LITERT,
+    ONNX,
+    SAVED_MODEL,
+    SENTENCE_TRANSFORMERS,
+    SENTENCE_TRANSFORMERS_INT8,
+)
 
 _NAMES = ("input_ids", "input_mask", "segment_ids")
 # Names that torch and its exports have for them.
@@ -128,6 +135,40 @@ def keras_hub(given, precision):
     return lambda batch: model.predict_on_batch(dict(zip(their_names, (batch[name] for name in _NAMES), strict=True)))
 
 
+def sentence_transformers_onnx(given, precision):
+    """Hugging Face's model as sentence-transformers exports it, by onnxruntime; mean pooling is added."""
+    import onnxruntime
+
+    session = onnxruntime.SessionOptions()
+    session.intra_op_num_threads = given.threads
+    file_name = SENTENCE_TRANSFORMERS_INT8 if precision == "int8" else "onnx/model.onnx"
+    return _sentence_transformer(given, "onnx", {"session_options": session, "file_name": file_name})
+
+
+def sentence_transformers_openvino(given, precision):
+    """The same by OpenVINO."""
+    hint = {"float32": "f32", "bfloat16": "bf16"}[precision]
+    settings = {"INFERENCE_PRECISION_HINT": hint, "INFERENCE_NUM_THREADS": given.threads}
+    return _sentence_transformer(given, "openvino", {"ov_config": settings})
+
+
+def _sentence_transformer(given, backend, more):
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    torch.set_num_threads(given.threads)
+    folder = os.path.join(given.folder, SENTENCE_TRANSFORMERS.format(backend))
+    model = SentenceTransformer(folder, backend=backend, device="cpu", model_kwargs=more)
+
+    def compute(batch):
+        features = {
+            theirs: torch.from_numpy(batch[ours]).long() for ours, theirs in zip(_NAMES, _THEIR_NAMES, strict=True)
+        }
+        return [model(features)["sentence_embedding"].numpy()]
+
+    return compute
+
+
 # {contestant: (function, precision, what it needs beside the dependencies of albert_tf)}.
 CONTESTANTS = {
     "albert_tf": (saved_model, "float32", ()),
@@ -145,6 +186,15 @@ CONTESTANTS = {
     "hugging_face_bfloat16": (hugging_face, "bfloat16", ("torch", "transformers")),
     "hugging_face_compiled": (hugging_face_compiled, "float32", ("torch", "transformers")),
     "hugging_face_compiled_bfloat16": (hugging_face_compiled, "bfloat16", ("torch", "transformers")),
+    **{
+        f"sentence_transformers_{name}": (function, precision, ("sentence_transformers", "optimum"))
+        for name, function, precision in (
+            ("onnx", sentence_transformers_onnx, "float32"),
+            ("onnx_int8", sentence_transformers_onnx, "int8"),
+            ("openvino", sentence_transformers_openvino, "float32"),
+            ("openvino_bfloat16", sentence_transformers_openvino, "bfloat16"),
+        )
+    },
     "keras_hub": (keras_hub, "float32", ("keras_hub",)),
     "keras_hub_bfloat16": (keras_hub, "bfloat16", ("keras_hub",)),
 }

@@ -1,23 +1,28 @@
 """Writes the files that compare_serving's contestants load, so that their start is a start of serving alone.
 
-One model of random weights in every form of ours; and with --of=hugging_face one of theirs, exported by torch.
+One model of random weights in every form of ours; with --of=hugging_face one of theirs, exported by torch; with
+--of=sentence_transformers the same as that package exports it for its backends.
 """
 
+import json
 import os
 
 from absl import flags
 
 from albert_tf.runtime import command, files
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 # What lies in the folder, by precision.
 SAVED_MODEL, ONNX, LITERT, HUGGING_FACE_ONNX = "{}_saved_model", "{}.onnx", "{}.tflite", "hugging_face.onnx"
+# By backend; the file of int8 lies beside that of float32.
+SENTENCE_TRANSFORMERS, SENTENCE_TRANSFORMERS_INT8 = "sentence_transformers_{}", "onnx/model_qint8_avx512_vnni.onnx"
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
-    flags.DEFINE_enum("of", "albert_tf", ("albert_tf", "hugging_face"), "Whose files to write.", **fv)
+    flags.DEFINE_enum("of", "albert_tf", tuple(_WRITERS), "Whose files to write.", **fv)
     flags.DEFINE_string("albert_config_file", None, "The model's shape.", **fv)
     flags.DEFINE_enum("task", "encode", ("encode", "classify"), "What the model does.", **fv)
     flags.DEFINE_string("output_dir", None, "A folder that is there.", **fv)
@@ -84,13 +89,44 @@ def _write_theirs(config, classify: bool, folder: str) -> None:
     )
 
 
+def _write_sentence_transformers(config, classify: bool, folder: str) -> None:
+    from sentence_transformers import SentenceTransformer, export_dynamic_quantized_onnx_model, models
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    from albert_tf.benchmarks.contestants import torch_model
+
+    if classify:
+        raise InputError("sentence-transformers encodes; it takes no part in --task=classify")
+    _, model, _, _ = torch_model(config, "float32", "AlbertModel")
+    plain = os.path.join(folder, SENTENCE_TRANSFORMERS.format("torch"))
+    model.save_pretrained(plain)
+    # The package wants a tokenizer, which is not asked anything here: batches are of ids.
+    unigram = Tokenizer.from_str(json.dumps({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]}}))
+    PreTrainedTokenizerFast(tokenizer_object=unigram, pad_token="<unk>", unk_token="<unk>").save_pretrained(plain)
+    for backend in ("onnx", "openvino"):
+        encoder = models.Transformer(plain, backend=backend)
+        pooling = models.Pooling(encoder.get_word_embedding_dimension())
+        served = SentenceTransformer(modules=[encoder, pooling], device="cpu")
+        path = os.path.join(folder, SENTENCE_TRANSFORMERS.format(backend))
+        served.save_pretrained(path)
+        if backend == "onnx":
+            export_dynamic_quantized_onnx_model(served, "avx512_vnni", path)
+
+
+_WRITERS = {
+    "albert_tf": _write_ours,
+    "hugging_face": _write_theirs,
+    "sentence_transformers": _write_sentence_transformers,
+}
+
+
 def _run() -> None:
     from albert_tf.config import AlbertConfig
 
     given = flags.FLAGS
     config = AlbertConfig.from_json_file(given.albert_config_file)
-    write = _write_ours if given.of == "albert_tf" else _write_theirs
-    write(config, given.task == "classify", given.output_dir)
+    _WRITERS[given.of](config, given.task == "classify", given.output_dir)
 
 
 main = command.entry_point(__name__, _run, required=("albert_config_file", "output_dir"))

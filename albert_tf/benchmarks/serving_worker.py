@@ -50,7 +50,8 @@ def _run() -> None:
     make, precision, needed = CONTESTANTS[given.contestant]
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
-        say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
+        wanted = "'sentence-transformers[onnx,openvino]'" if "optimum" in needed else "-e '.[parity]'"
+        say(skipped=f"{', '.join(missing)} not installed; pip install {wanted}")
         return
     if make in ON_TENSORFLOW:
         import_tensorflow(frozen_weights=precision == "bfloat16")
