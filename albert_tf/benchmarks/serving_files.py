@@ -4,7 +4,6 @@ One model of random weights in every form of ours; with --of=hugging_face one of
 --of=sentence_transformers the same as that package exports it for its backends.
 """
 
-import json
 import os
 
 from absl import flags
@@ -92,6 +91,7 @@ def _write_theirs(config, classify: bool, folder: str) -> None:
 def _write_sentence_transformers(config, classify: bool, folder: str) -> None:
     from sentence_transformers import SentenceTransformer, export_dynamic_quantized_onnx_model, models
     from tokenizers import Tokenizer
+    from tokenizers.models import Unigram
     from transformers import PreTrainedTokenizerFast
 
     from albert_tf.benchmarks.contestants import torch_model
@@ -102,7 +102,7 @@ def _write_sentence_transformers(config, classify: bool, folder: str) -> None:
     plain = os.path.join(folder, SENTENCE_TRANSFORMERS.format("torch"))
     model.save_pretrained(plain)
     # The package wants a tokenizer, which is not asked anything here: batches are of ids.
-    unigram = Tokenizer.from_str(json.dumps({"model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]}}))
+    unigram = Tokenizer(Unigram([("<unk>", 0.0)], unk_id=0))
     PreTrainedTokenizerFast(tokenizer_object=unigram, pad_token="<unk>", unk_token="<unk>").save_pretrained(plain)
     for backend in ("onnx", "openvino"):
         encoder = models.Transformer(plain, backend=backend)

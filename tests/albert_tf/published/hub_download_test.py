@@ -78,7 +78,14 @@ def test_a_connection_that_is_cut_is_taken_up_where_it_was_cut(hub, repository, 
     assert hub.count("GET .*/model.safetensors") == 2
 
 
-@pytest.mark.parametrize("sent", [WEIGHTS[:-1] + b"x", WEIGHTS[:1000], WEIGHTS + b"and more"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(WEIGHTS[:-1] + b"x", id="another byte"),
+        pytest.param(WEIGHTS[:1000], id="fewer"),
+        pytest.param(WEIGHTS + b"and more", id="more"),
+    ],
+)
 def test_contents_that_the_hub_does_not_describe_are_refused(repository, fetch, sent):
     repository.sent_instead["model.safetensors"] = sent
     line = _failure(fetch(NAME))
