@@ -12,6 +12,7 @@ import sentencepiece
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.tokenization.packing import pack_batch
+from albert_tf.tokenization.sentencepiece_messages import new_text
 from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import mask_model, model_name, parse_model, plain_model, read_model
@@ -148,11 +149,8 @@ class AlbertTokenizer:
         Returns:
             (ids, starts, ends): piece i stands for cleaned[starts[i] : ends[i]], a space before it included.
         """
-        from sentencepiece import sentencepiece_pb2
-
-        message = sentencepiece_pb2.SentencePieceText.FromString(  # type: ignore[attr-defined]
-            self._processor.encode(cleaned, out_type="serialized_proto")
-        )
+        message = new_text()
+        message.ParseFromString(self._processor.encode(cleaned, out_type="serialized_proto"))
         # sentencepiece counts bytes of UTF-8.
         sizes = np.fromiter((len(character.encode()) for character in cleaned), np.int64, len(cleaned))
         ends_in_bytes = np.cumsum(sizes)

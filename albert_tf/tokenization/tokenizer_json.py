@@ -8,6 +8,7 @@ from typing import Any
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import parse_json
+from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.special_pieces import PAD, SPECIAL_PIECES
 
 TOKENIZER_JSON = "tokenizer.json"
@@ -43,8 +44,6 @@ def model_of_tokenizer_json(contents: bytes, name: str) -> bytes:
     Raises:
         InputError: no JSON, or not of a unigram model with pieces and scores.
     """
-    from sentencepiece import sentencepiece_model_pb2
-
     values = parse_json(contents, name)
     model = values.get("model")
     model = model if isinstance(model, dict) else {}
@@ -58,7 +57,7 @@ def model_of_tokenizer_json(contents: bytes, name: str) -> bytes:
     unk_id = model.get("unk_id")
     if not isinstance(unk_id, int) or isinstance(unk_id, bool) or not 0 <= unk_id < len(pieces):
         raise InputError(f"{name}: `unk_id` must be the id of a piece. Received {unk_id!r}.")
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = new_model()
     for piece_id, (piece, score, is_symbol) in enumerate(zip(pieces, scores, _symbols(pieces, scores), strict=True)):
         row = proto.pieces.add(piece=piece, score=0.0 if is_symbol else score, type=proto.SentencePiece.NORMAL)
         if piece_id == unk_id:

@@ -4,6 +4,7 @@ import os
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists, open_binary
+from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.special_pieces import MASK, REQUIRED_PIECES
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, model_of_tokenizer_json
 
@@ -24,9 +25,8 @@ def parse_model(model_bytes: bytes, name: str):
         InputError: not a whole sentencepiece model, or it lacks one of REQUIRED_PIECES.
     """
     from google.protobuf.message import DecodeError
-    from sentencepiece import sentencepiece_model_pb2
 
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = new_model()
     try:
         proto.ParseFromString(model_bytes)
         whole = proto.pieces and proto.HasField("trainer_spec") and proto.HasField("normalizer_spec")

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from sentencepiece import sentencepiece_model_pb2
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer, starts_word
 
@@ -57,8 +57,8 @@ def test_the_rule_leaves_a_piece_whose_number_would_become_unknown(small_tokeniz
 
 def made_up_tokenizer(*pieces):
     """A tokenizer whose vocabulary is the special pieces and these."""
-    proto = sentencepiece_model_pb2.ModelProto()
-    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+    proto = new_model()
+    kinds = proto.SentencePiece
     controls = [("<pad>", kinds.CONTROL), ("<unk>", kinds.UNKNOWN)]
     controls += [(piece, kinds.CONTROL) for piece in ("[CLS]", "[SEP]", "[MASK]")]
     for piece, kind in [*controls, *((piece, kinds.NORMAL) for piece in pieces)]:
@@ -95,7 +95,7 @@ def test_text_never_yields_control_ids(small_tokenizer, official_tokenizer):
 
 def test_text_yields_no_control_piece_whatever_the_vocabulary_calls_it(small_model):
     # Some vocabularies have them as words that are found in any text.
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = new_model()
     with open(small_model, "rb") as file:
         proto.ParseFromString(file.read())
     for piece in proto.pieces:
@@ -239,7 +239,7 @@ def test_files_that_are_no_vocabulary_are_one_line_errors(small_model, tmp_path)
 
 
 def test_a_vocabulary_cut_between_its_parts_is_refused(small_model, tmp_path):
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = new_model()
     with open(small_model, "rb") as file:
         proto.ParseFromString(file.read())
     proto.ClearField("normalizer_spec")
@@ -248,7 +248,7 @@ def test_a_vocabulary_cut_between_its_parts_is_refused(small_model, tmp_path):
 
 
 def test_missing_special_pieces_are_all_named(small_model, tmp_path):
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = new_model()
     with open(small_model, "rb") as file:
         proto.ParseFromString(file.read())
     for piece in proto.pieces:
