@@ -66,7 +66,7 @@ setup(
         "numpy>=1.26",
         "protobuf>=6.31,<8",
         "safetensors>=0.5,<1",
-        "sentencepiece>=0.2.2,<0.3",
+        "sentencepiece>=0.2.3,<0.3",
         "sentencex>=1.0.30,<2",
         "tensorboard>=2.20,<3",
         "tensorflow>=2.21,<2.22",
