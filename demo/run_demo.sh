@@ -23,8 +23,8 @@ vocab_size=$(config_value vocab_size) embedding_size=$(config_value embedding_si
 mkdir -p "$out"
 
 # The full demo trains in what is left of ten minutes, counted from `make`. What comes after the training takes about
-# half as long again as what came before it, which tells how fast the machine is; training itself takes half a minute
-# more than it plans for its steps. The minutes are kept, for a demo continued.
+# half as long again as what came before it, which tells how fast the machine is; training itself takes up to a
+# minute more than it plans for its steps. The minutes are kept, for a demo continued.
 plan_minutes() {
   local now total=600
   now=$(date +%s)

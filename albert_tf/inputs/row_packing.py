@@ -24,9 +24,9 @@ from albert_tf.records.unmasked_records import parse_unmasked_batch
 _LEFT_OUT = 0.001
 # Rows of a window.
 _FEWEST_ROWS = 1024
-# Records whose lengths stand for all, and the windows that are packed of them on trial.
+# Records whose lengths stand for all, and the rows that are packed of them on trial.
 _MOST_RECORDS = 8192
-_TRIALS = 4
+_TRIAL_ROWS = 4096
 _SEED = 1
 
 
@@ -80,7 +80,7 @@ def plan_packing(lengths: np.ndarray, rows: int, length: int, rules: MaskingRule
         """The results of `place` for some windows, of rows without end, the places where the predictions end added."""
         draws = np.random.default_rng(_SEED)
         found = []
-        for _ in range(_TRIALS):
+        for _ in range(-(-_TRIAL_ROWS // (steps * rows))):
             chosen = draws.choice(cut, steps * examples)
             budgets = rules.budgets(chosen)
             placed = place(chosen, budgets, Packing(len(chosen), len(chosen), 1, length, length), length)
