@@ -13,47 +13,22 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 _PACKAGE = "albert_tf.sentencepiece"
-# {message: {field: (number, type, its default or None)}}. Of a capital letter are other messages; [type] is repeated.
-_FIELDS: dict[str, dict[str, tuple[int, Any, str | None]]] = {
-    "ModelProto": {
-        "pieces": (1, ["ModelProto.SentencePiece"], None),
-        "trainer_spec": (2, "TrainerSpec", None),
-        "normalizer_spec": (3, "NormalizerSpec", None),
-    },
-    "ModelProto.SentencePiece": {
-        "piece": (1, "string", None),
-        "score": (2, "float", None),
-        "type": (3, "ModelProto.SentencePiece.Type", "NORMAL"),
-    },
-    "TrainerSpec": {
-        "model_type": (3, "TrainerSpec.ModelType", "UNIGRAM"),
-        "vocab_size": (4, "int32", "8000"),
-        "treat_whitespace_as_suffix": (24, "bool", "false"),
-        "byte_fallback": (35, "bool", "false"),
-        "unk_id": (40, "int32", "0"),
-        "bos_id": (41, "int32", "1"),
-        "eos_id": (42, "int32", "2"),
-        "pad_id": (43, "int32", "-1"),
-        "unk_piece": (45, "string", "<unk>"),
-        "bos_piece": (46, "string", "<s>"),
-        "eos_piece": (47, "string", "</s>"),
-        "pad_piece": (48, "string", "<pad>"),
-    },
-    "NormalizerSpec": {
-        "name": (1, "string", None),
-        "precompiled_charsmap": (2, "bytes", None),
-        "add_dummy_prefix": (3, "bool", "true"),
-        "remove_extra_whitespaces": (4, "bool", "true"),
-        "escape_whitespaces": (5, "bool", "true"),
-    },
-    "SentencePieceText": {"text": (1, "string", None), "pieces": (2, ["SentencePieceText.SentencePiece"], None)},
-    "SentencePieceText.SentencePiece": {
-        "piece": (1, "string", None),
-        "id": (2, "uint32", None),
-        "surface": (3, "string", None),
-        "begin": (4, "uint32", None),
-        "end": (5, "uint32", None),
-    },
+# {message: its fields}: name, number, type, and the default if there is one; of a type with * there may be many.
+_FIELDS = {
+    "ModelProto": "pieces 1 ModelProto.SentencePiece*, trainer_spec 2 TrainerSpec, normalizer_spec 3 NormalizerSpec",
+    "ModelProto.SentencePiece": "piece 1 string, score 2 float, type 3 ModelProto.SentencePiece.Type NORMAL",
+    "TrainerSpec": (
+        "model_type 3 TrainerSpec.ModelType UNIGRAM, vocab_size 4 int32 8000, "
+        "treat_whitespace_as_suffix 24 bool false, byte_fallback 35 bool false, "
+        "unk_id 40 int32 0, bos_id 41 int32 1, eos_id 42 int32 2, pad_id 43 int32 -1, "
+        "unk_piece 45 string <unk>, bos_piece 46 string <s>, eos_piece 47 string </s>, pad_piece 48 string <pad>"
+    ),
+    "NormalizerSpec": (
+        "name 1 string, precompiled_charsmap 2 bytes, add_dummy_prefix 3 bool true, "
+        "remove_extra_whitespaces 4 bool true, escape_whitespaces 5 bool true"
+    ),
+    "SentencePieceText": "text 1 string, pieces 2 SentencePieceText.SentencePiece*",
+    "SentencePieceText.SentencePiece": "piece 1 string, id 2 uint32, surface 3 string, begin 4 uint32, end 5 uint32",
 }
 _ENUMS = {
     "ModelProto.SentencePiece.Type": ("NORMAL", "UNKNOWN", "CONTROL", "USER_DEFINED", "UNUSED", "BYTE"),
@@ -84,11 +59,10 @@ def _pool() -> DescriptorPool:
         outer, _, own = name.rpartition(".")
         message = (messages[outer].nested_type if outer else file.message_type).add(name=own)
         messages[name] = message
-        for field, (number, kind, default) in fields.items():
-            is_repeated = isinstance(kind, list)
-            row = message.field.add(name=field, number=number, default_value=default)
-            row.label = FieldDescriptorProto.LABEL_REPEATED if is_repeated else FieldDescriptorProto.LABEL_OPTIONAL
-            _set_type(row, kind[0] if is_repeated else kind)
+        for field, number, kind, *default in map(str.split, fields.split(", ")):
+            row = message.field.add(name=field, number=int(number), default_value=default[0] if default else None)
+            row.label = row.LABEL_REPEATED if kind.endswith("*") else row.LABEL_OPTIONAL
+            _set_type(row, kind.rstrip("*"))
     for name, values in _ENUMS.items():
         outer, _, own = name.rpartition(".")
         enum = messages[outer].enum_type.add(name=own)
