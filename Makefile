@@ -109,6 +109,7 @@ bench: $(VENV)/.parity
 	set -e; for task in encode classify; do \
 	  $(BIN)/python -m albert_tf.benchmarks.compare_serving --task=$$task --output_file=$(BENCH_TABLE); \
 	done
+	$(BIN)/python -m albert_tf.benchmarks.export_table --output_file=$(BENCH_TABLE)
 
 # On a machine with a GPU of NVIDIA; this was not run.
 bench-gpu: $(VENV)/.parity

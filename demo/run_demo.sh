@@ -28,7 +28,7 @@ mkdir -p "$out"
 plan_minutes() {
   local now total=600
   now=$(date +%s)
-  [ -e "$out/train_minutes" ] || awk -v left=$((total - (now - ${DEMO_STARTED:-$now}) - 3 * SECONDS / 2 - 60)) \
+  [ -e "$out/train_minutes" ] || awk -v left=$((total - (now - ${DEMO_STARTED:-$now}) - 3 * SECONDS / 2 - 45)) \
     'BEGIN { minutes = left / 60; printf "%.1f\n", minutes < 3 ? 3 : minutes }' > "$out/train_minutes"
   length=(--train_minutes="$(cat "$out/train_minutes")")
 }

@@ -121,7 +121,8 @@ def make_dataset(
     """The endless training stream: every epoch each record once, files and records in a new order.
 
     Several hosts read the same stream, and each parses its own rows of every batch: no record is used by two hosts,
-    and the batches are those of one host, whatever their number.
+    and the batches are those of one host, whatever their number. With packing each replica packs its own examples,
+    and how many there are in a step depends on the number of replicas.
 
     Args:
         paths: record files; or comma-separated paths and globs in one text.

@@ -62,7 +62,7 @@ def export_model(settings: ModelExportSettings) -> float:
     interface = _interface(settings, pretrained, length)
     logging.info("writing the head %s in %s, then running it to compare", interface.head, precision)
     with quiet_stderr():
-        contents, run = _make(settings.format, pretrained, interface, precision)
+        contents, run = make_file(settings.format, pretrained.model, interface, precision, _beam_size(pretrained))
         difference = largest_error(
             run,
             lambda inputs: compute(pretrained.model, inputs, interface),
@@ -101,11 +101,18 @@ def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict
     return {form.name: outputs[form.name] for form in interface.outputs}
 
 
-def _make(
-    format_name: str, pretrained: Pretrained, interface: Interface, precision: str
+def make_file(
+    format_name: str, model: Any, interface: Interface, precision: str, beam_size: int = 0
 ) -> tuple[bytes, Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]]:
-    """The contents of the file, and a function that runs them."""
-    model = pretrained.model
+    """The contents of a file of a model, and a function that runs them.
+
+    Args:
+        format_name: portable.settings.ONNX or LITERT.
+        model: an AlbertForPretraining, or one of models.finetuning.
+        interface: of one of the model's heads.
+        precision: a key of portable.settings.TOLERANCES; bfloat16 not of LiteRT.
+        beam_size: the width of the beam, of the head "span_beam".
+    """
     if format_name == LITERT:
         contents = litert_model(
             serving_copy(model), lambda copy, inputs: compute(copy, inputs, interface), interface, precision
@@ -113,7 +120,7 @@ def _make(
         return contents, litert_runner(contents)
     weights = {name: np.asarray(variable) for name, variable in named_weights(model).items()}
     producer = ("albert_tf", albert_tf.__version__)
-    contents = onnx_model(weights, model.config, interface, precision, producer, _beam_size(pretrained))
+    contents = onnx_model(weights, model.config, interface, precision, producer, beam_size)
     return contents, onnx_runner(contents)
 
 

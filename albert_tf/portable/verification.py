@@ -1,6 +1,6 @@
 """Check that a portable model computes what the model computes: both are run on the same inputs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,20 @@ def largest_error(run: Run, expected: Run, interface: Interface, config: AlbertC
     return max(errors)
 
 
-def sample_inputs(interface: Interface, config: AlbertConfig) -> list[dict[str, np.ndarray]]:
-    """Batches of random ids of several shapes, int32: the later half of the last sequence is padding."""
+def sample_inputs(
+    interface: Interface, config: AlbertConfig, sizes_of_batches: Sequence[tuple[int, int]] = _BATCHES
+) -> list[dict[str, np.ndarray]]:
+    """Batches of random ids, int32: the later half of the last sequence is padding.
+
+    Args:
+        interface: the inputs.
+        config: of the model.
+        sizes_of_batches: sequences and pieces of each, where these are free.
+    """
     rng = np.random.default_rng(0)
     longest = config.max_position_embeddings
     batches = []
-    for rows, pieces in _BATCHES:
+    for rows, pieces in sizes_of_batches:
         sizes = {"batch": rows, "length": min(pieces, longest), **_FREE}
         shapes = {
             form.name: tuple(sizes[axis] if isinstance(axis, str) else axis for axis in form.axes)

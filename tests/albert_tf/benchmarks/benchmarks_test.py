@@ -140,3 +140,23 @@ def test_the_table_says_who_was_passed_over():
     table = format_table("a title", [ours, absent], sequences=16, gflop=1000)
     assert "| ours | 8.00 | 500 | 1.00 | 1.00 | 100 MB | 9 s |" in table
     assert "| theirs | torch not installed |" in table
+
+
+@pytest.mark.parity
+def test_every_head_is_measured_in_every_form(config_file, tmp_path):
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed: the extra [litert]")
+    pytest.importorskip("onnx", reason="onnx is not installed: the extra [onnx]")
+    table = tmp_path / "table.md"
+    result = _run(
+        "export_table", config_file, "--heads=encoder,span_beam", "--max_seq_length=16", f"--output_file={table}"
+    )
+    for head in ("encoder", "span_beam"):
+        assert len(result[head]) == 7
+        for figures in result[head].values():
+            assert figures["bytes"] > 1000
+            assert 0 <= figures["largest_error"] < 0.5
+            assert figures["milliseconds"] > 0
+    assert result["encoder"]["onnx_int8"]["bytes"] < result["encoder"]["onnx_float32"]["bytes"]
+    _, _, first, second = table.read_text().splitlines()
+    assert first.startswith("| `encoder` | ")
+    assert second.count(" MB, ") == 7

@@ -116,12 +116,12 @@ def test_the_longest_come_first_each_where_there_is_room():
     assert place(lengths, none + 4, Packing(9, 5, 1, 2, 7), 10)[:, 0].tolist() == [3, 0, 1, 2, 4]
 
 
-@pytest.mark.parametrize("rows", [8, 64, 2000])
+@pytest.mark.parametrize("rows", [8, 64, 600])
 def test_a_thousandth_of_the_examples_finds_no_room_in_the_planned_rows(rows):
     draws = np.random.default_rng(7)
     lengths = np.minimum(draws.gamma(2.0, 20.0, 5000).astype(int) + 6, 64)
     size = plan_packing(lengths, rows, 64, RULES)
-    assert size.steps == max(1, 1024 // rows)
+    assert size.steps == -(-1024 // rows)
     # Padding is 38 % with one in a row.
     padding = 1 - size.examples * lengths.mean() / (rows * 64)
     assert 0 < padding < 0.07

@@ -55,7 +55,14 @@ def one_step(small_config, write_unmasked_records):
 
 
 @pytest.mark.parametrize(
-    ("ways", "accumulation"), [({}, 1), ({"remat": True}, 1), ({"constant_graph": True}, 1), ({}, 3)]
+    ("ways", "accumulation"),
+    [
+        ({}, 1),
+        *(
+            pytest.param(ways, accumulation, marks=pytest.mark.slow)
+            for ways, accumulation in (({"remat": True}, 1), ({"constant_graph": True}, 1), ({}, 3))
+        ),
+    ],
 )
 def test_packed_rows_teach_what_the_same_examples_teach(one_step, ways, accumulation):
     expected, weights = one_step(None)
@@ -115,6 +122,7 @@ def test_without_packing_every_example_has_a_row(packed):
     assert shapes.of(stage) == (settings.train_batch_size, S, 3)
 
 
+@pytest.mark.faults
 def test_a_packed_run_is_the_same_run_where_it_is_cut_off(packed, read_weights, read_log, caplog):
     caplog.set_level(logging.INFO, logger="absl")
     settings = dataclasses.replace(packed, length_schedule="8:0.5,16:0.5", masked_lm_prob="0.3")
