@@ -121,8 +121,7 @@ def make_dataset(
     """The endless training stream: every epoch each record once, files and records in a new order.
 
     Several hosts read the same stream, and each parses its own rows of every batch: no record is used by two hosts,
-    and the batches are those of one host, whatever their number. With packing each replica packs its own examples,
-    and how many there are in a step depends on the number of replicas.
+    and the batches are those of one host, whatever their number; with packing each replica packs its own examples.
 
     Args:
         paths: record files; or comma-separated paths and globs in one text.
@@ -155,24 +154,22 @@ def make_dataset(
         raise InputError(f"records with masks are read as they are. Received {packing}.")
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
     count = count_examples(names) if num_examples is None else num_examples
-
-    def read_file(path: Any, kind: Any, _: Any) -> Any:
-        import tensorflow as tf
-
-        return tf.data.TFRecordDataset(path, compression_type=kind)
-
     first = max(0, start_example - steps_into_window * batch_size)
     # With each record its number in the stream, by which its masks are drawn.
-    records = read_in_order(names, count, seed, first, read_file).enumerate(first)
+    records = read_in_order(names, count, seed, first, _read_file).enumerate(first)
     batches = share_of_host(records.batch(batch_size, drop_remainder=True), batch_size, context)
     parsed = batches.map(parse, num_parallel_calls=_BATCHES_PARSED_AT_ONCE, deterministic=True)
     if packing is not None:
-        from albert_tf.inputs.row_packing import RowPacker
+        from albert_tf.inputs.row_packing import pack_batches
 
-        packer = RowPacker(packing, reading.seq_length or max_seq_length)
-        windows = parsed.batch(packing.steps, drop_remainder=True).map(packer.pack)
-        parsed = windows.unbatch().skip(steps_into_window)
+        parsed = pack_batches(parsed, packing, reading.seq_length or max_seq_length).skip(steps_into_window)
     return ready_ahead(parsed)
+
+
+def _read_file(path: Any, kind: Any, _: Any) -> "tf.data.Dataset":
+    import tensorflow as tf
+
+    return tf.data.TFRecordDataset(path, compression_type=kind)
 
 
 def _names_of(paths: StrPath | Sequence[StrPath]) -> list[str]:

@@ -129,6 +129,12 @@ def place(lengths: np.ndarray, predictions: np.ndarray, size: Packing, length: i
     return placed
 
 
+def pack_batches(batches: tf.data.Dataset, size: Packing, length: int) -> tf.data.Dataset:
+    """The batches of what RowPacker.pack makes of masked ones, from the first step of a window on."""
+    windows = batches.batch(size.steps, drop_remainder=True)
+    return windows.map(RowPacker(size, length).pack).unbatch()
+
+
 class RowPacker:
     """Lays the examples of some steps into their rows.
 

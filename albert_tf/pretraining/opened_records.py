@@ -69,7 +69,7 @@ def _tell_of_padding(records: RecordSet) -> None:
         return
     share = records.manifest.statistics.get("padding_share")
     if isinstance(share, float) and share > _MUCH_PADDING:
-        remark = "--pack_sequences leaves little of it"
+        remark = "--pack_sequences leaves less of it"
         if records.manifest.masking != DYNAMIC:
             remark = "records of create_pretraining_data --masking=dynamic can be read with --pack_sequences"
         logging.info("%.1f %% of the records' tokens are padding, computed for nothing; %s", 100 * share, remark)

@@ -79,7 +79,7 @@ def test_much_padding_is_told_of(settings, write_unmasked_records, small_config,
         (path,) = write_unmasked_records(f"records{share}", 50, statistics={"padding_share": share})
         open_all_records(dataclasses.replace(settings, input_file=path), small_config)
         assert ("6.2 % of the records' tokens are padding" in caplog.text) == (share > 0.05)
-    assert "padding, computed for nothing; --pack_sequences leaves little of it" in caplog.text
+    assert "padding, computed for nothing; --pack_sequences leaves less of it" in caplog.text
 
 
 def test_packed_rows_and_records_with_masks_are_not_told_the_same(
