@@ -1,19 +1,18 @@
-"""Our messages of sentencepiece are those of the package's own modules, where these can be imported."""
+"""Our messages of sentencepiece are those that its package describes."""
 
 import pytest
-from google.protobuf.runtime_version import VersionError
 
 from albert_tf.tokenization.sentencepiece_messages import new_model, new_text
+from tests.support.sentencepiece_classes import published_class
 
 
 @pytest.fixture(scope="module")
 def theirs():
-    """The package's own modules, which want a protobuf as new as that they were generated with."""
-    try:
-        from sentencepiece import sentencepiece_model_pb2, sentencepiece_pb2
-    except VersionError as error:
-        pytest.skip(f"sentencepiece's own messages: {error}")
-    return sentencepiece_model_pb2.ModelProto, sentencepiece_pb2.SentencePieceText
+    """The package's own descriptions."""
+    return (
+        published_class("sentencepiece_model_pb2", "ModelProto"),
+        published_class("sentencepiece_pb2", "SentencePieceText"),
+    )
 
 
 def fields_of(descriptor):

@@ -19,6 +19,7 @@ from data_prep.text.vocabulary import (
     train,
     vocabulary_text,
 )
+from tests.support.sentencepiece_classes import published_class
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_special_pieces_come_first_in_the_official_order(corpus, tmp_path):
 
 def test_the_official_settings_are_those_inside_the_published_model(shared):
     model = (shared / "data" / "albert_vocab" / "spiece.model").read_bytes()
-    proto = parse_model(model, "spiece.model")
+    proto = published_class("sentencepiece_model_pb2", "ModelProto").FromString(model)
     assert tuple(piece.piece for piece in proto.pieces[:13]) == FIRST_PIECES
     assert tuple(proto.trainer_spec.control_symbols) == FIRST_PIECES[2:5]
     assert tuple(proto.trainer_spec.user_defined_symbols) == FIRST_PIECES[5:]
@@ -63,8 +64,9 @@ def test_the_text_form_is_the_published_one(shared):
 
 def test_our_trainer_settings_are_the_official_ones(corpus, tmp_path, shared):
     train(VocabularyTraining(corpus, str(tmp_path / "v"), vocab_size=150))
-    ours = parse_model((tmp_path / "v.model").read_bytes(), "v.model")
-    published = parse_model((shared / "data" / "albert_vocab" / "spiece.model").read_bytes(), "spiece.model")
+    model_class = published_class("sentencepiece_model_pb2", "ModelProto")
+    ours = model_class.FromString((tmp_path / "v.model").read_bytes())
+    published = model_class.FromString((shared / "data" / "albert_vocab" / "spiece.model").read_bytes())
     differing = {
         field.name
         for field, value in published.trainer_spec.ListFields()
