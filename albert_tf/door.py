@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from albert_tf.serving.exported_model import ExportedModel
     from albert_tf.serving.portable_model import PortableModel
     from albert_tf.tasks.task import Task
+    from albert_tf.tokenization.base import Tokenizer
     from albert_tf.tokenization.text_cleaning import TextCleaning
-    from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 # What `load` may find, and what `save` writes; isinstance tells which it is.
 TrainableModel: TypeAlias = "AlbertForPretraining | FinetuningModel"
@@ -93,24 +93,25 @@ def _load_export(path: str, kind: str) -> "ExportedModel | PortableModel":
     return ExportedModel(path)
 
 
-def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
+def load_tokenizer(path: StrPath, **cleaning: Any) -> "Tokenizer":
     """Loads the tokenizer of a model.
 
     Args:
-        path: a sentencepiece .model file, or a tokenizer.json of its pieces; or what `load` takes, with the vocabulary
-            beside it. Of a repository of the Hugging Face hub the weights are not fetched where a spiece.model lies
-            beside them.
+        path: a sentencepiece .model file, a tokenizer.json of its pieces, or a vocab.txt of WordPiece; or what `load`
+            takes, with the vocabulary beside it. Of a repository of the Hugging Face hub the weights are not fetched
+            where a spiece.model lies beside them.
         **cleaning: do_lower_case, keep_accents, normalization, replace_quotes, see TextCleaning; those left out are
             what the model was fine-tuned or exported with, else the defaults.
 
     Returns:
-        AlbertTokenizer.
+        AlbertTokenizer, or WordPieceTokenizer of a vocab.txt.
 
     Raises:
         InputError: no vocabulary there.
     """
-    from albert_tf.tokenization.tokenizer import AlbertTokenizer
-    from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
+    from albert_tf.tokenization.text_cleaning import TextCleaning
+    from albert_tf.tokenization.vocabularies import make_tokenizer
+    from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
     name = _path_of(path)
     path = local_copy(name, weights=False)
@@ -122,7 +123,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
     elif portable_format(path) is not None:
         about = read_export(path, place="")
         vocabulary, known = os.path.join(path, about["vocabulary"]["file"]), about["cleaning"]
-    elif path.endswith(VOCABULARY_ENDINGS) or os.path.isfile(path):
+    elif os.path.isfile(path) or is_vocabulary(os.path.basename(path)):
         vocabulary = path
     elif is_published(name) and stands_for_itself(files.list_folder(path)):
         from albert_tf.conversion.hugging_face_tokenizer import warn_of_cleaning
@@ -136,8 +137,8 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer":
         vocabulary = stored.vocabulary_file
         known = dict(stored.task.cleaning) if stored.task is not None else {}
         if vocabulary is None:
-            raise InputError(f"{path}: no vocabulary (.model, tokenizer.json) lies with it; give its own path")
-    return AlbertTokenizer(vocabulary, **{**known, **cleaning})
+            raise InputError(f"{path}: no vocabulary (.model, tokenizer.json, vocab.txt) lies there; give its own path")
+    return make_tokenizer(vocabulary, TextCleaning(**{**known, **cleaning}))
 
 
 def save(

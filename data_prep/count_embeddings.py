@@ -8,7 +8,7 @@ from absl import flags, logging
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabularies import make_tokenizer
 from data_prep.text.neighbour_counts import EmbeddingCounting, count_embeddings
 from data_prep.text.text_reading import TextReading
 
@@ -29,7 +29,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite, inputs=FLAGS.input_file)
     settings = EmbeddingCounting(
-        tokenizer=AlbertTokenizer(FLAGS.spm_model_file, **values_of(TextCleaning, FLAGS)),
+        tokenizer=make_tokenizer(FLAGS.spm_model_file, TextCleaning(**values_of(TextCleaning, FLAGS))),
         reading=TextReading(**values_of(TextReading, FLAGS)),
         **values_of(EmbeddingCounting, FLAGS),
     )

@@ -30,7 +30,7 @@ def _run() -> None:
     from albert_tf.records.manifest import MANIFEST_SUFFIX
     from albert_tf.runtime.errors import InputError
     from albert_tf.runtime.files import list_files, write_json
-    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+    from albert_tf.tokenization.vocabularies import make_tokenizer
     from data_prep.inspection.report import inspect
 
     # A glob such as train* also finds the manifest, which is no record file.
@@ -44,7 +44,7 @@ def _run() -> None:
         # Before the reading, so that a missing package is found out at once.
         import_pyplot()
     color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    inspection = inspect(paths, AlbertTokenizer(FLAGS.spm_model_file), FLAGS.num_examples, color)
+    inspection = inspect(paths, make_tokenizer(FLAGS.spm_model_file), FLAGS.num_examples, color)
     sys.stdout.write(inspection.text)
     if FLAGS.json_file:
         write_json(FLAGS.json_file, inspection.figures)

@@ -94,7 +94,7 @@ def _run() -> None:
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.tasks.registry import make_task
     from albert_tf.tasks.task import TaskSettings
-    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+    from albert_tf.tokenization.vocabularies import make_tokenizer
 
     given = flags.FLAGS
     names = [field.name for field in dataclasses.fields(FinetuningSettings) if field.name in given]
@@ -104,7 +104,7 @@ def _run() -> None:
         do_eval=True,
     )
     config, vocabulary_file = model_and_vocabulary(settings)
-    task, tokenizer = make_task(settings.task_name, settings.data_dir), AlbertTokenizer(vocabulary_file)
+    task, tokenizer = make_task(settings.task_name, settings.data_dir), make_tokenizer(vocabulary_file)
     contestants = {
         name: Contestant(dataclasses.replace(settings, pad_to_max_length=pad), task, tokenizer, config)
         for name, pad in _WAYS.items()

@@ -3,7 +3,6 @@
 torch.nn.Linear stores its matrix as [units, inputs], so every kernel is transposed.
 """
 
-import dataclasses
 import os
 import re
 
@@ -26,7 +25,9 @@ from albert_tf.runtime.files import exists
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
+from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.tokenization.vocabulary_file import REBUILT_NAME
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 _PREFIX = "albert."
 _PARTS_OF_BARE_MODEL = ("embeddings.", "encoder.", "pooler.")
@@ -55,6 +56,8 @@ _BIAS, _DECODER_BIAS = "predictions.bias", "predictions.decoder.bias"
 _UNTIED_BIAS = "zeros of transformers 2.2 or 2.3, which added predictions.bias to them"
 _DEFAULT_SPECIAL_IDS = (0, 2, 3)
 _CLASSIFIER, _SPAN = "classifier", "qa_outputs"
+# What transformers calls a vocabulary of each kind.
+_VOCABULARY_NAMES = {AlbertTokenizer.ending: REBUILT_NAME, WordPieceTokenizer.ending: "vocab.txt"}
 
 
 def _dense(ours: str, theirs: str) -> list[Row]:
@@ -176,9 +179,9 @@ class HuggingFaceFormat(CheckpointFormat):
         if vocabulary_file is not None:
             known = task is not None and task.cleaning
             cleaning = TextCleaning(**known) if known else self.cleaning
-            tokenizer = AlbertTokenizer(vocabulary_file, **dataclasses.asdict(cleaning))
+            tokenizer = make_tokenizer(vocabulary_file, cleaning)
             special_ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
-            copy_vocabulary(vocabulary_file, os.path.join(folder, REBUILT_NAME))
+            copy_vocabulary(vocabulary_file, os.path.join(folder, _VOCABULARY_NAMES[tokenizer.ending]))
             hugging_face_tokenizer.write_tokenizer(folder, tokenizer, config.max_position_embeddings)
         task_values = hugging_face_tasks.task_values(task, architecture)
         hugging_face_config.write_config(folder, config, architecture, self.title, special_ids, task_values)

@@ -12,8 +12,8 @@ from typing import Any
 
 import sentencepiece
 
+from albert_tf.tokenization.base import SPACE
 from albert_tf.tokenization.text_cleaning import TextCleaning, character_class, class_of
-from albert_tf.tokenization.tokenizer import SPACE
 
 _NUL = r"\x00"
 _JAMO = "\u1100\u1161"

@@ -11,8 +11,9 @@ from typing import Any
 
 import sentencepiece
 
+from albert_tf.tokenization.base import SPACE
 from albert_tf.tokenization.special_pieces import UNK
-from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 _DIGITS = "0123456789"
 # For a piece "1," that stands inside a number: what may stand before it.

@@ -1,4 +1,4 @@
-"""tokenizer.json and tokenizer_config.json beside Hugging Face's weights: AlbertTokenizer for the tokenizers library.
+"""tokenizer.json and tokenizer_config.json beside Hugging Face's weights: our tokenizers for the tokenizers library.
 
 transformers reads both without sentencepiece or protobuf. docs/conversion.md says where ids may differ.
 """
@@ -11,13 +11,16 @@ from absl import logging
 
 from albert_tf.conversion.hugging_face_normalizer import normalizer
 from albert_tf.conversion.hugging_face_splits import splits
+from albert_tf.conversion.hugging_face_templates import added_token, template
+from albert_tf.conversion.hugging_face_word_pieces import word_piece_config, word_piece_json
 from albert_tf.runtime import files
 from albert_tf.runtime.json_text import to_json_bytes
+from albert_tf.tokenization.base import SPACE, Tokenizer
 from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, SPECIAL_PIECES, UNK
 from albert_tf.tokenization.text_cleaning import clean_text
-from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, user_defined_score
 from albert_tf.tokenization.vocabulary_file import parse_model, plain_model
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 CONFIG_NAME = "tokenizer_config.json"
 # The class that takes tokenizer.json as it is; AlbertTokenizer of transformers 5 makes rules of its own for its pieces.
@@ -32,8 +35,8 @@ _CONFIG = {
 }
 
 
-def write_tokenizer(folder: str, tokenizer: AlbertTokenizer, max_length: int) -> None:
-    """Writes tokenizer_config.json and, for a vocabulary of the kind that train_vocabulary makes, tokenizer.json.
+def write_tokenizer(folder: str, tokenizer: Tokenizer, max_length: int) -> None:
+    """Writes tokenizer_config.json and, for a vocabulary of which there can be one, tokenizer.json.
 
     Args:
         folder: exists.
@@ -46,13 +49,17 @@ def write_tokenizer(folder: str, tokenizer: AlbertTokenizer, max_length: int) ->
             "%s: no %s is written, since the vocabulary %s; transformers makes a tokenizer of its own of it",
             *(tokenizer.model_file, TOKENIZER_JSON, reason),
         )
+    if isinstance(tokenizer, WordPieceTokenizer):
+        values = word_piece_config(tokenizer) | {"model_max_length": max_length}
+        files.write_json(os.path.join(folder, CONFIG_NAME), values, sort_keys=True)
+        return
     values = {"do_lower_case": cleaning.do_lower_case, "keep_accents": cleaning.keep_accents}
     values |= {"tokenizer_class": _OF_ITS_OWN if reason else _AS_IT_IS, "model_max_length": max_length}
     files.write_json(os.path.join(folder, CONFIG_NAME), _CONFIG | values, sort_keys=True)
 
 
-def write_tokenizer_json(folder: str, tokenizer: AlbertTokenizer) -> str | None:
-    """Writes tokenizer.json, for a vocabulary of the kind that train_vocabulary makes.
+def write_tokenizer_json(folder: str, tokenizer: Tokenizer) -> str | None:
+    """Writes tokenizer.json, for a vocabulary of the kind that train_vocabulary makes, or of WordPiece.
 
     Args:
         folder: exists.
@@ -61,14 +68,14 @@ def write_tokenizer_json(folder: str, tokenizer: AlbertTokenizer) -> str | None:
     Returns:
         None; for a vocabulary of another kind, of which no file is written, the reason: "the vocabulary ...".
     """
-    reason = _why_not(tokenizer)
+    reason = None if isinstance(tokenizer, WordPieceTokenizer) else _why_not(tokenizer)
     if reason is None:
         with files.replace_file(os.path.join(folder, TOKENIZER_JSON)) as file:
             file.write(to_json_bytes(tokenizer_json(tokenizer), separators=(",", ":")) + b"\n")
     return reason
 
 
-def tokenizer_json(tokenizer: AlbertTokenizer) -> dict[str, Any]:
+def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
     """The tokenizer as the tokenizers library's own file has it; `[MASK]` and other special pieces are found in text.
 
     Args:
@@ -77,6 +84,8 @@ def tokenizer_json(tokenizer: AlbertTokenizer) -> dict[str, Any]:
     Returns:
         an object of JSON.
     """
+    if isinstance(tokenizer, WordPieceTokenizer):
+        return word_piece_json(tokenizer)
     proto = parse_model(tokenizer.model_bytes, tokenizer.model_file)
     names = [piece.piece for piece in proto.pieces]
     highest = max(piece.score for piece in proto.pieces if piece.type == piece.NORMAL)
@@ -94,10 +103,10 @@ def tokenizer_json(tokenizer: AlbertTokenizer) -> dict[str, Any]:
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added_token(name, piece_id) for name, piece_id in special.items()],
+        "added_tokens": [added_token(name, piece_id) for name, piece_id in special.items()],
         "normalizer": normalizer(tokenizer.cleaning, processor, charsmap),
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [words, *splits(tokenizer, processor, kept)]},
-        "post_processor": _template(special),
+        "post_processor": template(special),
         "decoder": words,
         "model": {
             "type": "Unigram",
@@ -124,7 +133,7 @@ def warn_of_cleaning(folder: str) -> None:
         logging.warning("%s: this model's text is cleaned with %s; give these flags to every command", path, flags)
 
 
-def _why_not(tokenizer: AlbertTokenizer) -> str | None:
+def _why_not(tokenizer: Tokenizer) -> str | None:
     """The reason why the library cannot cut text with a vocabulary as sentencepiece does; None if it can."""
     proto = parse_model(tokenizer.model_bytes, tokenizer.model_file)
     trainer, rules = proto.trainer_spec, proto.normalizer_spec
@@ -138,29 +147,3 @@ def _why_not(tokenizer: AlbertTokenizer) -> str | None:
     if not usual or trainer.treat_whitespace_as_suffix:
         return "treats white space in a way of its own"
     return None
-
-
-def _added_token(name: str, piece_id: int) -> dict[str, Any]:
-    """A special piece, found in text as it is; [MASK] takes the space before it along, as in training."""
-    return {
-        **{"id": piece_id, "content": name, "single_word": False, "lstrip": name == MASK, "rstrip": False},
-        **{"normalized": False, "special": True},
-    }
-
-
-def _template(special: dict[str, int]) -> dict[str, Any]:
-    """[CLS] first [SEP], or [CLS] first [SEP] second [SEP] with the second segment's number 1."""
-
-    def token(name: str, segment: int) -> dict[str, Any]:
-        return {"SpecialToken": {"id": name, "type_id": segment}}
-
-    def text(name: str, segment: int) -> dict[str, Any]:
-        return {"Sequence": {"id": name, "type_id": segment}}
-
-    single = [token(CLS, 0), text("A", 0), token(SEP, 0)]
-    return {
-        "type": "TemplateProcessing",
-        "single": single,
-        "pair": [*single, text("B", 1), token(SEP, 1)],
-        "special_tokens": {name: {"id": name, "ids": [special[name]], "tokens": [name]} for name in (CLS, SEP)},
-    }

@@ -10,6 +10,7 @@ import os
 
 import keras
 import numpy as np
+from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, block_rows, copy_vocabulary
@@ -29,6 +30,7 @@ from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, set_aside
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabulary_file import is_word_pieces
 
 _TASK_WEIGHTS_NAME = "task.weights.h5"
 _VOCABULARY = ("assets", "tokenizer", "vocabulary.spm")
@@ -146,7 +148,9 @@ class KerasHubFormat(CheckpointFormat):
             "tasks": ["MaskedLM", "TextClassifier"],
         }
         preprocessor = None
-        if vocabulary_file is not None:
+        if vocabulary_file is not None and is_word_pieces(vocabulary_file):
+            logging.warning("%s does not go along: KerasHub's ALBERT reads sentencepiece alone", vocabulary_file)
+        elif vocabulary_file is not None:
             copy_vocabulary(vocabulary_file, os.path.join(folder, *_VOCABULARY))
             tokenizer = serialized("AlbertTokenizer", config_file="tokenizer.json", proto=None)
             preprocessor = serialized(

@@ -14,7 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
+from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +26,7 @@ class StoredCheckpoint:
         config: of its model, in our terms; None if no config lies with it.
         arrays: the stored tensors by their names there.
         skipped: why -> names of tensors that are no weights.
-        vocabulary_file: the sentencepiece model that lies with it, or None.
+        vocabulary_file: that lies with it, or None.
         vocabulary: {"file", "sha256", "size"} of the vocabulary it was trained with, or None if unknown.
         sentence_task: what its sentence-order head was trained on.
         task: what it was fine-tuned for; None for a pre-trained model.
@@ -58,7 +58,7 @@ class StoredCheckpoint:
             config: of its model, in our terms, or None.
             arrays: the stored tensors.
             skipped: why -> names of tensors that are no weights.
-            vocabulary_file: the sentencepiece model that lies with it, or None.
+            vocabulary_file: that lies with it, or None.
             task: what it was fine-tuned for, or None.
         """
         vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
@@ -85,24 +85,24 @@ def set_aside(
 
 
 def describe_vocabulary(path: str) -> dict[str, Any]:
-    """{"file" (no folder), "sha256", "size"} of a sentencepiece model.
+    """{"file" (no folder), "sha256", "size"} of a vocabulary.
 
     Raises:
         InputError: it is none.
     """
-    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+    from albert_tf.tokenization.vocabularies import make_tokenizer
 
-    return AlbertTokenizer(path).describe()
+    return make_tokenizer(path).describe()
 
 
 def find_vocabulary(folder: str, sha256: str | None = None) -> str | None:
-    """The sentencepiece model that lies in a folder.
+    """The vocabulary that lies in a folder.
 
     Args:
         folder: where to look.
         sha256: of the one that is wanted; None takes what lies there, if there is just one.
     """
-    names = [name for name in files.list_folder(folder) if name.endswith(VOCABULARY_ENDINGS)]
+    names = [name for name in files.list_folder(folder) if is_vocabulary(name)]
     found = [os.path.join(folder, name) for name in names]
     if sha256 is not None:
         found = [path for path in found if _sha256_of(path) == sha256][:1]

@@ -16,16 +16,17 @@ from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.tokenization.vocabulary_file import parse_model, read_model
+from albert_tf.tokenization.vocabularies import make_tokenizer
+from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
 
 
-def open_source(settings: SourceSettings) -> tuple[str, Pretrained, AlbertTokenizer]:
+def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
     """The folder to make, the model to export and its tokenizer.
 
     Raises:
@@ -35,10 +36,10 @@ def open_source(settings: SourceSettings) -> tuple[str, Pretrained, AlbertTokeni
     _check_output_dir(output_dir, settings.overwrite)
     config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
     pretrained = load_pretrained(os.fspath(settings.init_checkpoint), config_file)
-    return output_dir, pretrained, make_tokenizer(settings, pretrained)
+    return output_dir, pretrained, tokenizer_for(settings, pretrained)
 
 
-def make_tokenizer(settings: SourceSettings, pretrained: Pretrained) -> AlbertTokenizer:
+def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer:
     """The tokenizer of a checkpoint; a fine-tuned one's cleans as it was fine-tuned.
 
     Raises:
@@ -50,7 +51,7 @@ def make_tokenizer(settings: SourceSettings, pretrained: Pretrained) -> AlbertTo
     path = _vocabulary_file(settings, pretrained)
     # Before sentencepiece sees it, which a damaged one can lead astray.
     _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)
-    return AlbertTokenizer(path, **dataclasses.asdict(cleaning))
+    return make_tokenizer(path, cleaning)
 
 
 def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
@@ -110,7 +111,7 @@ def _check_output_dir(output_dir: str, overwrite: bool) -> None:
 def _check_vocabulary(path: str, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
     """Raises InputError if a file is not the vocabulary of the model."""
     contents = read_model(path)
-    size = len(parse_model(contents, path).pieces)
+    size = count_pieces(contents, path)
     if size != config.vocab_size:
         raise InputError(
             f"--spm_model_file: {path} has {size} pieces, the model's vocab_size is {config.vocab_size}; give the "
@@ -130,7 +131,7 @@ def _vocabulary_file(settings: SourceSettings, pretrained: Pretrained) -> str:
     path = settings.spm_model_file or pretrained.vocabulary_file
     if path is None:
         raise InputError(
-            f"{settings.init_checkpoint}: no vocabulary (.model) lies with it; name the one that the model was trained "
-            "with by --spm_model_file"
+            f"{settings.init_checkpoint}: no vocabulary (.model, vocab.txt) lies with it; name the one that the model "
+            "was trained with by --spm_model_file"
         )
     return os.fspath(path)

@@ -16,7 +16,7 @@ from albert_tf.exports.text_module import (
     TextModule,
 )
 from albert_tf.tasks.task import TaskSettings
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 FROM_IDS = "from_ids"
 # The signatures from fields, by what the model says.
@@ -35,7 +35,7 @@ class FinetunedModule(TextModule):
 
     signature: str
 
-    def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
+    def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int):
         super().__init__(model, tokenizer, max_seq_length)
         self._settings = TaskSettings(**{**task.settings, "max_seq_length": max_seq_length})
         self.fields = fields_of(task)

@@ -26,9 +26,9 @@ from albert_tf.exports.classification_module import (
 )
 from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
 from albert_tf.exports.export_source import (
-    make_tokenizer,
     open_source,
     text_length,
+    tokenizer_for,
     with_threshold,
 )
 from albert_tf.exports.finetuned_module import FinetunedModule
@@ -42,7 +42,7 @@ from albert_tf.exports.verification import largest_error, largest_finetuned_erro
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.tensorflow_import import quiet_stderr
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 _MODULES = {
     "classification": ClassificationModule,
@@ -55,7 +55,7 @@ _MODULES = {
 }
 
 
-def make_module(model: Any, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int) -> FinetunedModule:
+def make_module(model: Any, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int) -> FinetunedModule:
     """The module for a fine-tuned model; arguments as FinetunedModule's.
 
     Raises:
@@ -128,11 +128,11 @@ def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable[
     if pretrained.task is not None:
         raise InputError(f"{checkpoint} was fine-tuned for {pretrained.task}: it fills in no masks; Predictor asks it")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    return _pretrained_module(settings, pretrained, make_tokenizer(settings, pretrained))
+    return _pretrained_module(settings, pretrained, tokenizer_for(settings, pretrained))
 
 
 def _pretrained_module(
-    settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer
 ) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
     sentence_task = _checked_task(pretrained.sentence_task)
     max_seq_length = text_length(settings, pretrained)
@@ -154,7 +154,7 @@ def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
     if pretrained.task is None:
         raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    tokenizer = make_tokenizer(settings, pretrained)
+    tokenizer = tokenizer_for(settings, pretrained)
     return _finetuned_module(settings, pretrained, tokenizer, pretrained.task), pretrained.task
 
 
@@ -169,7 +169,7 @@ def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
     """
     pretrained = load_pretrained(checkpoint)
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    tokenizer = make_tokenizer(settings, pretrained)
+    tokenizer = tokenizer_for(settings, pretrained)
     if pretrained.task is None:
         return _pretrained_module(settings, pretrained, tokenizer)
     module = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
@@ -177,7 +177,7 @@ def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
 
 
 def _finetuned_module(
-    settings: ExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, task: FinetunedTask
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer, task: FinetunedTask
 ) -> FinetunedModule:
     task, length = with_threshold(task, pretrained.source), text_length(settings, pretrained)
     return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)

@@ -20,7 +20,7 @@ from albert_tf.exports.text_module import (
 from albert_tf.exports.text_module import traced as _traced
 from albert_tf.heads.pretraining import IN_ORDER, SWAPPED
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 TOKENS, MLM, SOP = "tokens", "mlm", "sop"
 TOKENS_FROM_TEXT, MLM_FROM_TEXT, SOP_FROM_TEXT = "tokens_from_text", "mlm_from_text", "sop_from_text"
@@ -39,7 +39,7 @@ class ServingModule(TextModule):
         InputError: max_seq_length leaves no room for a pair of texts.
     """
 
-    def __init__(self, model: AlbertForPretraining, tokenizer: AlbertTokenizer, max_seq_length: int):
+    def __init__(self, model: AlbertForPretraining, tokenizer: Tokenizer, max_seq_length: int):
         super().__init__(model, tokenizer, max_seq_length)
         self._pieces = [tokenizer.id_to_piece(piece_id) for piece_id in range(tokenizer.vocab_size)]
         # As functions, because an attribute that is a Keras model would be saved with all that Keras adds to it.

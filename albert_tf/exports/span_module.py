@@ -13,8 +13,8 @@ from albert_tf.exports.finetuned_module import ANSWER, FinetunedModule
 from albert_tf.exports.text_module import SEQUENCE, ids_spec
 from albert_tf.exports.window_context import most_context_window
 from albert_tf.inputs.finetuning_features import P_MASK
+from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.in_graph_alignment import InGraphAligner
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 
 class SpanModule(FinetunedModule):
@@ -29,7 +29,7 @@ class SpanModule(FinetunedModule):
 
     signature = ANSWER
 
-    def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
+    def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int):
         self._is_beam = task.head == "span_beam"
         self._may_be_impossible = self._is_beam or task.name == "squad_v2"
         self._threshold = float(task.options.get("null_score_diff_threshold") or 0.0)

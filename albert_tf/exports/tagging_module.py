@@ -11,8 +11,8 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.exports.finetuned_module import TAG, FinetunedModule
 from albert_tf.exports.text_module import SERVING_DEFAULT, texts_spec
 from albert_tf.exports.window_context import most_context_window
+from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.text_cleaning import character_class
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 TAG_TEXT = "tag_text"
 
@@ -26,7 +26,7 @@ class TaggingModule(FinetunedModule):
 
     signature = TAG
 
-    def __init__(self, model, tokenizer: AlbertTokenizer, task: FinetunedTask, max_seq_length: int):
+    def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int):
         super().__init__(model, tokenizer, task, max_seq_length)
         self.predict_text = tf.function(self._predict_text, input_signature=[texts_spec("text")], autograph=False)
 

@@ -11,9 +11,9 @@ import weakref
 import tensorflow as tf
 
 from albert_tf.models.named_weights import named_weights
-from albert_tf.tokenization.in_graph import InGraphTokenizer, pack_ragged
+from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tokenization.in_graph import graph_of, pack_ragged
 from albert_tf.tokenization.packing import room_for_text
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, is_tokenizer_json
 
 SERVING_DEFAULT, TOKENIZATION_INFO = "serving_default", "tokenization_info"
@@ -53,17 +53,17 @@ class TextModule(tf.Module):
         InputError: max_seq_length leaves no room for a pair of texts.
     """
 
-    def __init__(self, model, tokenizer: AlbertTokenizer, max_seq_length: int):
+    def __init__(self, model, tokenizer: Tokenizer, max_seq_length: int):
         super().__init__(name="albert")
         room_for_text(max_seq_length, pair=True)
         self.weights = {name: variable.value for name, variable in named_weights(model).items()}
-        self.tokenizer = InGraphTokenizer.from_tokenizer(tokenizer)
+        self.tokenizer = graph_of(tokenizer)
         self.vocabulary = tf.saved_model.Asset(self._vocabulary_path(tokenizer))
         self.max_seq_length = max_seq_length
         self._config = model.config
         self._do_lower_case = tokenizer.cleaning.do_lower_case
 
-    def _vocabulary_path(self, tokenizer: AlbertTokenizer) -> str:
+    def _vocabulary_path(self, tokenizer: Tokenizer) -> str:
         """The file that goes along; a model made of a tokenizer.json gets one for as long as this module lives."""
         if not is_tokenizer_json(tokenizer.model_file):
             return tokenizer.model_file

@@ -11,8 +11,8 @@ from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.settings import TOLERANCES
 from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import pack_pair
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 _LENGTHS = (16, 9, 4)
 _TEXTS = ("The [MASK] is on the table, and the [MASK] is not.", "One word: [MASK].", "None.")
@@ -25,7 +25,7 @@ _SECOND = ("So they all went home to sleep.", "B")
 def largest_error(
     serving,
     model: AlbertForPretraining,
-    tokenizer: AlbertTokenizer,
+    tokenizer: Tokenizer,
     max_seq_length: int,
     tolerance: float = TOLERANCES["float32"],
 ) -> float:
@@ -150,7 +150,7 @@ def compare_outputs(
     return max(errors)
 
 
-def _limits(tokenizer: AlbertTokenizer, max_seq_length: int) -> tuple[int, int, int]:
+def _limits(tokenizer: Tokenizer, max_seq_length: int) -> tuple[int, int, int]:
     return max_seq_length, tokenizer.cls_id, tokenizer.sep_id
 
 
@@ -176,7 +176,7 @@ def _inputs(rows: list[tuple[list[int], list[int]]]) -> dict[str, tf.Tensor]:
     }
 
 
-def _mask_positions(rows: list[tuple[list[int], list[int]]], tokenizer: AlbertTokenizer) -> tf.Tensor:
+def _mask_positions(rows: list[tuple[list[int], list[int]]], tokenizer: Tokenizer) -> tf.Tensor:
     return _padded([[at for at, piece_id in enumerate(ids) if piece_id == tokenizer.mask_id] for ids, _ in rows])
 
 

@@ -19,7 +19,7 @@ from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks.task import Task, TaskSettings
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +27,7 @@ class FeatureMaker:
     """Makes the features of an example; worker processes get a copy."""
 
     task: Task
-    tokenizer: AlbertTokenizer
+    tokenizer: Tokenizer
     settings: TaskSettings
 
     def __call__(self, index: int, example: Any) -> list[Feature]:
@@ -35,9 +35,7 @@ class FeatureMaker:
         return self.task.features(index, example, self.tokenizer, self.settings)
 
 
-def make_features(
-    task: Task, examples: Sequence[Any], tokenizer: AlbertTokenizer, settings: TaskSettings
-) -> FeatureSet:
+def make_features(task: Task, examples: Sequence[Any], tokenizer: Tokenizer, settings: TaskSettings) -> FeatureSet:
     """The features of examples, without a cache and in this process."""
     maker = FeatureMaker(task, tokenizer, settings)
     made = [feature for index, example in enumerate(examples) for feature in maker(index, example)]
@@ -47,7 +45,7 @@ def make_features(
 def load_split_features(
     task: Task,
     split: str,
-    tokenizer: AlbertTokenizer,
+    tokenizer: Tokenizer,
     settings: TaskSettings,
     cache_folder: str,
     num_workers: int = 0,
@@ -73,7 +71,7 @@ def load_split_features(
     return load_features(os.path.join(cache_folder, split), key, read, converter, num_workers)
 
 
-def feature_key(task: Task, split: str, tokenizer: AlbertTokenizer, settings: TaskSettings) -> dict[str, Any]:
+def feature_key(task: Task, split: str, tokenizer: Tokenizer, settings: TaskSettings) -> dict[str, Any]:
     """All that the features of a split depend on, as JSON has it."""
     key = {
         "task": {"task_name": task.name, "head": task.head, "labels": task.labels, "split": split, **task.options()},
@@ -118,7 +116,7 @@ class FinetuningData:
         tokenizer: the vocabulary.
     """
 
-    def __init__(self, settings: FinetuningSettings, task: Task, tokenizer: AlbertTokenizer):
+    def __init__(self, settings: FinetuningSettings, task: Task, tokenizer: Tokenizer):
         self.settings = settings
         self.task = task
         self.tokenizer = tokenizer

@@ -20,7 +20,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import Session, open_session
 from albert_tf.training.stop_signals import StopSignals
@@ -45,7 +46,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     if settings.do_eval:
         check_packages()
     config, vocabulary_file = model_and_vocabulary(settings)
-    tokenizer = AlbertTokenizer(vocabulary_file, **dataclasses.asdict(settings.cleaning))
+    tokenizer = make_tokenizer(vocabulary_file, settings.cleaning)
     _check_sizes(settings, config, tokenizer)
     data = FinetuningData(settings, task, tokenizer)
     with open_session(settings, [settings.train_batch_size]) as session, StopSignals() as signals:
@@ -154,7 +155,7 @@ def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, st
     if config is None:
         raise InputError("the model's shape is not known; give --albert_config_file, or an --init_checkpoint with one")
     if vocabulary_file is None:
-        raise InputError("no vocabulary lies with --init_checkpoint; name its .model file by --spm_model_file")
+        raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
     rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
     asked = {name: getattr(settings, name) for name in rates if getattr(settings, name) is not None}
     return dataclasses.replace(config, **asked), vocabulary_file
@@ -169,7 +170,7 @@ def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:
     return options if known is None else dataclasses.replace(options, labels=known.labels)
 
 
-def _check_sizes(settings: FinetuningSettings, config: AlbertConfig, tokenizer: AlbertTokenizer) -> None:
+def _check_sizes(settings: FinetuningSettings, config: AlbertConfig, tokenizer: Tokenizer) -> None:
     if tokenizer.vocab_size != config.vocab_size:
         raise InputError(
             f"--spm_model_file: {tokenizer.model_file} has {tokenizer.vocab_size} pieces, the config says "

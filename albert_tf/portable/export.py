@@ -33,11 +33,12 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.packages import import_extra
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving.portable_runners import litert_runner, onnx_runner
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 
 FILE_NAMES = {ONNX: "model.onnx", LITERT: "model.tflite"}
-VOCABULARY_NAME = "vocabulary.model"
+# Without its ending.
+VOCABULARY_NAME = "vocabulary"
 _PACKAGES = {ONNX: ("onnx", "onnxruntime"), LITERT: ("tensorflow", "ai-edge-litert")}
 _MODULES = {ONNX: ("onnx", "onnxruntime"), LITERT: ("ai_edge_litert.interpreter",)}
 
@@ -73,7 +74,7 @@ def export_model(settings: ModelExportSettings) -> float:
     with files.replace_folder(output_dir) as folder:
         for name, data in (
             (FILE_NAMES[settings.format], contents),
-            (VOCABULARY_NAME, tokenizer.model_bytes),
+            (VOCABULARY_NAME + tokenizer.ending, tokenizer.model_bytes),
         ):
             with files.replace_file(os.path.join(folder, name)) as file:
                 file.write(data)
@@ -144,7 +145,7 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
     )
 
 
-def _write_tokenizer_json(folder: str, tokenizer: AlbertTokenizer) -> None:
+def _write_tokenizer_json(folder: str, tokenizer: Tokenizer) -> None:
     """Writes the vocabulary for programs without sentencepiece; warns where its kind has no such file."""
     reason = write_tokenizer_json(folder, tokenizer)
     if reason:
@@ -161,7 +162,7 @@ def _beam_size(pretrained: Pretrained) -> int:
 
 
 def _about(
-    settings: ModelExportSettings, pretrained: Pretrained, tokenizer: AlbertTokenizer, interface: Interface
+    settings: ModelExportSettings, pretrained: Pretrained, tokenizer: Tokenizer, interface: Interface
 ) -> dict[str, Any]:
     """Everything that export.json says of the model but its length and its error."""
     task = pretrained.task
@@ -182,7 +183,7 @@ def _about(
         "outputs": [form.to_dict() for form in interface.outputs],
         "batch_size": settings.batch_size,
         "fixed_length": settings.fixed_length,
-        "vocabulary": tokenizer.describe() | {"file": VOCABULARY_NAME},
+        "vocabulary": tokenizer.describe() | {"file": VOCABULARY_NAME + tokenizer.ending},
         "special_ids": {
             "pad": tokenizer.pad_id,
             "cls": tokenizer.cls_id,
@@ -195,7 +196,7 @@ def _about(
     }
 
 
-def _piece_replacements(tokenizer: AlbertTokenizer) -> dict[str, list[int]]:
+def _piece_replacements(tokenizer: Tokenizer) -> dict[str, list[int]]:
     """Ids in place of those that sentencepiece gives, by these, where others stand (tokenizer.digit_comma_table)."""
     values, splits = tokenizer.digit_comma_table()
     rows = [row.tolist() for row in np.split(values, splits[1:-1])]

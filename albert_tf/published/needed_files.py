@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable
 
-from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
+from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
 # Small files, at the top of the repository, that go along with weights of any form.
 _ALONG = re.compile(
@@ -64,4 +64,4 @@ def stands_for_itself(names: Iterable[str]) -> bool:
 
 
 def _goes_along(name: str) -> bool:
-    return bool(_ALONG.fullmatch(name)) or ("/" not in name and name.endswith(VOCABULARY_ENDINGS))
+    return bool(_ALONG.fullmatch(name)) or ("/" not in name and is_vocabulary(name))

@@ -15,8 +15,8 @@ from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.input_fields import is_unicode
 from albert_tf.serving.masked_text import MaskModel
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
+from albert_tf.tokenization.base import SPACE
 from albert_tf.tokenization.special_pieces import MASK
-from albert_tf.tokenization.tokenizer import SPACE
 
 
 @dataclasses.dataclass(frozen=True)

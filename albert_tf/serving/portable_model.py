@@ -19,7 +19,9 @@ from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.runtime.worker_pool import count_cores
 from albert_tf.serving.outputs import ModelFailedError
 from albert_tf.serving.portable_runners import Run, best_onnx_runner, litert_runner
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.vocabularies import make_tokenizer
 
 INPUT_IDS, INPUT_MASK, SEGMENT_IDS = IDS = ("input_ids", "input_mask", "segment_ids")
 MASKED_LM_POSITIONS, P_MASK = "masked_lm_positions", "p_mask"
@@ -86,9 +88,10 @@ class PortableModel:
         """The names of the inputs that `run` takes."""
         return tuple(self._forms)
 
-    def tokenizer(self) -> AlbertTokenizer:
+    def tokenizer(self) -> Tokenizer:
         """The tokenizer of the vocabulary that lies in the folder, with the cleaning of the model."""
-        return AlbertTokenizer(os.path.join(self.path, self.about["vocabulary"]["file"]), **self.about["cleaning"])
+        path = os.path.join(self.path, self.about["vocabulary"]["file"])
+        return make_tokenizer(path, TextCleaning(**self.about["cleaning"]))
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """Computes every output.

@@ -17,7 +17,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tasks import reports, scores
 from albert_tf.tasks.task import Report, Task, TaskSettings, with_all_labels_or_none
 from albert_tf.tasks.text_classification import softmax, text_fields
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 LEVELS = ("middle", "high")
 _LETTERS = "ABCDEFGHIJ"
@@ -123,7 +123,7 @@ class RaceTask(Task):
         _check_number(options, where)
         return RaceExample(where, "", article, question, tuple(options))
 
-    def features(self, index: int, example: RaceExample, tokenizer: AlbertTokenizer, settings: TaskSettings):
+    def features(self, index: int, example: RaceExample, tokenizer: Tokenizer, settings: TaskSettings):
         """One feature, see `choice_features`."""
         return choice_features(index, example, tokenizer, settings)
 
@@ -167,9 +167,7 @@ class RaceTask(Task):
         return reports.confusion_report(_LETTERS[:most], texts, _gold(examples), found, sureness)
 
 
-def choice_features(
-    index: int, example: RaceExample, tokenizer: AlbertTokenizer, settings: TaskSettings
-) -> list[Feature]:
+def choice_features(index: int, example: RaceExample, tokenizer: Tokenizer, settings: TaskSettings) -> list[Feature]:
     """One feature; of each option [CLS] article [SEP] question and option [SEP].
 
     Of question and option the last max_qa_length pieces are kept, and of the article what then fits, from its

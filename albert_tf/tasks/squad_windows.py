@@ -14,7 +14,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.squad_examples import SquadExample
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.alignment import AlignedText, align
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 # Notes of a feature, a value for each position: the characters of the paragraph that its piece stands for, and
 # whether this window is the one in which the piece has the most context.
@@ -27,9 +27,7 @@ _PARAGRAPHS_REMEMBERED = 4
 _align = functools.lru_cache(maxsize=_PARAGRAPHS_REMEMBERED)(align)
 
 
-def squad_features(
-    index: int, example: SquadExample, tokenizer: AlbertTokenizer, settings: TaskSettings
-) -> list[Feature]:
+def squad_features(index: int, example: SquadExample, tokenizer: Tokenizer, settings: TaskSettings) -> list[Feature]:
     """One feature for each window.
 
     The label of a window is the first answer, if the window holds all of it; else (0, 0, 1), the position of [CLS] and
@@ -103,7 +101,7 @@ def _feature(
     length: int,
     is_best: np.ndarray,
     label: tuple[int, int, int] | None,
-    tokenizer: AlbertTokenizer,
+    tokenizer: Tokenizer,
 ) -> Feature:
     before, window = len(question) + 2, slice(start, start + length)
 

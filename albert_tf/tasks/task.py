@@ -13,7 +13,7 @@ from absl import logging
 
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.settings import check, described
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 
 @described
@@ -112,7 +112,7 @@ class Task(abc.ABC):
         """The names of the fields that `make_example` takes; "text_pair?" with a question mark may be left out."""
 
     @abc.abstractmethod
-    def features(self, index: int, example: Any, tokenizer: AlbertTokenizer, settings: TaskSettings) -> list[Feature]:
+    def features(self, index: int, example: Any, tokenizer: Tokenizer, settings: TaskSettings) -> list[Feature]:
         """The rows of the model's input that an example gives; worker processes call it.
 
         Args:

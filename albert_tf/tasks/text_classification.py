@@ -13,8 +13,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tasks import reports, scores
 from albert_tf.tasks.task import Report, Task, TaskSettings
+from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import pack_pair
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
 # In a multi-label task a class is predicted from this probability on.
 _THRESHOLD = 0.5
@@ -59,7 +59,7 @@ class TextClassification(Task):
 
     score_names: tuple[str, ...]
 
-    def features(self, index: int, example: TextExample, tokenizer: AlbertTokenizer, settings: TaskSettings):
+    def features(self, index: int, example: TextExample, tokenizer: Tokenizer, settings: TaskSettings):
         """One feature, see `text_features`."""
         return text_features(index, example, tokenizer, settings)
 
@@ -133,9 +133,7 @@ class TextClassification(Task):
         return reports.confusion_report(self.labels, texts, gold, values, sureness)
 
 
-def text_features(
-    index: int, example: TextExample, tokenizer: AlbertTokenizer, settings: TaskSettings
-) -> list[Feature]:
+def text_features(index: int, example: TextExample, tokenizer: Tokenizer, settings: TaskSettings) -> list[Feature]:
     """One feature: [CLS] first [SEP], or [CLS] first [SEP] second [SEP], cut to max_seq_length."""
     first_ids = tokenizer.encode(example.first)
     second_ids = None if example.second is None else tokenizer.encode(example.second)

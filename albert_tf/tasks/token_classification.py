@@ -19,7 +19,7 @@ from albert_tf.tasks.conll import Sentence
 from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.squad_windows import max_context
 from albert_tf.tasks.task import Report, TaskSettings
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 
 FILE_NAMES = ("{split}.txt", "{split}.conll", "{split}.tsv", "{split}.bio")
 OUTSIDE = "O"
@@ -100,7 +100,7 @@ class TokenClassification(SplitFilesTask):
             raise InputError(f"{where}: words must be a list of texts, text must be text")
         return Sentence(where, tuple(words))
 
-    def features(self, index: int, example: Sentence, tokenizer: AlbertTokenizer, settings: TaskSettings):
+    def features(self, index: int, example: Sentence, tokenizer: Tokenizer, settings: TaskSettings):
         """One feature, or several, see `word_features`."""
         return word_features(index, example, tokenizer, settings)
 
@@ -147,7 +147,7 @@ class TokenClassification(SplitFilesTask):
         )
 
 
-def word_features(index: int, example: Sentence, tokenizer: AlbertTokenizer, settings: TaskSettings) -> list[Feature]:
+def word_features(index: int, example: Sentence, tokenizer: Tokenizer, settings: TaskSettings) -> list[Feature]:
     """One feature, or several windows over a long sentence."""
     room = settings.max_seq_length - 2
     if room < 1 or settings.doc_stride < 1:

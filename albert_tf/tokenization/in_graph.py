@@ -8,11 +8,14 @@ import unicodedata
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from albert_tf.tokenization.base import SPACE, Tokenizer
+from albert_tf.tokenization.in_graph_word_pieces import InGraphWordPieces
 from albert_tf.tokenization.packing import room_for_text, truncated_lengths
 from albert_tf.tokenization.special_pieces import MASK
 from albert_tf.tokenization.text_cleaning import TextCleaning, character_class
-from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import mask_model, parse_model, plain_model
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 
 class InGraphTokenizer(tf.Module):
@@ -104,12 +107,40 @@ class InGraphTokenizer(tf.Module):
         ids, starts, ends = self._plain.tokenize_with_offsets(text)
         return ids, tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
 
+    def separates(self, characters: tf.Tensor) -> tf.Tensor:
+        """Tells which characters are white space: string [N] -> bool [N]."""
+        return tf.strings.regex_full_match(characters, character_class(str.isspace))
+
+    def clean_characters(self, characters: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Cleans characters one by one, as the published models' cleaning allows.
+
+        Args:
+            characters: string [N], none of them white space or NUL.
+
+        Returns:
+            what comes of each, string [N]; whether it belongs to the one before it, bool [N].
+        """
+        decomposed = tf_text.normalize_utf8(characters, "NFKD")
+        marks = character_class(unicodedata.combining)
+        continues = tf.strings.regex_full_match(decomposed, marks + "(?s:.)*")
+        normalized = tf.strings.regex_replace(decomposed, marks, "")
+        if self.cleaning.do_lower_case:
+            normalized = tf.strings.lower(normalized, encoding="utf-8")
+        return normalized, continues
+
     def replace_digit_commas(self, ids: tf.Tensor) -> tf.RaggedTensor:
         """Looks up what stands in place of each piece, usually itself: int32 [T] -> [T, (pieces)]."""
         return tf.gather(self._replacements, ids)
 
     def _apply_digit_comma_rule(self, ids: tf.RaggedTensor) -> tf.RaggedTensor:
         return ids.with_values(tf.gather(self._replacements, ids.values)).merge_dims(1, 2)
+
+
+def graph_of(tokenizer: Tokenizer) -> "InGraphTokenizer | InGraphWordPieces":
+    """A tokenizer of either kind of vocabulary as a graph."""
+    if isinstance(tokenizer, WordPieceTokenizer):
+        return InGraphWordPieces(tokenizer)
+    return InGraphTokenizer.from_tokenizer(tokenizer)
 
 
 def pack_ragged(

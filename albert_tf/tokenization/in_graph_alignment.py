@@ -1,21 +1,18 @@
 """Spans of the text that its pieces stand for, as a TensorFlow graph: what alignment.align does in Python.
 
-Written for the cleaning of the published models, in which every character is cleaned for itself: normalization "NFKD"
-without accents. Places count code points, as Python's strings do.
+Written for the cleaning of the published models and for WordPiece, by which every character is cleaned for itself: with
+sentencepiece normalization "NFKD" without accents. Places count code points, as Python's strings do.
 
 Shapes: N characters of the text, M of the cleaned text, T pieces.
 """
 
-import unicodedata
-
 import tensorflow as tf
-import tensorflow_text as tf_text
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.alignment import is_visible
-from albert_tf.tokenization.in_graph import InGraphTokenizer
-from albert_tf.tokenization.text_cleaning import character_class
-from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from albert_tf.tokenization.base import SPACE, Tokenizer
+from albert_tf.tokenization.in_graph import InGraphTokenizer, InGraphWordPieces
+from albert_tf.tokenization.text_cleaning import TextCleaning, character_class
 
 
 class InGraphAligner(tf.Module):
@@ -29,10 +26,11 @@ class InGraphAligner(tf.Module):
         InputError: the cleaning is one in which characters depend on their neighbours.
     """
 
-    def __init__(self, tokenizer: InGraphTokenizer, vocabulary: AlbertTokenizer):
+    def __init__(self, tokenizer: InGraphTokenizer | InGraphWordPieces, vocabulary: Tokenizer):
         super().__init__(name="aligner")
         cleaning = tokenizer.cleaning
-        if cleaning.keep_accents or cleaning.replace_quotes or cleaning.normalization != "NFKD":
+        published = TextCleaning(do_lower_case=cleaning.do_lower_case)
+        if isinstance(tokenizer, InGraphTokenizer) and cleaning != published:
             raise InputError(
                 "answers are found in texts only with the published cleaning: not with --keep_accents, "
                 f"--replace_quotes or --normalization=NFKC. Received {cleaning}."
@@ -78,7 +76,7 @@ class InGraphAligner(tf.Module):
             (string [M]; int32 [M], number of the unit that each comes from; int32 [units] starts, ends). A unit is a
             character that is no white space.
         """
-        is_space = tf.strings.regex_full_match(characters, character_class(str.isspace))
+        is_space = self._tokenizer.separates(characters)
         is_nul = characters == "\0"
         places = tf.cast(tf.where(~(is_space | is_nul))[:, 0], tf.int32)
         units = tf.gather(characters, places)
@@ -88,12 +86,8 @@ class InGraphAligner(tf.Module):
         # Zeros right after a character belong to it.
         others = tf.cast(tf.where(~is_nul)[:, 0], tf.int32)
         ends = tf.gather(tf.concat([others, [tf.size(characters)]], 0), tf.searchsorted(others, places, side="right"))
-        decomposed = tf_text.normalize_utf8(units, "NFKD")
-        continues = tf.strings.regex_full_match(decomposed, character_class(unicodedata.combining) + "(?s:.)*")
+        normalized, continues = self._tokenizer.clean_characters(units)
         continues &= ~has_space
-        normalized = tf.strings.regex_replace(decomposed, character_class(unicodedata.combining), "")
-        if self._tokenizer.cleaning.do_lower_case:
-            normalized = tf.strings.lower(normalized, encoding="utf-8")
         # A letter and the marks after it are one segment; its first unit has its start, all have its end.
         begins_segment = tf.concat([tf.ones_like(continues[:1]), ~continues[1:]], 0)
         segment = tf.cumsum(tf.cast(begins_segment, tf.int32)) - 1

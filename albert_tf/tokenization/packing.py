@@ -47,10 +47,10 @@ def pack_pair(
 
 
 def pack_batch(tokenizer, texts, pairs, max_seq_length: int, with_masks: bool = False) -> dict[str, np.ndarray]:
-    """Makes padded arrays of texts; see AlbertTokenizer.__call__.
+    """Makes padded arrays of texts; see Tokenizer.__call__.
 
     Args:
-        tokenizer: an AlbertTokenizer.
+        tokenizer: a Tokenizer.
         texts: one text, or several.
         pairs: the second text of each, or None.
         max_seq_length: the most ids of a sequence.

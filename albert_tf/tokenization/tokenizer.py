@@ -3,44 +3,35 @@
 import functools
 import hashlib
 import reprlib
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.tokenization.packing import pack_batch
+from albert_tf.tokenization.base import SPACE, Tokenizer
+from albert_tf.tokenization.cleaning_spans import clean_text_with_spans
 from albert_tf.tokenization.sentencepiece_messages import new_text
 from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-from albert_tf.tokenization.vocabulary_file import mask_model, model_name, parse_model, plain_model, read_model
-
-# What sentencepiece writes for a space; a piece that starts with it starts a word.
-SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
+from albert_tf.tokenization.vocabulary_file import mask_model, parse_model, plain_model, read_model
 
 # Punctuation that the official create_pretraining_data.py lists. ' < = > are not in it.
 LISTED_PUNCTUATION = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
 _ENGLISH_OR_PUNCTUATION = LISTED_PUNCTUATION | frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
-class AlbertTokenizer:
+class AlbertTokenizer(Tokenizer):
     """Cleans a text and cuts it into the pieces of a sentencepiece vocabulary.
 
     >>> AlbertTokenizer("spiece.model").encode("Hello world")  # doctest: +SKIP
     [10975, 126]
 
-    Objects can be pickled; they carry the vocabulary with them. Nothing here imports tensorflow.
-
-    Attributes:
-        model_file: the path it was read from.
-        model_bytes: the contents of that file.
-        sha256: the file's SHA-256, in hexadecimal.
-        cleaning: the switches of text cleaning.
-        vocab_size: number of pieces.
-        pad_id, unk_id, cls_id, sep_id, mask_id: ids of <pad>, <unk>, [CLS], [SEP], [MASK].
+    The attributes are those of every Tokenizer.
     """
+
+    ending = ".model"
 
     def __init__(
         self,
@@ -65,10 +56,6 @@ class AlbertTokenizer:
         self.model_bytes = read_model(self.model_file)
         self._load()
 
-    def describe(self) -> dict[str, Any]:
-        """{"file" (no folder), "sha256", "size"} of the vocabulary."""
-        return {"file": model_name(self.model_file), "sha256": self.sha256, "size": self.vocab_size}
-
     def _load(self) -> None:
         proto = parse_model(self.model_bytes, self.model_file)
         try:
@@ -83,39 +70,6 @@ class AlbertTokenizer:
         self.unk_id = self._processor.unk_id()
         self.pad_id, self.cls_id, self.sep_id, self.mask_id = map(self.piece_to_id, REQUIRED_PIECES)
         self._replaced_ids = frozenset(self._replacements)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("model_file", "model_bytes", "cleaning")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._load()
-
-    def __call__(
-        self,
-        texts: str | Sequence[str],
-        pairs: str | Sequence[str] | None = None,
-        max_length: int = 512,
-        with_masks: bool = False,
-    ) -> dict[str, np.ndarray]:
-        """Makes the inputs of a model of texts, or of pairs of texts, padded to the longest.
-
-        >>> AlbertTokenizer("spiece.model")(["Hello world", "Hi"])["input_mask"].tolist()  # doctest: +SKIP
-        [[1, 1, 1, 1], [1, 1, 1, 0]]
-
-        Args:
-            texts: one text or several.
-            pairs: the second text of each; None: there are none.
-            max_length: ids of a sequence at most, [CLS] and [SEP] included; the longer text of a pair is cut first.
-            with_masks: whether "[MASK]" in a text is mask_id, as by `encode_with_masks`; else it is ordinary text.
-
-        Returns:
-            "input_ids", "input_mask" and "segment_ids", int32 [B, S].
-
-        Raises:
-            InputError: what is no text, no texts at all, a different number of pairs, or no room for a piece.
-        """
-        return pack_batch(self, texts, pairs, max_length, with_masks)
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without [CLS] and [SEP].
@@ -142,6 +96,10 @@ class AlbertTokenizer:
             replacement = self._replacements.get(processor.piece_to_id(piece))
             pieces += [piece] if replacement is None else map(processor.id_to_piece, replacement)
         return pieces
+
+    def clean_with_spans(self, text: str) -> tuple[str, np.ndarray, np.ndarray]:
+        """The cleaned text, and where each of its characters comes from; see clean_text_with_spans."""
+        return clean_text_with_spans(text, self.cleaning)
 
     def encode_with_spans(self, cleaned: str) -> tuple[list[int], list[int], list[int]]:
         """The ids of a text that is cleaned already, as by `encode`, and which of its characters each stands for.
@@ -192,22 +150,6 @@ class AlbertTokenizer:
             if not (piece_id == space_id and following == self.mask_id)
         ]
         return self._apply_digit_comma_rule(kept)
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; [CLS], [SEP], [MASK] and <unk> are shown as such, <pad> is left out.
-
-        Raises:
-            InputError: an id is none of the vocabulary's.
-        """
-        pieces, size = [], self.vocab_size
-        for piece_id in map(int, ids):
-            if not 0 <= piece_id < size:
-                raise InputError(f"`ids` must lie between 0 and {size - 1}. Received {piece_id}.")
-            if piece_id in (self.cls_id, self.sep_id, self.mask_id):
-                pieces.append(SPACE)
-            if piece_id != self.pad_id:
-                pieces.append(self.id_to_piece(piece_id))
-        return "".join(pieces).replace(SPACE, " ").strip()
 
     def id_to_piece(self, piece_id: int) -> str:
         """The piece of an id. Raises IndexError outside 0 .. vocab_size - 1."""

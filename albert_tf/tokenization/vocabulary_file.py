@@ -1,4 +1,5 @@
-"""A sentencepiece vocabulary as a file: read, checked, and made safe against texts that spell special pieces."""
+"""A vocabulary as a file: found by its name and read; a sentencepiece model checked, and made safe against texts that
+spell special pieces."""
 
 import os
 
@@ -7,11 +8,22 @@ from albert_tf.runtime.files import exists, open_binary
 from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.special_pieces import MASK, REQUIRED_PIECES
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, model_of_tokenizer_json
+from albert_tf.tokenization.word_piece_file import parse_pieces
 
-# Of the names of sentencepiece models.
-VOCABULARY_ENDINGS = (".model", ".spm")
+# Of the names of sentencepiece models; and, with "vocab" in the name, of WordPiece vocabularies.
+_MODEL_ENDINGS, _WORD_PIECE_ENDING = (".model", ".spm"), ".txt"
 # The name of one that is made of a tokenizer.json.
 REBUILT_NAME = "spiece.model"
+
+
+def is_word_pieces(path: str) -> bool:
+    """Tells by its name whether a file that is given as a vocabulary is a WordPiece one."""
+    return path.endswith(_WORD_PIECE_ENDING)
+
+
+def is_vocabulary(name: str) -> bool:
+    """Tells by its name whether a file that lies in some folder is a vocabulary."""
+    return name.endswith(_MODEL_ENDINGS) or (is_word_pieces(name) and "vocab" in name)
 
 
 def parse_model(model_bytes: bytes, name: str):
@@ -35,7 +47,7 @@ def parse_model(model_bytes: bytes, name: str):
     if not whole:
         raise InputError(
             f"{name} ({len(model_bytes)} bytes) is not a sentencepiece model, or only a part of one; "
-            "give the .model file that train_vocabulary wrote or that came with the checkpoint"
+            "give the .model file that train_vocabulary wrote or that came with the checkpoint, or a vocab.txt"
         )
     pieces = {piece.piece for piece in proto.pieces}
     missing = [piece for piece in REQUIRED_PIECES if piece not in pieces]
@@ -65,19 +77,28 @@ def mask_model(proto) -> bytes:
 
 
 def read_model(model_file: str) -> bytes:
-    """The contents of a .model file; of a tokenizer.json, those of the model that says the same.
+    """The contents of a .model or .txt file; of a tokenizer.json, those of the model that says the same.
 
     Raises:
         InputError: there is none, or a tokenizer.json of a different kind of model.
     """
     if not exists(model_file):
-        raise InputError(f"the vocabulary {model_file} does not exist; give a sentencepiece .model file")
+        raise InputError(f"the vocabulary {model_file} does not exist; give a .model file, or a vocab.txt")
     try:
         with open_binary(model_file) as file:
             contents = file.read()
     except IsADirectoryError:
-        raise InputError(f"the vocabulary {model_file} is a folder; give the .model file in it") from None
+        raise InputError(f"the vocabulary {model_file} is a folder; give the file in it") from None
     return model_of_tokenizer_json(contents, model_file) if is_tokenizer_json(model_file) else contents
+
+
+def count_pieces(contents: bytes, name: str) -> int:
+    """The number of pieces of a vocabulary, by its contents as `read_model` gives them.
+
+    Raises:
+        InputError: as of parse_model or parse_pieces.
+    """
+    return len(parse_pieces(contents, name) if is_word_pieces(name) else parse_model(contents, name).pieces)
 
 
 def is_tokenizer_json(path: str) -> bool:

@@ -34,7 +34,7 @@ class Pieces:
 
     @classmethod
     def of_tokenizer(cls, tokenizer) -> "Pieces":
-        """The pieces of an AlbertTokenizer."""
+        """The pieces of a Tokenizer."""
         names = ("pad_id", "unk_id", "cls_id", "sep_id", "mask_id")
         return cls(tokenizer.word_starts, **{name: getattr(tokenizer, name) for name in names})
 

@@ -18,7 +18,7 @@ from albert_tf.records.pretraining_records import (
 from albert_tf.records.record_files import FRAME_BYTES, file_size, read_records
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.progress import ByteProgress
-from albert_tf.tokenization.tokenizer import SPACE, AlbertTokenizer
+from albert_tf.tokenization.base import SPACE, Tokenizer
 from data_prep.inspection.statistics import RecordStatistics, histogram
 
 _LABELS = {
@@ -69,7 +69,7 @@ class Inspection:
     figures: dict[str, Any]
 
 
-def inspect(paths: Sequence[str], tokenizer: AlbertTokenizer, num_examples: int, color: bool = False) -> Inspection:
+def inspect(paths: Sequence[str], tokenizer: Tokenizer, num_examples: int, color: bool = False) -> Inspection:
     """The first records of a set, and the figures of all of it.
 
     Args:
@@ -151,7 +151,7 @@ class _Repeats:
 
 
 def describe_record(
-    instance: PretrainingInstance, tokenizer: AlbertTokenizer, task: str | None = None, color: bool = False
+    instance: PretrainingInstance, tokenizer: Tokenizer, task: str | None = None, color: bool = False
 ) -> str:
     """One record on a few lines: figures, then each segment as text.
 
@@ -180,7 +180,7 @@ def describe_record(
     return "\n".join(lines)
 
 
-def _paint(text: str, tokenizer: AlbertTokenizer, piece_id: int, original: int | None) -> str:
+def _paint(text: str, tokenizer: Tokenizer, piece_id: int, original: int | None) -> str:
     if original is None:
         code = _DIM if piece_id in (tokenizer.cls_id, tokenizer.sep_id) else None
     elif piece_id == tokenizer.mask_id:
@@ -194,7 +194,7 @@ def _paint(text: str, tokenizer: AlbertTokenizer, piece_id: int, original: int |
     return f"{before}\x1b[{code}m{bare}\x1b[0m{after}"
 
 
-def _show(tokenizer: AlbertTokenizer, piece_id: int, original: int | None) -> str:
+def _show(tokenizer: Tokenizer, piece_id: int, original: int | None) -> str:
     piece = tokenizer.id_to_piece(piece_id)
     if original is None:
         special = piece_id in (tokenizer.cls_id, tokenizer.sep_id)
@@ -205,7 +205,7 @@ def _show(tokenizer: AlbertTokenizer, piece_id: int, original: int | None) -> st
     return f"{space}[{shown}:{expected.lstrip(SPACE) or SPACE}]"
 
 
-def _check_ids(instance: PretrainingInstance, tokenizer: AlbertTokenizer, where: str) -> None:
+def _check_ids(instance: PretrainingInstance, tokenizer: Tokenizer, where: str) -> None:
     largest = max(itertools.chain(instance.input_ids, instance.masked_lm_ids))
     if largest >= tokenizer.vocab_size:
         raise InputError(

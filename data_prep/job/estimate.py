@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from albert_tf.records.record_files import FRAME_BYTES
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 from data_prep.examples.draws import Draws
 from data_prep.examples.instances import draw_instances, encode_instances
 from data_prep.job.settings import RecordJob
@@ -39,7 +39,7 @@ class Estimate:
     workers: int
 
 
-def estimate(job: RecordJob, paths: list[str], tokenizer: AlbertTokenizer, workers: int) -> Estimate:
+def estimate(job: RecordJob, paths: list[str], tokenizer: Tokenizer, workers: int) -> Estimate:
     """Makes a few examples and scales up.
 
     Raises:

@@ -28,7 +28,8 @@ from albert_tf.runtime.workspace import (
     remove_finished,
     write_note,
 )
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tokenization.vocabularies import make_tokenizer
 from data_prep.inspection.statistics import RecordStatistics
 from data_prep.job.duplicates import find_duplicates
 from data_prep.job.estimate import describe_estimate, estimate
@@ -95,7 +96,7 @@ def create_records(job: RecordJob) -> Manifest | None:
     started = time.monotonic()
     output = OutputFiles.from_flag(job.output_file)
     output.check_replaceable(job.overwrite)
-    tokenizer = AlbertTokenizer(job.spm_model_file, **dataclasses.asdict(job.cleaning))
+    tokenizer = make_tokenizer(job.spm_model_file, job.cleaning)
     if low_budget := job.settings.describe_low_budget():
         logging.warning("%s", low_budget)
     given = input_files(job.input_file, os.path.dirname(output.manifest), job.reading.input_format)
@@ -136,7 +137,7 @@ def _make(
     output: OutputFiles,
     paths: list[str],
     identity: dict,
-    tokenizer: AlbertTokenizer,
+    tokenizer: Tokenizer,
     check_for_end: Callable[[], None],
 ) -> Manifest | None:
     """Makes the files in the workspace and gives them their names, which is left to the first of several tasks."""
@@ -160,7 +161,7 @@ def _make(
     return manifest
 
 
-def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: AlbertTokenizer) -> dict:
+def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: Tokenizer) -> dict:
     """Everything that decides the output, in the words of the manifest."""
     return {
         "flags": job.flags,

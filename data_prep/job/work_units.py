@@ -18,7 +18,7 @@ from albert_tf.records.record_files import frame
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.workspace import write_note
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 from data_prep.examples.draws import Draws, derive_seed
 from data_prep.examples.instances import InstanceSettings, draw_instances, encode_instances
 from data_prep.examples.masking import Pieces
@@ -57,7 +57,7 @@ class UnitMaker:
 
     def __init__(
         self,
-        tokenizer: AlbertTokenizer,
+        tokenizer: Tokenizer,
         settings: InstanceSettings,
         reading: TextReading,
         folder: str,

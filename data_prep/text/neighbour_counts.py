@@ -21,7 +21,7 @@ from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.settings import Count, LongCount, check, described
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.base import Tokenizer
 from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import size_of_files
@@ -40,7 +40,7 @@ class EmbeddingCounting:
 
     input_file: Annotated[str, "Comma list of sentence files and globs; or of raw text."]
     output_file: Annotated[str, "Where the embeddings go (.npz)."]
-    tokenizer: Annotated[AlbertTokenizer, "The vocabulary; it cleans text as when the records were made."]
+    tokenizer: Annotated[Tokenizer, "The vocabulary; it cleans text as when the records were made."]
     embedding_size: Annotated[Count, "Dimensions: embedding_size of the model's config."] = 128
     window: Annotated[Count, "How far apart two pieces may stand to be neighbours, in pieces."] = 2
     max_pieces: Annotated[LongCount, "Stop reading there; memory grows with what is read."] = 50_000_000
@@ -105,7 +105,7 @@ class NeighbourCounts:
         window: the largest distance.
     """
 
-    def __init__(self, tokenizer: AlbertTokenizer, window: int):
+    def __init__(self, tokenizer: Tokenizer, window: int):
         self._sparse = _import_scipy().sparse
         self._window = window
         self._is_counted = np.ones(tokenizer.vocab_size, bool)

@@ -5,7 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from albert_tf.tokenization.alignment import align, clean_text_with_spans
+from albert_tf.tokenization.alignment import align
+from albert_tf.tokenization.cleaning_spans import clean_text_with_spans
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 

@@ -7,6 +7,8 @@ import pytest
 
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import parse_model
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
+from tests.support.word_pieces import write_word_pieces
 
 # The published vocabulary has 141 pieces of this kind; too small a corpus brings forth none.
 NUMBERS_WITH_COMMA = ("▁1995,", "1995,", "▁7,", "7,")
@@ -31,3 +33,13 @@ def small_model(train_pieces) -> str:
 @pytest.fixture(scope="session")
 def small_tokenizer(small_model) -> AlbertTokenizer:
     return AlbertTokenizer(small_model)
+
+
+@pytest.fixture(scope="session")
+def word_piece_file(tmp_path_factory) -> str:
+    return write_word_pieces(tmp_path_factory.mktemp("word_pieces") / "vocab.txt")
+
+
+@pytest.fixture(scope="session")
+def word_pieces(word_piece_file) -> WordPieceTokenizer:
+    return WordPieceTokenizer(word_piece_file)

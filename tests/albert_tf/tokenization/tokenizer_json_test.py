@@ -136,5 +136,5 @@ def test_a_folder_with_a_tokenizer_json_alone_is_whole(folder, small_tokenizer, 
 
 def test_a_folder_without_any_vocabulary_says_what_to_give(folder):
     (folder / "tokenizer.json").unlink()
-    with pytest.raises(InputError, match="no vocabulary .*lies with it; give its own path"):
+    with pytest.raises(InputError, match="no vocabulary .*lies there; give its own path"):
         albert_tf.load_tokenizer(folder)
