@@ -24,7 +24,10 @@ class InGraphTokenizer(tf.Module):
     Attributes:
         cleaning: the switches of text cleaning.
         vocab_size, pad_id, unk_id, cls_id, sep_id, mask_id: as AlbertTokenizer's.
+        dropped_belong_to_the_one_before: whether the place of a character takes in what is dropped after it.
     """
+
+    dropped_belong_to_the_one_before = True
 
     def __init__(self, model_file: str, do_lower_case: bool = True, **switches):
         """Reads the vocabulary; the arguments and errors are AlbertTokenizer's."""
@@ -107,6 +110,10 @@ class InGraphTokenizer(tf.Module):
         ids, starts, ends = self._plain.tokenize_with_offsets(text)
         return ids, tf.cast(starts, tf.int32), tf.cast(ends, tf.int32)
 
+    def drops(self, characters: tf.Tensor) -> tf.Tensor:
+        """Tells which characters leave no trace: string [N] -> bool [N]."""
+        return characters == "\0"
+
     def separates(self, characters: tf.Tensor) -> tf.Tensor:
         """Tells which characters are white space: string [N] -> bool [N]."""
         return tf.strings.regex_full_match(characters, character_class(str.isspace))
@@ -115,7 +122,7 @@ class InGraphTokenizer(tf.Module):
         """Cleans characters one by one, as the published models' cleaning allows.
 
         Args:
-            characters: string [N], none of them white space or NUL.
+            characters: string [N], none of them white space or dropped.
 
         Returns:
             what comes of each, string [N]; whether it belongs to the one before it, bool [N].

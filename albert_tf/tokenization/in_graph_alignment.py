@@ -77,15 +77,17 @@ class InGraphAligner(tf.Module):
             character that is no white space.
         """
         is_space = self._tokenizer.separates(characters)
-        is_nul = characters == "\0"
-        places = tf.cast(tf.where(~(is_space | is_nul))[:, 0], tf.int32)
+        is_dropped = self._tokenizer.drops(characters)
+        places = tf.cast(tf.where(~(is_space | is_dropped))[:, 0], tf.int32)
         units = tf.gather(characters, places)
         spaces_up_to = tf.cumsum(tf.cast(is_space, tf.int32))
         spaces = tf.gather(spaces_up_to, places)
         has_space = tf.concat([tf.zeros_like(spaces[:1]), spaces[1:] - spaces[:-1]], 0) > 0
-        # Zeros right after a character belong to it.
-        others = tf.cast(tf.where(~is_nul)[:, 0], tf.int32)
-        ends = tf.gather(tf.concat([others, [tf.size(characters)]], 0), tf.searchsorted(others, places, side="right"))
+        ends = places + 1
+        if self._tokenizer.dropped_belong_to_the_one_before:
+            others = tf.cast(tf.where(~is_dropped)[:, 0], tf.int32)
+            following = tf.searchsorted(others, places, side="right")
+            ends = tf.gather(tf.concat([others, [tf.size(characters)]], 0), following)
         normalized, continues = self._tokenizer.clean_characters(units)
         continues &= ~has_space
         # A letter and the marks after it are one segment; its first unit has its start, all have its end.

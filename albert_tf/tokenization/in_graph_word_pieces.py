@@ -29,7 +29,10 @@ class InGraphWordPieces(tf.Module):
     Attributes:
         cleaning: the switches of text cleaning.
         vocab_size, pad_id, unk_id, cls_id, sep_id, mask_id: as the tokenizer's.
+        dropped_belong_to_the_one_before: whether the place of a character takes in what is dropped after it.
     """
+
+    dropped_belong_to_the_one_before = False
 
     def __init__(self, tokenizer: WordPieceTokenizer):
         super().__init__(name="tokenizer")
@@ -94,6 +97,11 @@ class InGraphWordPieces(tf.Module):
         ends = tf.minimum(tf.cast(ends.values, tf.int32), lengths)
         return ids.values, word_places + tf.cast(starts.values, tf.int32), word_places + ends
 
+    def drops(self, characters: tf.Tensor) -> tf.Tensor:
+        """Tells which characters leave no trace: string [N] -> bool [N]."""
+        is_dropped_here = tf.strings.regex_full_match(characters, character_class(is_dropped))
+        return is_dropped_here | (characters == "\0")
+
     def separates(self, characters: tf.Tensor) -> tf.Tensor:
         """Tells which characters are white space: string [N] -> bool [N]."""
         return tf.strings.regex_full_match(characters, character_class(_separates))
@@ -102,14 +110,18 @@ class InGraphWordPieces(tf.Module):
         """Cleans characters one by one.
 
         Args:
-            characters: string [N], none of them white space or NUL.
+            characters: string [N], none of them white space or dropped.
 
         Returns:
             what comes of each, string [N]; whether it belongs to the one before it, bool [N].
         """
+        if not self.cleaning.do_lower_case or self.cleaning.keep_accents:
+            return self.clean(characters), tf.zeros_like(characters, tf.bool)
         decomposed = tf_text.normalize_utf8(characters, "NFKD")
         continues = tf.strings.regex_full_match(decomposed, character_class(unicodedata.combining) + "(?s:.)*")
-        return self.clean(characters), continues
+        stands_alone = tf.strings.regex_full_match(characters, character_class(is_ideograph))
+        after_such = tf.concat([tf.zeros_like(stands_alone[:1]), stands_alone[:-1]], 0)
+        return self.clean(characters), continues & ~after_such
 
     def replace_digit_commas(self, ids: tf.Tensor) -> tf.RaggedTensor:
         """What stands in place of each piece, here itself: int32 [T] -> [T, (1)]."""
