@@ -29,6 +29,7 @@ $(VENV)/.dev: setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) --editable '.[dev]'
+	$(BIN)/python -m compileall -q -j 0 albert_tf data_prep
 	touch $@
 
 $(VENV)/.parity: $(VENV)/.dev

@@ -67,7 +67,9 @@ def test_the_wheel_has_every_shipped_file_and_its_types(installed):
     assert not (installed / "tests").exists()
 
 
-@pytest.mark.parametrize("name", ["mini_wikipedia", "configs/pretraining/mini_wikipedia.flags"])
+@pytest.mark.parametrize(
+    "name", ["mini_wikipedia", pytest.param("configs/pretraining/mini_wikipedia.flags", marks=pytest.mark.slow)]
+)
 def test_a_shipped_flag_file_is_found_by_name_and_by_path(installed, tmp_path, name):
     arguments = [f"--flagfile={name}", "--input_file=none", "--output_dir=out"]
     done = run_installed(installed, tmp_path, "-m", "albert_tf.run_pretraining", *arguments)

@@ -49,6 +49,17 @@ def work(tmp_path_factory, small_vocabulary):
     return folder
 
 
+@pytest.fixture(scope="module")
+def exported(work):
+    """SavedModels of the models in `work`, by name; made by Path objects and names that end in a slash."""
+    folders = {}
+    for name in ("model", "sst-2"):
+        settings = albert_tf.ExportSettings(init_checkpoint=f"{work}/work/{name}/", output_dir=work / f"{name}-saved")
+        assert albert_tf.export(settings) < 1e-4
+        folders[name] = work / f"{name}-saved"
+    return folders
+
+
 @pytest.fixture
 def in_work(work, monkeypatch):
     monkeypatch.chdir(work)
@@ -110,12 +121,11 @@ def test_what_is_saved_is_loaded_in_every_format(in_work, tmp_path, format_name)
     assert albert_tf.load_tokenizer(tmp_path / "there").vocab_size == 60
 
 
-def test_a_slash_at_the_end_changes_nothing(in_work, tmp_path):
+def test_a_slash_at_the_end_changes_nothing(in_work, exported):
     assert albert_tf.load_tokenizer("work/model/").vocab_size == 60
     assert albert_tf.load("work/model/").vocabulary_file == os.path.abspath("work/model/small.model")
     assert albert_tf.FillMask("work/model/")("[MASK]")[0].masks
-    saved = str(tmp_path / "saved")
-    albert_tf.export(albert_tf.ExportSettings(init_checkpoint="work/model/", output_dir=saved))
+    assert albert_tf.load(f"{exported['model']}/")([[2, 5, 3]])["pooled_output"].shape == (1, 16)
 
 
 def test_path_objects_are_taken_wherever_a_path_is(in_work, tmp_path):
@@ -138,8 +148,6 @@ def test_path_objects_are_taken_wherever_a_path_is(in_work, tmp_path):
         )
     )
     assert json.loads(written.read_text()) == figures
-    settings = albert_tf.ExportSettings(init_checkpoint=work / "model", output_dir=tmp_path / "saved")
-    assert albert_tf.export(settings) < 1e-4
 
 
 def test_a_task_that_is_given_is_kept(in_work, tmp_path):
@@ -182,10 +190,10 @@ def test_a_fine_tuned_model_keeps_its_task(in_work, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["model", "sst-2"])
-def test_an_export_is_called_like_the_model(in_work, tmp_path, name):
-    albert_tf.export(albert_tf.ExportSettings(init_checkpoint=f"work/{name}", output_dir=str(tmp_path / "saved")))
-    exported, model = albert_tf.load(tmp_path / "saved"), albert_tf.load(f"work/{name}")
-    batch = albert_tf.load_tokenizer(tmp_path / "saved")(["babe", "dika babe dika"], max_length=20)
+def test_an_export_is_called_like_the_model(in_work, exported, name):
+    folder = exported[name]
+    exported, model = albert_tf.load(folder), albert_tf.load(f"work/{name}")
+    batch = albert_tf.load_tokenizer(folder)(["babe", "dika babe dika"], max_length=20)
     if name == "model":
         outputs, wanted = exported(batch), model(batch)
         np.testing.assert_allclose(outputs["pooled_output"], wanted["pooled_output"], atol=1e-5)
@@ -206,7 +214,7 @@ def test_an_export_is_called_like_the_model(in_work, tmp_path, name):
     with pytest.raises(albert_tf.InputError, match=r"must lie in \[0, vocab_size=60\)"):
         exported([[99]])
     with pytest.raises(albert_tf.InputError, match="leave config_file and dtype out"):
-        albert_tf.load(tmp_path / "saved", dtype="mixed_bfloat16")
+        albert_tf.load(folder, dtype="mixed_bfloat16")
 
 
 def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):

@@ -116,7 +116,7 @@ def test_the_longest_come_first_each_where_there_is_room():
     assert place(lengths, none + 4, Packing(9, 5, 1, 2, 7), 10)[:, 0].tolist() == [3, 0, 1, 2, 4]
 
 
-@pytest.mark.parametrize("rows", [8, 64, 600])
+@pytest.mark.parametrize("rows", [8, 64, pytest.param(600, marks=pytest.mark.slow)])
 def test_a_thousandth_of_the_examples_finds_no_room_in_the_planned_rows(rows):
     draws = np.random.default_rng(7)
     lengths = np.minimum(draws.gamma(2.0, 20.0, 5000).astype(int) + 6, 64)

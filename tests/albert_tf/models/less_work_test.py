@@ -73,6 +73,7 @@ def _assert_same(found, expected, tolerance=1e-5):
 
 
 @pytest.mark.parametrize("shape", TRACED)
+@pytest.mark.slow
 def test_reading_only_the_predictions_gives_the_same_outputs_and_gradients(shape, small_config, batch):
     model = _model(_config(small_config, **SHAPES[shape]))
     whole, part = model(batch), model(batch, read_only_predictions=True)

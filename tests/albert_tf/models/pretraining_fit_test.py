@@ -53,6 +53,7 @@ def test_accuracy_counts_masked_tokens_and_not_their_padding(model, batch):
     assert found["masked_lm_accuracy"] == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_fit_learns_a_batch_by_heart(model, batch):
     model.compile(LAMB(0.03))
     losses_of_epochs = model.fit(batch, batch_size=B, epochs=30, verbose=0).history["loss"]

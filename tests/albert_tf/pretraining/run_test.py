@@ -90,6 +90,7 @@ def test_the_sentence_head_learns_at_a_rate_of_its_own(settings, read_weights):
     assert all(0 < moved[name] < 0.02 * min(moved[other] for other in moved.keys() - slow) for name in slow)
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
     model = load_pretrained(finished.output_dir).model
     broken = str(tmp_path / "broken")

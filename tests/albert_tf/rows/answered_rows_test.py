@@ -155,6 +155,7 @@ def test_the_format_is_the_one_asked_for_else_by_the_name_else_by_the_reader(mon
     assert choose_format(AUTO) == "table"
 
 
+@pytest.mark.slow
 def test_a_second_text_that_is_not_read_is_warned_of_in_python_too(predictors):
     one, two = predictors["classification"].predict([{"text": "babe", "text_pair": "dika"}, {"text": "babe"}])
     assert one.pop("warning") == "example 1: 'text_pair' is not read; this model takes text"

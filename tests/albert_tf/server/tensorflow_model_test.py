@@ -65,15 +65,15 @@ CASES = [
     ("pretraining", "mlm_from_text", _TEXT),
     ("pretraining", "fill_mask", [{**one, "top_k": 3} for one in _TEXT]),
     ("pretraining", "sop_from_text", [{"first": texts, "second": texts[::-1]} for texts in TEXTS]),
-    ("pretraining", "tokens", IDS),
-    ("pretraining", "sop", IDS),
     ("pretraining", "mlm", [{**one, "mlm_positions": positions} for one, positions in zip(IDS, POSITIONS)]),
     ("classification", "classify", _TEXT),
     ("token_classification", "tag", [{"words": [["ba", "do"], ["mi", ""]]}, {"words": [["a", "b", "c"]]}]),
-    ("token_classification", "tag_text", _TEXT),
 ]
 # Their graphs take long to trace.
 SLOW = [
+    ("pretraining", "tokens", IDS),
+    ("pretraining", "sop", IDS),
+    ("token_classification", "tag_text", _TEXT),
     ("pair", "classify", [{"text": texts, "text_pair": texts[::-1]} for texts in TEXTS]),
     ("multiple_choice", "choose", _CHOICES),
     ("span", "answer", _SQUAD),

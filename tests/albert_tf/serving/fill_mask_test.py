@@ -93,6 +93,7 @@ def test_a_checkpoint_without_its_vocabulary_says_so(export_checkpoint):
     assert "no vocabulary (.model) lies with it" in refusal(export_checkpoint)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_answers_as_its_export_does(served, export_checkpoint, export_vocabulary, tmp_path):
     run = shutil.copytree(export_checkpoint, tmp_path / "run")
     shutil.copy(export_vocabulary, run)
