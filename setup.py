@@ -120,6 +120,8 @@ setup(
             "starlette>=0.46,<2",
             "uvicorn>=0.34,<1",
         ],
+        # Trains WordPiece vocabularies, and reads the tokenizer.json that is written.
+        "wordpiece": ["tokenizers>=0.22,<0.24"],
         "zstd": ["zstandard>=0.23,<1"],
         # The scores of the tasks.
         "finetuning": ["scikit-learn>=1.5,<2", "scipy>=1.13,<2"],

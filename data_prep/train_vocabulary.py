@@ -1,4 +1,4 @@
-"""Trains a sentencepiece vocabulary on sentence files, with the pieces and ids of the official one.
+"""Trains a vocabulary on sentence files: of sentencepiece, with the pieces and ids of the official one, or WordPiece.
 
 train_vocabulary --input_file=sentences.txt --model_prefix=vocabulary --vocab_size=30000
 """
@@ -9,7 +9,7 @@ from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.text.text_reading import TextReading
-from data_prep.text.vocabulary import VocabularyTraining, train
+from data_prep.text.vocabulary import WRITTEN_ENDINGS, VocabularyTraining, train
 
 FLAGS = flags.FLAGS
 
@@ -18,14 +18,15 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
     define_flags_of(VocabularyTraining, "Input and output", flag_values, ["input_file", "model_prefix"])
     output_paths.define_overwrite(flag_values)
-    names = ("vocab_size", "character_coverage", "input_sentence_size")
+    names = ("kind", "vocab_size", "character_coverage", "input_sentence_size")
     define_flags_of(VocabularyTraining, "Training", flag_values, names)
     define_flags_of(TextReading, "Reading text", flag_values)
     define_flags_of(TextCleaning, "Cleaning text", flag_values)
 
 
 def _run() -> None:
-    written = [("model_prefix", f"{FLAGS.model_prefix}{ending}") for ending in (".model", ".vocab")]
+    endings = WRITTEN_ENDINGS[FLAGS.kind]
+    written = [("model_prefix", f"{FLAGS.model_prefix}{ending}") for ending in endings]
     output_paths.check_outputs(written, FLAGS.overwrite, inputs=FLAGS.input_file)
     settings = VocabularyTraining(
         **values_of(VocabularyTraining, FLAGS),
@@ -33,7 +34,8 @@ def _run() -> None:
         reading=TextReading(**values_of(TextReading, FLAGS)),
     )
     sentences = train(settings)
-    logging.info("%s.model: %d pieces from %d sentences", settings.model_prefix, settings.vocab_size, sentences)
+    path = settings.model_prefix + endings[0]
+    logging.info("%s: %d pieces from %d sentences", path, settings.vocab_size, sentences)
 
 
 main = command.entry_point(__name__, _run, required=("input_file", "model_prefix"))

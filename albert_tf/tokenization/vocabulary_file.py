@@ -107,5 +107,9 @@ def is_tokenizer_json(path: str) -> bool:
 
 
 def model_name(path: str) -> str:
-    """The name, without a folder, under which a vocabulary's sentencepiece model is kept."""
-    return REBUILT_NAME if is_tokenizer_json(path) else os.path.basename(path)
+    """The name, without a folder, under which a vocabulary is kept beside a model."""
+    if is_tokenizer_json(path):
+        return REBUILT_NAME
+    name = os.path.basename(path)
+    # One that would not be found beside a model again takes the usual name.
+    return name if is_vocabulary(name) or not is_word_pieces(name) else "vocab.txt"

@@ -1,4 +1,4 @@
-"""Trains a sentencepiece vocabulary with the pieces, ids and settings of the official English one."""
+"""Trains a vocabulary: of sentencepiece with the pieces, ids and settings of the official English one; of WordPiece."""
 
 import dataclasses
 import io
@@ -13,15 +13,21 @@ from absl import logging
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
-from albert_tf.runtime.settings import Bounds, Interval, LongCount, check, described
+from albert_tf.runtime.settings import Bounds, Interval, LongCount, OneOf, check, described
+from albert_tf.tokenization.basic_words import check_switches, split_words
 from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, UNK
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import parse_model
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import read_lines, size_of_files
 from data_prep.text.text_reading import TextReading
+from data_prep.text.word_piece_training import train_word_pieces
 
+SENTENCEPIECE, WORDPIECE = "sentencepiece", "wordpiece"
+# Of the files that are written; the first is the vocabulary.
+WRITTEN_ENDINGS = {SENTENCEPIECE: (".model", ".vocab"), WORDPIECE: (WordPieceTokenizer.ending,)}
 # The ids that follow from these settings: <pad> 0, <unk> 1, [CLS] 2, [SEP] 3, [MASK] 4, then the symbols, which are
 # pieces of their own wherever they stand. Read from the trainer_spec inside the published model (30k-clean).
 PAD_ID, UNK_ID = 0, 1
@@ -47,16 +53,17 @@ class VocabularyTraining:
     input_file: Annotated[
         str, "Comma list of sentence files and globs, as split_sentences writes them; or of raw text."
     ]
-    model_prefix: Annotated[str, "Where to write: PREFIX.model and PREFIX.vocab."]
+    model_prefix: Annotated[str, "Where to write: PREFIX.model and PREFIX.vocab, or PREFIX.txt of WordPiece."]
+    kind: Annotated[str, OneOf(SENTENCEPIECE, WORDPIECE), "Kind of vocabulary; WordPiece is BERT's."] = SENTENCEPIECE
     vocab_size: Annotated[int, Bounds(len(FIRST_PIECES) + 1), "Number of pieces, special ones among them."] = 30_000
     character_coverage: Annotated[
         float,
         Interval("[0.98, 1]"),
         "Share of the corpus's characters that get pieces, 0.98 to 1; the rest become <unk>.",
     ] = 0.99995
-    input_sentence_size: Annotated[LongCount, "Train on a random sample of this many sentences if there are more."] = (
-        10_000_000
-    )
+    input_sentence_size: Annotated[
+        LongCount, "Train on a random sample of this many sentences if there are more; sentencepiece alone."
+    ] = 10_000_000
     cleaning: Annotated[TextCleaning, "Of each sentence; tokenise with the same switches later."] = dataclasses.field(
         default_factory=TextCleaning
     )
@@ -69,7 +76,7 @@ class VocabularyTraining:
 
 
 def train(settings: VocabularyTraining) -> int:
-    """Trains the vocabulary and writes PREFIX.model and PREFIX.vocab, each as a whole or not at all.
+    """Trains the vocabulary and writes its files, each as a whole or not at all.
 
     The same input and settings give the same bytes on any machine.
 
@@ -83,7 +90,7 @@ def train(settings: VocabularyTraining) -> int:
     with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
         for path in paths:
             settings.reading.format_of(path)
-        return _train_on_files(paths, settings)
+        return (_train_word_pieces if settings.kind == WORDPIECE else _train_on_files)(paths, settings)
 
 
 def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
@@ -99,6 +106,24 @@ def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
         assert tuple(piece.piece for piece in proto.pieces[: len(FIRST_PIECES)]) == FIRST_PIECES
         model_file.write(model_bytes)
         vocab_file.write(vocabulary_text(proto).encode("utf-8"))
+    return sentences.count
+
+
+def _train_word_pieces(paths: list[str], settings: VocabularyTraining) -> int:
+    check_switches(settings.cleaning)
+    with replace_file(f"{settings.model_prefix}{WordPieceTokenizer.ending}") as file:
+        # Read twice, first for the characters alone.
+        with ByteProgress(2 * size_of_files(paths), "reading") as progress:
+            sentences = _Sentences(paths, settings, progress)
+
+            def read() -> Iterator[list[str]]:
+                sentences.count = 0
+                for sentence in sentences.read():
+                    yield split_words(sentence, settings.cleaning)
+                    sentences.count += 1
+
+            pieces = train_word_pieces(read, settings.vocab_size, settings.character_coverage)
+        file.write("".join(f"{piece}\n" for piece in pieces).encode("utf-8"))
     return sentences.count
 
 
@@ -121,7 +146,7 @@ class _Sentences:
 
     def __iter__(self) -> Iterator[str]:
         try:
-            for sentence in self._read():
+            for sentence in self.read():
                 cleaned = clean_text(sentence, self._cleaning)
                 if cleaned:
                     yield from cut_long_sentence(cleaned)
@@ -131,7 +156,8 @@ class _Sentences:
             raise
         logging.info("read %d sentences; training, which takes minutes for a large corpus", self.count)
 
-    def _read(self) -> Iterator[str]:
+    def read(self) -> Iterator[str]:
+        """The sentences as they stand in the files."""
         if self._reading.split_sentences:
             for part in read_parts(self._paths, report=self._progress.advance, reading=self._reading):
                 for document in part.documents:
