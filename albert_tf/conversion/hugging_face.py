@@ -26,7 +26,7 @@ from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 from albert_tf.tokenization.vocabularies import make_tokenizer
-from albert_tf.tokenization.vocabulary_file import REBUILT_NAME
+from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, WORD_PIECE_NAME
 from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 _PREFIX = "albert."
@@ -57,7 +57,7 @@ _UNTIED_BIAS = "zeros of transformers 2.2 or 2.3, which added predictions.bias t
 _DEFAULT_SPECIAL_IDS = (0, 2, 3)
 _CLASSIFIER, _SPAN = "classifier", "qa_outputs"
 # What transformers calls a vocabulary of each kind.
-_VOCABULARY_NAMES = {AlbertTokenizer.ending: REBUILT_NAME, WordPieceTokenizer.ending: "vocab.txt"}
+_VOCABULARY_NAMES = {AlbertTokenizer.ending: REBUILT_NAME, WordPieceTokenizer.ending: WORD_PIECE_NAME}
 
 
 def _dense(ours: str, theirs: str) -> list[Row]:

@@ -128,7 +128,8 @@ def warn_of_cleaning(folder: str) -> None:
         return
     values = files.read_json(path)
     flags = ["--nodo_lower_case"] if values.get("do_lower_case", True) is False else []
-    flags += ["--keep_accents"] if values.get("keep_accents") else []
+    keeps = values.get("keep_accents") or (values.get("strip_accents") is False and not flags)
+    flags += ["--keep_accents"] if keeps else []
     if flags:
         logging.warning("%s: this model's text is cleaned with %s; give these flags to every command", path, flags)
 

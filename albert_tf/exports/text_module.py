@@ -14,7 +14,7 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.in_graph import graph_of, pack_ragged
 from albert_tf.tokenization.packing import room_for_text
-from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, is_tokenizer_json
+from albert_tf.tokenization.vocabulary_file import is_tokenizer_json, model_name
 
 SERVING_DEFAULT, TOKENIZATION_INFO = "serving_default", "tokenization_info"
 
@@ -69,7 +69,7 @@ class TextModule(tf.Module):
             return tokenizer.model_file
         folder = tempfile.mkdtemp(prefix="albert_tf-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        path = os.path.join(folder, REBUILT_NAME)
+        path = os.path.join(folder, model_name(tokenizer.model_file))
         with open(path, "wb") as file:
             file.write(tokenizer.model_bytes)
         return path

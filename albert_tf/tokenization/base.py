@@ -9,7 +9,7 @@ import numpy as np
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.vocabulary_file import model_name
+from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, WORD_PIECE_NAME, is_tokenizer_json, model_name
 
 # Stands for the space before a word in what is shown of a piece, as sentencepiece writes it.
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
@@ -87,9 +87,17 @@ class Tokenizer(abc.ABC):
         """
         return np.arange(self.vocab_size, dtype=np.int32), np.arange(self.vocab_size + 1, dtype=np.int64)
 
+    @property
+    def file_name(self) -> str:
+        """The name, without a folder, under which the vocabulary is kept."""
+        if is_tokenizer_json(self.model_file):
+            # The file may be gone by now.
+            return WORD_PIECE_NAME if self.ending == ".txt" else REBUILT_NAME
+        return model_name(self.model_file)
+
     def describe(self) -> dict[str, Any]:
         """{"file" (no folder), "sha256", "size"} of the vocabulary."""
-        return {"file": model_name(self.model_file), "sha256": self.sha256, "size": self.vocab_size}
+        return {"file": self.file_name, "sha256": self.sha256, "size": self.vocab_size}
 
     def __call__(
         self,

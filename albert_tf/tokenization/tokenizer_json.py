@@ -1,4 +1,5 @@
-"""The sentencepiece vocabulary in a tokenizer.json of the tokenizers library, made of its pieces and scores."""
+"""The vocabulary in a tokenizer.json of the tokenizers library: a sentencepiece model of its pieces and scores, or a
+vocab.txt of WordPiece."""
 
 import base64
 import binascii
@@ -10,6 +11,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import parse_json
 from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.special_pieces import PAD, SPECIAL_PIECES
+from albert_tf.tokenization.word_piece_file import word_pieces_of
 
 TOKENIZER_JSON = "tokenizer.json"
 
@@ -26,6 +28,23 @@ def user_defined_score(piece: str, highest: float) -> float:
         highest: of the scores of ordinary pieces.
     """
     return len(piece.encode("utf-8")) * highest - 0.1
+
+
+def vocabulary_of_tokenizer_json(contents: bytes, name: str) -> bytes:
+    """The vocabulary that says the same: the contents of a vocab.txt for WordPiece, else of a .model file.
+
+    Raises:
+        InputError: no JSON, or no vocabulary of either kind.
+    """
+    if holds_word_pieces(contents, name):
+        return word_pieces_of(parse_json(contents, name)["model"], name)
+    return model_of_tokenizer_json(contents, name)
+
+
+def holds_word_pieces(contents: bytes, name: str) -> bool:
+    """Tells whether a tokenizer.json is of a WordPiece model; raises InputError for what is no JSON."""
+    model = parse_json(contents, name).get("model")
+    return isinstance(model, dict) and model.get("type") == "WordPiece"
 
 
 def model_of_tokenizer_json(contents: bytes, name: str) -> bytes:
@@ -50,8 +69,8 @@ def model_of_tokenizer_json(contents: bytes, name: str) -> bytes:
     if model.get("type") != "Unigram" or model.get("byte_fallback"):
         kind = "Unigram with single bytes" if model.get("byte_fallback") else model.get("type")
         raise InputError(
-            f"{name}: its model is {kind!r}; the vocabulary of an ALBERT is of type 'Unigram'. Give the .model file "
-            "(spiece.model) that came with the checkpoint"
+            f"{name}: its model is {kind!r}; ALBERT's and BERT's are of type 'Unigram' and 'WordPiece'. Give the "
+            ".model file (spiece.model) that came with the checkpoint"
         )
     pieces, scores = _pieces_and_scores(model.get("vocab"), name)
     unk_id = model.get("unk_id")

@@ -4,26 +4,32 @@ spell special pieces."""
 import os
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.files import exists, open_binary
+from albert_tf.runtime.files import exists, open_binary, read_small
 from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.special_pieces import MASK, REQUIRED_PIECES
-from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, model_of_tokenizer_json
+from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, holds_word_pieces, vocabulary_of_tokenizer_json
 from albert_tf.tokenization.word_piece_file import parse_pieces
 
 # Of the names of sentencepiece models; and, with "vocab" in the name, of WordPiece vocabularies.
 _MODEL_ENDINGS, _WORD_PIECE_ENDING = (".model", ".spm"), ".txt"
-# The name of one that is made of a tokenizer.json.
-REBUILT_NAME = "spiece.model"
+# The names of those that are made of a tokenizer.json.
+REBUILT_NAME, WORD_PIECE_NAME = "spiece.model", "vocab.txt"
 
 
 def is_word_pieces(path: str) -> bool:
-    """Tells by its name whether a file that is given as a vocabulary is a WordPiece one."""
+    """Tells whether a file that is given as a vocabulary is a WordPiece one: by its name, of a tokenizer.json by it.
+
+    Raises:
+        InputError: a tokenizer.json that is no JSON.
+    """
+    if is_tokenizer_json(path) and exists(path):
+        return holds_word_pieces(read_small(path), path)
     return path.endswith(_WORD_PIECE_ENDING)
 
 
 def is_vocabulary(name: str) -> bool:
     """Tells by its name whether a file that lies in some folder is a vocabulary."""
-    return name.endswith(_MODEL_ENDINGS) or (is_word_pieces(name) and "vocab" in name)
+    return name.endswith(_MODEL_ENDINGS) or (name.endswith(_WORD_PIECE_ENDING) and "vocab" in name)
 
 
 def parse_model(model_bytes: bytes, name: str):
@@ -77,7 +83,7 @@ def mask_model(proto) -> bytes:
 
 
 def read_model(model_file: str) -> bytes:
-    """The contents of a .model or .txt file; of a tokenizer.json, those of the model that says the same.
+    """The contents of a .model or .txt file; of a tokenizer.json, those of the file that says the same.
 
     Raises:
         InputError: there is none, or a tokenizer.json of a different kind of model.
@@ -89,7 +95,7 @@ def read_model(model_file: str) -> bytes:
             contents = file.read()
     except IsADirectoryError:
         raise InputError(f"the vocabulary {model_file} is a folder; give the file in it") from None
-    return model_of_tokenizer_json(contents, model_file) if is_tokenizer_json(model_file) else contents
+    return vocabulary_of_tokenizer_json(contents, model_file) if is_tokenizer_json(model_file) else contents
 
 
 def count_pieces(contents: bytes, name: str) -> int:
@@ -109,7 +115,7 @@ def is_tokenizer_json(path: str) -> bool:
 def model_name(path: str) -> str:
     """The name, without a folder, under which a vocabulary is kept beside a model."""
     if is_tokenizer_json(path):
-        return REBUILT_NAME
+        return WORD_PIECE_NAME if is_word_pieces(path) else REBUILT_NAME
     name = os.path.basename(path)
     # One that would not be found beside a model again takes the usual name.
-    return name if is_vocabulary(name) or not is_word_pieces(name) else "vocab.txt"
+    return name if is_vocabulary(name) or not is_word_pieces(name) else WORD_PIECE_NAME

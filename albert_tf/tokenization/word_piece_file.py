@@ -1,11 +1,36 @@
 """A WordPiece vocabulary as a file: one piece a line, the line's number from 0 being its id."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from albert_tf.runtime.errors import InputError
 
 # Before a piece that goes on with a word.
 INSIDE = "##"
 # In the order of pad, unk, cls, sep, mask.
 WORD_PIECE_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+
+def word_pieces_of(model: Mapping[str, Any], name: str) -> bytes:
+    """The contents of the vocab.txt of a tokenizer.json.
+
+    Args:
+        model: the file's object of that name.
+        name: the file's path, for errors.
+
+    Raises:
+        InputError: pieces of another form, or ids with gaps.
+    """
+    if model.get("continuing_subword_prefix", INSIDE) != INSIDE:
+        raise InputError(f"{name}: `continuing_subword_prefix` must be {INSIDE!r}; give a vocab.txt")
+    vocab = model.get("vocab")
+    ids = vocab if isinstance(vocab, dict) else {}
+    pieces = sorted(ids, key=lambda piece: ids[piece] if isinstance(ids[piece], int) else -1)
+    if not pieces or [ids[piece] for piece in pieces] != list(range(len(pieces))):
+        raise InputError(f"{name}: `vocab` must give every piece an id, from 0 without gaps; give a vocab.txt")
+    if torn := next((piece for piece in pieces if "\n" in piece or "\r" in piece), None):
+        raise InputError(f"{name}: the piece {torn!r} holds the end of a line, which no vocab.txt can")
+    return "".join(f"{piece}\n" for piece in pieces).encode("utf-8", "surrogatepass")
 
 
 def parse_pieces(contents: bytes, name: str) -> list[str]:

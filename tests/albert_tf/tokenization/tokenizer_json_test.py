@@ -14,6 +14,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.in_graph import InGraphTokenizer
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.tokenizer_json import model_of_tokenizer_json
+from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.tokenization.vocabulary_file import parse_model, plain_model
 
 TEXTS = ["In 1995, (dabo) – 7, 1995, ba-be.", "ĆĀ\u200bfe ﬁ 中", "<pad> [MASK] 55,", ""]
@@ -75,7 +76,8 @@ def test_a_file_without_rules_for_characters_makes_a_model_without(written, read
 @pytest.mark.parametrize(
     "change, match",
     [
-        (lambda v: v.update(model={"type": "WordPiece"}), "its model is 'WordPiece'; .* Give the .model file"),
+        (lambda v: v.update(model={"type": "BPE"}), "its model is 'BPE'; .* Give the .model file"),
+        (lambda v: v.update(model={"type": "WordPiece"}), "`vocab` must give every piece an id"),
         (lambda v: v.pop("model"), "its model is None"),
         (lambda v: v["model"].update(byte_fallback=True), "Unigram with single bytes"),
         (lambda v: v["model"].update(vocab={"a": 1}), r"`vocab` must be a list of \[piece, score\]"),
@@ -95,6 +97,37 @@ def test_what_is_no_vocabulary_is_refused_in_one_line(written, read, change, mat
     change(written)
     with pytest.raises(InputError, match=match) as error:
         read(written)
+    assert "\n" not in str(error.value)
+    assert "tokenizer.json" in str(error.value)
+
+
+def test_word_pieces_come_back_exactly(word_pieces, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(tokenizer_json(word_pieces)), encoding="utf-8")
+    again = make_tokenizer(path)
+    assert again.model_bytes == word_pieces.model_bytes
+    assert again.encode_batch(TEXTS) == word_pieces.encode_batch(TEXTS)
+    assert again.describe() == word_pieces.describe()
+
+
+@pytest.mark.parametrize(
+    "change, match",
+    [
+        (lambda model: model["vocab"].update({"x!": 10**6}), "an id, from 0 without gaps"),
+        (lambda model: model["vocab"].update({"x!": 3}), "an id, from 0 without gaps"),
+        (lambda model: model["vocab"].update({"x!": "3"}), "an id, from 0 without gaps"),
+        (lambda model: model.update(vocab=[]), "an id, from 0 without gaps"),
+        (lambda model: model.update(continuing_subword_prefix="@@"), "`continuing_subword_prefix` must be '##'"),
+        (lambda model: model["vocab"].update({"x\ny": len(model["vocab"])}), "holds the end of a line"),
+        (lambda model: model["vocab"].update({"\ud800": len(model["vocab"])}), "is not UTF-8"),
+    ],
+)
+def test_word_pieces_of_another_form_are_refused_in_one_line(word_pieces, tmp_path, change, match):
+    values = tokenizer_json(word_pieces)
+    change(values["model"])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(InputError, match=match) as error:
+        make_tokenizer(tmp_path / "tokenizer.json")
     assert "\n" not in str(error.value)
     assert "tokenizer.json" in str(error.value)
 
