@@ -38,6 +38,7 @@ _HOMES = {
     "exports.settings": ("ExportSettings",),
     "tokenization.text_cleaning": ("TextCleaning",),
     "tokenization.tokenizer": ("AlbertTokenizer",),
+    "tokenization.word_pieces": ("WordPieceTokenizer",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from albert_tf.serving.predictor import Predictor as Predictor
     from albert_tf.tokenization.text_cleaning import TextCleaning as TextCleaning
     from albert_tf.tokenization.tokenizer import AlbertTokenizer as AlbertTokenizer
+    from albert_tf.tokenization.word_pieces import WordPieceTokenizer as WordPieceTokenizer
 else:
     # Not for type checkers, to which every misspelt name would be one that there is.
     def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ FLAGS = flags.FLAGS
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
     define_flags_of(EmbeddingCounting, "Input and output", flag_values, ["input_file", "output_file"])
-    text = "The sentencepiece vocabulary (.model)."
+    text = "The vocabulary (.model of sentencepiece, or vocab.txt of WordPiece)."
     flags.DEFINE_string("spm_model_file", None, text, flag_values=flag_values)
     output_paths.define_overwrite(flag_values)
     define_flags_of(EmbeddingCounting, "Counting", flag_values, ["embedding_size", "window", "max_pieces"])

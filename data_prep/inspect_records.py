@@ -17,7 +17,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
     values = {"flag_values": flag_values}
     flags.DEFINE_string("input_file", None, "Record files and globs, comma-separated.", **values)
-    flags.DEFINE_string("spm_model_file", None, "The sentencepiece vocabulary they were made with.", **values)
+    flags.DEFINE_string("spm_model_file", None, "The vocabulary they were made with.", **values)
     flags.DEFINE_integer("num_examples", 5, "How many records to show.", lower_bound=0, **values)
     flags.DEFINE_string("json_file", None, "Where to write the figures as JSON.", **values)
     flags.DEFINE_string("plot_file", None, "Where to draw the figures, a PNG; needs the extra plot.", **values)

@@ -12,7 +12,7 @@ from absl import logging
 from albert_tf.conversion.hugging_face_normalizer import normalizer
 from albert_tf.conversion.hugging_face_splits import splits
 from albert_tf.conversion.hugging_face_templates import added_token, template
-from albert_tf.conversion.hugging_face_word_pieces import word_piece_config, word_piece_json
+from albert_tf.conversion.hugging_face_wordpiece import word_piece_config, word_piece_json
 from albert_tf.runtime import files
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tokenization.base import SPACE, Tokenizer

@@ -27,7 +27,7 @@ class ConversionSettings:
     from_format: Annotated[str | None, OneOf(*FORMAT_NAMES), "Format of the input; None: what it looks like."] = None
     albert_config_file: Annotated[str | None, "The model's JSON file; left out: the checkpoint's own."] = None
     spm_model_file: Annotated[
-        str | None, "The vocabulary (.model) to go along; left out: the one beside the checkpoint."
+        str | None, "The vocabulary (.model, vocab.txt) to go along; left out: the one beside the checkpoint."
     ] = None
     allow_missing_heads: Annotated[bool, "Start pooler and heads afresh that --input lacks."] = False
     allow_nonfinite: Annotated[bool, "Carry NaN and infinite weights over too."] = False

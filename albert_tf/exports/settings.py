@@ -22,7 +22,7 @@ class SourceSettings:
     output_dir: Annotated[StrPath, "The folder to make."]
     spm_model_file: Annotated[
         StrPath | None,
-        "The vocabulary (.model) that the model was trained with; left out: the one beside the checkpoint.",
+        "The vocabulary (.model, vocab.txt) that the model was trained with; left out: the one beside the checkpoint.",
     ] = None
     albert_config_file: Annotated[StrPath | None, "The model's JSON file; left out: the checkpoint's own."] = None
     cleaning: Annotated[

@@ -23,7 +23,9 @@ class FinetuningSettings(TrainingSettings):
     output_dir: Annotated[StrPath, "Where checkpoints, predictions and results go."]
     data_dir: Annotated[StrPath | None, "Folder with the task's files."] = None
     albert_config_file: Annotated[StrPath | None, "The model's JSON file; left out: the checkpoint's own."] = None
-    spm_model_file: Annotated[StrPath | None, "The vocabulary (.model); left out: that beside the checkpoint."] = None
+    spm_model_file: Annotated[
+        StrPath | None, "The vocabulary (.model, vocab.txt); left out: that of the checkpoint."
+    ] = None
     allow_missing_heads: Annotated[bool, "Start the pooler afresh if --init_checkpoint lacks it."] = False
     keep_head: Annotated[bool, "Take the head of --init_checkpoint though of a different task."] = False
     task_options: Annotated[TaskOptions, "What else makes the task."] = dataclasses.field(default_factory=TaskOptions)

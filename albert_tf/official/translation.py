@@ -66,6 +66,9 @@ def _finetuning(script, arguments, values, given, seconds) -> list[Command]:
     arguments |= _checkpoints_to_keep(arguments, given)
     if values.get("spm_model_file") == _IN_THE_MODULE:
         del arguments["spm_model_file"]
+    elif values.get("vocab_file") and not values.get("spm_model_file"):
+        # As the official tokenizer takes it: WordPiece, where no sentencepiece model is given.
+        arguments["spm_model_file"] = values["vocab_file"]
     commands = [("run_finetuning", arguments)] if any(values[name] for name in acts) else []
     if export_dir:
         folder = os.path.join(export_dir, *(["saved_model"] if is_squad else []), str(seconds))

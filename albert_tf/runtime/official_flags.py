@@ -98,7 +98,7 @@ _TPU = {
     ),
     "num_tpu_cores": _flag(8, note="all cores that the TPU has are used"),
 }
-_VOCAB_FILE = _flag(None, note="--spm_model_file holds the vocabulary")
+_VOCAB_FILE = _flag(None, note="--spm_model_file names the vocabulary, the vocab.txt of WordPiece too")
 _FINETUNING = {
     **_same(albert_config_file=None, spm_model_file=None, output_dir=None, init_checkpoint=None, do_lower_case=True),
     "vocab_file": _VOCAB_FILE,

@@ -80,7 +80,7 @@ class Tokenizer(abc.ABC):
         """bool [V]: whether each piece starts a word, for whole-word masking; so do [CLS], [SEP] and [MASK]."""
 
     def digit_comma_table(self) -> tuple[np.ndarray, np.ndarray]:
-        """What stands in place of each piece, usually itself.
+        """The pieces that stand in place of each, usually itself.
 
         Returns:
             (ids, splits), int32 and int64 [V + 1]: piece i becomes ids[splits[i] : splits[i + 1]].

@@ -67,7 +67,7 @@ def split_words(text: str, cleaning: TextCleaning = OFFICIAL_CLEANING) -> list[s
 
 
 def space_tokens(text: str) -> list[str]:
-    """What stands between spaces, ideographs for themselves: each is cut for itself."""
+    """The text parted at spaces, and around ideographs: what words_of_token then cuts."""
     return LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, text).translate(_SPACED).split()
 
 

@@ -124,7 +124,7 @@ class InGraphWordPieces(tf.Module):
         return self.clean(characters), continues & ~after_such
 
     def replace_digit_commas(self, ids: tf.Tensor) -> tf.RaggedTensor:
-        """What stands in place of each piece, here itself: int32 [T] -> [T, (1)]."""
+        """Puts every piece in its own place: int32 [T] -> [T, (1)]."""
         return tf.RaggedTensor.from_tensor(ids[:, tf.newaxis])
 
 

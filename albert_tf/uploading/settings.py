@@ -28,7 +28,7 @@ class PublicationSettings:
     dry_run: Annotated[bool, "Write --output_dir and upload nothing."] = False
     albert_config_file: Annotated[StrPath | None, "The model's JSON file; left out: the checkpoint's own."] = None
     spm_model_file: Annotated[
-        StrPath | None, "The vocabulary (.model) to go along; left out: the one beside the checkpoint."
+        StrPath | None, "The vocabulary (.model, vocab.txt) to go along; left out: the one beside the checkpoint."
     ] = None
     allow_missing_heads: Annotated[bool, "Start pooler and heads afresh that --input_dir lacks."] = False
     hugging_face_architecture: Annotated[

@@ -30,7 +30,7 @@ class RecordJob:
         str, "Files and globs: a sentence a line, a blank line between documents; - for standard input."
     ]
     output_file: Annotated[str, "A path, a comma list of paths, or path@64 for files path-00000-of-00064 and so on."]
-    spm_model_file: Annotated[str, "The sentencepiece vocabulary (.model)."]
+    spm_model_file: Annotated[str, "The vocabulary (.model of sentencepiece, or vocab.txt of WordPiece)."]
     settings: Annotated[InstanceSettings, "What the examples are."] = dataclasses.field(
         default_factory=InstanceSettings
     )

@@ -1,18 +1,25 @@
-"""Ids against Hugging Face's ALBERT tokenizer on Wikipedia prose.
+"""Ids against Hugging Face's ALBERT and BERT tokenizers on Wikipedia prose, and on Chinese translations of programs.
 
 Up to transformers 4 its AlbertTokenizer runs sentencepiece and carries out the digit-comma rule: all ids are equal.
 From 5 on it runs the tokenizers library, which lacks that rule and starts a new word after ( ) " - . – £ €: ids are
 equal where those do not come up.
 """
 
+import gettext
 import shutil
+from pathlib import Path
 
 import pytest
 
+from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer
+from albert_tf.tokenization.basic_words import split_words
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 from data_prep.text.documents import read_parts, sentences_of
 from data_prep.text.text_reading import TextReading
 from data_prep.text.vocabulary import USER_DEFINED_SYMBOLS
+from data_prep.text.word_piece_training import train_word_pieces
 
 pytestmark = pytest.mark.parity
 
@@ -74,3 +81,43 @@ def test_ids_are_those_of_the_fast_tokenizer_on_plain_words(transformers, offici
     assert len(plain) > SENTENCES / 4
     encoded = [fast.encode(text, add_special_tokens=False) for text in plain]
     assert [ours._apply_digit_comma_rule(ids) for ids in encoded] == ours.encode_batch(plain)
+
+
+@pytest.fixture(scope="module")
+def chinese() -> list[str]:
+    """Lines with ideographs in them, of the message catalogues of installed programs."""
+    paths = [
+        *Path("/usr/share/locale").glob("zh*/LC_MESSAGES/*.mo"),
+        *Path("/usr/share/vim").glob("**/zh_CN.UTF-8/**/*.mo"),
+    ]
+    lines: dict[str, None] = {}
+    for path in sorted(paths):
+        with path.open("rb") as file:
+            messages = gettext.GNUTranslations(file)._catalog.values()
+        lines |= dict.fromkeys(
+            line
+            for message in messages
+            for line in message.splitlines()
+            if "\u4e00" <= max(line, default="") <= "\u9fff"
+        )
+    if len(lines) < 500:
+        pytest.skip("few message catalogues in Chinese are installed")
+    return list(lines)[:SENTENCES]
+
+
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_word_pieces_are_those_of_bert_s_tokenizers(transformers, sentences, chinese, tmp_path, lower_case):
+    cleaning = TextCleaning(do_lower_case=lower_case)
+    texts = [*sentences, *chinese]
+    pieces = train_word_pieces(lambda: (split_words(text, cleaning) for text in texts[::3]), 8000, 0.999)
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    ours = WordPieceTokenizer(path, lower_case)
+    write_tokenizer(str(tmp_path), ours, 512)
+    encoded = ours.encode_batch(texts)
+    # Theirs stops at words of 100 characters, and takes special pieces in a text for what they are.
+    plain = [place for place, text in enumerate(texts) if len(max(text.split(), key=len, default="")) <= 100]
+    for kind in (transformers.BertTokenizer, transformers.BertTokenizerFast, transformers.AutoTokenizer):
+        theirs = kind.from_pretrained(str(tmp_path))
+        found = [theirs.encode(texts[place], add_special_tokens=False) for place in plain]
+        assert found == [encoded[place] for place in plain], kind

@@ -51,5 +51,5 @@ def word_piece_json(tokenizer: WordPieceTokenizer) -> dict[str, Any]:
 
 
 def _strips_accents(tokenizer: WordPieceTokenizer) -> bool | None:
-    """What the library asks for: None goes with lower-casing."""
+    """The value that says whether accents go; None goes with lower-casing."""
     return False if tokenizer.cleaning.keep_accents else None
