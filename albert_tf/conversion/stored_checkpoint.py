@@ -14,7 +14,10 @@ from albert_tf.config import AlbertConfig
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS
+from albert_tf.tokenization.vocabulary_file import VOCABULARY_ENDINGS, read_model
+
+# Of the names of WordPiece vocabularies: a piece a line, its id the line's number from 0.
+WORDPIECE_ENDING = ".txt"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +29,7 @@ class StoredCheckpoint:
         config: of its model, in our terms; None if no config lies with it.
         arrays: the stored tensors by their names there.
         skipped: why -> names of tensors that are no weights.
-        vocabulary_file: the sentencepiece model that lies with it, or None.
+        vocabulary_file: the vocabulary that lies with it, or None.
         vocabulary: {"file", "sha256", "size"} of the vocabulary it was trained with, or None if unknown.
         sentence_task: what its sentence-order head was trained on.
         task: what it was fine-tuned for; None for a pre-trained model.
@@ -85,11 +88,15 @@ def set_aside(
 
 
 def describe_vocabulary(path: str) -> dict[str, Any]:
-    """{"file" (no folder), "sha256", "size"} of a sentencepiece model.
+    """{"file" (no folder), "sha256", "size"} of a sentencepiece model, or of a WordPiece vocabulary.
 
     Raises:
         InputError: it is none.
     """
+    if path.endswith(WORDPIECE_ENDING):
+        contents = read_model(path)
+        size = contents.removesuffix(b"\n").count(b"\n") + 1
+        return {"file": os.path.basename(path), "sha256": hashlib.sha256(contents).hexdigest(), "size": size}
     from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
     return AlbertTokenizer(path).describe()
