@@ -66,7 +66,7 @@ def check_is_bert(config: AlbertConfig, format_title: str) -> None:
     if not every_layer:
         faults.append(
             f"parameters of its own in every layer (parameter_sharing 'none'; here it is {config.parameter_sharing!r} "
-            f"with {config.num_hidden_groups} groups of {config.num_hidden_layers} layers)"
+            f"with num_hidden_groups {config.num_hidden_groups} and num_hidden_layers {config.num_hidden_layers})"
         )
     if config.inner_group_num != 1:
         faults.append(f"one block in a layer (inner_group_num 1; here it is {config.inner_group_num})")

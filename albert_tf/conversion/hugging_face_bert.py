@@ -10,6 +10,7 @@ from albert_tf.conversion.bert import check_is_bert, copy_bert_vocabulary, find_
 from albert_tf.conversion.hugging_face_family import BERT
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat, find_family
 from albert_tf.conversion.hugging_face_rows import family_rows
+from albert_tf.records.names import NSP
 
 # [PAD] comes first in the vocabularies of BERT and in those that train_vocabulary makes.
 _SPECIAL_IDS = {"pad_token_id": 0}
@@ -20,6 +21,7 @@ class HuggingFaceBertFormat(SavePretrainedFormat):
 
     name = BERT.format_name
     title = BERT.title
+    sentence_task = NSP
     family = BERT
     # The second lies beside the first files for torch, of pytorch-pretrained-bert.
     config_names = (hugging_face_config.CONFIG_NAME, official_bert.CONFIG_NAME)

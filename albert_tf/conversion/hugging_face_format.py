@@ -62,7 +62,7 @@ class SavePretrainedFormat(CheckpointFormat):
         shapes = {name: array.shape for name, array in arrays.items()}
         config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
         task = hugging_face_tasks.find_task(config_path, shapes, self.family)
-        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task)
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task)
 
     def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes model.safetensors, config.json and, with a vocabulary, its files."""
@@ -76,7 +76,8 @@ class SavePretrainedFormat(CheckpointFormat):
             if not any(name.startswith(head) for theirs, name in ours.items() if theirs in arrays)
         ]
         if lacking:
-            raise InputError(f"this model has no head for an {architecture}, which needs {', '.join(lacking)}*")
+            needed = ", ".join(f"{head}*" for head in lacking)
+            raise InputError(f"this model lacks {needed}, which a {architecture} has")
         parts = family.parts_of(architecture)
         kept = {theirs: array for theirs, array in arrays.items() if ours[theirs].startswith(parts)}
         if architecture == f"{family.classes}Model":

@@ -133,7 +133,8 @@ class OfficialFormat(CheckpointFormat):
         config_file = config_file or os.path.join(folder, self.config_name)
         config = self.read_config(config_file) if files.exists(config_file) else None
         vocabulary_file = self.find_vocabulary(folder)
-        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, _find_task(arrays))
+        task = _find_task(arrays)
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task)
 
     def rows(self, config, names=()):
         """The official variable names; parameter_sharing "none" is num_hidden_groups = num_hidden_layers."""

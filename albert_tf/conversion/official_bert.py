@@ -19,6 +19,7 @@ from albert_tf.conversion.bert import (
 from albert_tf.conversion.checkpoint_format import block_rows
 from albert_tf.conversion.config_keys import refuse_misspelt
 from albert_tf.conversion.official import HUB_PREFIX, TABLE, OfficialFormat, find_prefix, leaf_rows
+from albert_tf.records.names import NSP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError
 
@@ -55,6 +56,7 @@ class OfficialBertFormat(OfficialFormat):
 
     name = "official_bert"
     title = "an official BERT checkpoint"
+    sentence_task = NSP
     config_name = CONFIG_NAME
     checkpoint_name = "bert_model.ckpt"
 
