@@ -38,8 +38,9 @@ def bert_config(shape: Mapping[str, Any], where: str) -> AlbertConfig:
     Raises:
         InputError: a value that a rule of AlbertConfig forbids.
     """
-    same = {"embedding_size": shape["hidden_size"], "parameter_sharing": "none"}
-    return AlbertConfig.from_dict({**shape, **same}, where=where)
+    # Made in two steps, so that no error names a key that is not in the file.
+    config = AlbertConfig.from_dict(dict(shape), where=where)
+    return dataclasses.replace(config, embedding_size=config.hidden_size, parameter_sharing="none")
 
 
 def bert_values(config: AlbertConfig, format_title: str) -> dict[str, Any]:

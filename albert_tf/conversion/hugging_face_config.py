@@ -113,7 +113,7 @@ def write_config(
 def _refusal(model_type: Any, family: Family) -> str:
     """The reason why a config.json is not read as of a family."""
     known = {other.model_type: other.format_name for other in FAMILIES}
-    if model_type in known:
+    if isinstance(model_type, str) and model_type in known:
         return f"is of a model of type {model_type!r}, which --from={known[model_type]} reads, not {family.format_name}"
     what = "says no `model_type`" if model_type is None else f"is of a model of type {model_type!r}"
     return f"{what}; only {' and '.join(map(repr, known))} models cross over"

@@ -77,7 +77,7 @@ class SavePretrainedFormat(CheckpointFormat):
         ]
         if lacking:
             needed = ", ".join(f"{head}*" for head in lacking)
-            raise InputError(f"this model lacks {needed}, which a {architecture} has")
+            raise InputError(f"this model has no head for {architecture}, which needs {needed}")
         parts = family.parts_of(architecture)
         kept = {theirs: array for theirs, array in arrays.items() if ours[theirs].startswith(parts)}
         if architecture == f"{family.classes}Model":

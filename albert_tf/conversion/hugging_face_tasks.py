@@ -38,7 +38,8 @@ def find_task(config_path: str, shapes: Mapping[str, Sequence[int]], family: Fam
         None for a pre-trained model.
     """
     values = files.read_json(config_path) if files.exists(config_path) else {}
-    architecture = next(iter(values.get("architectures") or ()), None)
+    architectures = values.get("architectures")
+    architecture = architectures[0] if isinstance(architectures, list) and architectures else None
     heads = (f"{family.masked_lm}.", f"{family.sentence_order}.")
     if architecture is None or not any(name.startswith(heads) for name in shapes):
         if _SPAN in shapes:
@@ -74,7 +75,7 @@ def _head_of_classifier(kind: str | None, problem: str | None, classes: int, has
     if kind == _CLASSES["token_classification"] or not has_pooler:
         return "token_classification"
     by_problem = {name: head for head, name in _PROBLEMS.items()}
-    return by_problem.get(problem) or ("classification" if classes > 1 else "regression")
+    return (isinstance(problem, str) and by_problem.get(problem)) or ("classification" if classes > 1 else "regression")
 
 
 def _labels(values: Mapping[str, Any], classes: int) -> tuple[str, ...]:

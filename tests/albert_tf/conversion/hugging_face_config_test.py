@@ -162,6 +162,8 @@ def test_what_is_written_of_a_bert_is_what_is_read(write, tmp_path, ours, theirs
         ({"is_decoder": True}, "is_decoder is true, this model computes false only"),
         ({"add_cross_attention": True}, "add_cross_attention is true, this model computes false only"),
         ({"hidden_size": 13}, "`hidden_size` must be a multiple of `num_attention_heads`"),
+        ({"hidden_size": "12"}, "`hidden_size` must be of type int. Received hidden_size='12'"),
+        ({"model_type": ["bert"]}, r"is of a model of type \['bert'\]; only 'albert' and 'bert' models cross over"),
         ({"intermidiate_size": 3}, "unknown key 'intermidiate_size'; did you mean 'intermediate_size'"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
