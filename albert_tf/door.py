@@ -155,7 +155,7 @@ def save(
         model: AlbertForPretraining, or one of models.finetuning.
         folder: to make; absent or empty. With format="hugging_face" it may be hf://owner/name or
             hf://owner/name@branch, to which the folder is then uploaded, with a model card.
-        format: "albert_tf", "official", "hugging_face" or "keras_hub".
+        format: "albert_tf", "official", "hugging_face", "keras_hub", "official_bert" or "hugging_face_bert".
         vocabulary_file: the sentencepiece model to go along; None takes the one that `load` found with the model.
         task: FinetunedTask of a model that was trained for a task: its classes by name, whether it takes pairs, several
             labels at once, how texts were cleaned; Predictor and exports go by it. None takes what `load` found, else

@@ -25,6 +25,7 @@ from albert_tf.models.finetuning import (
 from albert_tf.models.named_weights import find_nonfinite, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.published.names import is_published
+from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabulary_file import read_model
@@ -38,10 +39,12 @@ class CheckpointFormat(abc.ABC):
     Attributes:
         name: its word on the command line.
         title: what a checkpoint of it is called in messages.
+        sentence_task: what the head for pairs of sentences is trained on where such checkpoints are made.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    sentence_task: ClassVar[str] = SOP
 
     @abc.abstractmethod
     def recognise(self, path: str) -> bool:

@@ -11,9 +11,10 @@ from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
-from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+
+_SENTENCE_HEAD = "sentence_order/classifier/kernel"
 
 
 def convert(settings: ConversionSettings) -> LoadReport:
@@ -35,10 +36,6 @@ def convert(settings: ConversionSettings) -> LoadReport:
     )
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
-    if pretrained.task is None and pretrained.sentence_task != SOP:
-        logging.warning(
-            "the model was trained with --sentence_task=%s; no other format says so", pretrained.sentence_task
-        )
     weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
     arrays = target.encode(config, weights)
     with files.replace_folder(settings.output) as folder:
@@ -46,6 +43,11 @@ def convert(settings: ConversionSettings) -> LoadReport:
         left_out = _compare(target, folder, config, weights)
     if left_out:
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
+    has_sentence_head = _SENTENCE_HEAD in model.load_report.matched and _SENTENCE_HEAD not in left_out
+    if has_sentence_head and pretrained.sentence_task != target.sentence_task:
+        logging.warning(
+            "the model was trained with --sentence_task=%s; %s does not say so", pretrained.sentence_task, target.title
+        )
     logging.info("wrote %s, %s; read back, every number is the same", settings.output, target.title)
     return model.load_report
 

@@ -2,16 +2,21 @@
 
 from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
+from albert_tf.conversion.hugging_face_bert import HUGGING_FACE_BERT, HuggingFaceBertFormat
 from albert_tf.conversion.keras_hub import KERAS_HUB
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
+from albert_tf.conversion.official_bert import OFFICIAL_BERT
 from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
-# In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one.
-FORMATS: dict[str, CheckpointFormat] = {format.name: format for format in (NATIVE, OFFICIAL, HUGGING_FACE, KERAS_HUB)}
+# In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one, and a BERT of
+# the same as an ALBERT; what is neither's is an ALBERT's, which says what is wrong with it.
+FORMATS: dict[str, CheckpointFormat] = {
+    format.name: format for format in (NATIVE, OFFICIAL_BERT, OFFICIAL, HUGGING_FACE_BERT, HUGGING_FACE, KERAS_HUB)
+}
 assert set(FORMATS) == set(FORMAT_NAMES)
 # Of what lies in a folder that is none of them.
 _NAMES_SHOWN = 5
@@ -38,8 +43,8 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
     there = f" (there is {shown})" if names else ""
     raise InputError(
         f"{path}: no checkpoint here{there}; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, the prefix "
-        "of an official checkpoint (model.ckpt-best), or a folder that Hugging Face's save_pretrained or KerasHub's "
-        "save_to_preset wrote"
+        "of an official checkpoint (model.ckpt-best, bert_model.ckpt), or a folder that Hugging Face's save_pretrained "
+        "or KerasHub's save_to_preset wrote"
     )
 
 
@@ -50,7 +55,7 @@ def output_format(
 
     Args:
         name: one of FORMAT_NAMES.
-        hugging_face_architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the first.
+        hugging_face_architecture: one of HUGGING_FACE_ARCHITECTURES or BERT_ARCHITECTURES; None takes the first.
         cleaning: of texts, for a format that holds a tokenizer.
 
     Raises:
@@ -58,11 +63,16 @@ def output_format(
     """
     if name == HUGGING_FACE.name:
         return HuggingFaceFormat(hugging_face_architecture, cleaning)
-    if hugging_face_architecture is not None:
-        raise InputError(f"--hugging_face_architecture goes with --to={HUGGING_FACE.name}, not with --to={name}")
     if cleaning != OFFICIAL_CLEANING:
         raise InputError(
             f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name}, not with "
             f"--to={name}, which does not say it; leave those flags out"
+        )
+    if name == HUGGING_FACE_BERT.name:
+        return HuggingFaceBertFormat(hugging_face_architecture)
+    if hugging_face_architecture is not None:
+        raise InputError(
+            f"--hugging_face_architecture goes with --to={HUGGING_FACE.name} and --to={HUGGING_FACE_BERT.name}, not "
+            f"with --to={name}"
         )
     return FORMATS[name]

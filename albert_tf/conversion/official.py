@@ -6,6 +6,7 @@ are model.ckpt files, and hub modules: their names begin with "module/", their f
 
 import os
 import re
+from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
@@ -15,16 +16,16 @@ from albert_tf.conversion.checkpoint_format import (
     CheckpointFormat,
     block_rows,
     copy_vocabulary,
-    stored_groups,
 )
+from albert_tf.conversion.config_keys import albert_values
 from albert_tf.conversion.rows import Row, TransposedRow
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 from albert_tf.tokenization.vocabulary_file import model_name
 
-_HUB_PREFIX = "module/"
-_CHECKPOINT_NAME = "model.ckpt-best"
+HUB_PREFIX = "module/"
 _DATA_SUFFIX = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
 _SKIPPED = {
     "optimizer state and step": r"(/adam_[mv]|/lamb_[mv]|_power|^global_step)$",
@@ -40,11 +41,13 @@ _DENSE = (("kernel", "kernel"), ("bias", "bias"))
 _NORM = (("layer_norm/gamma", "LayerNorm/gamma"), ("layer_norm/beta", "LayerNorm/beta"))
 
 
-def _rows(ours: str, theirs: str, leaves) -> list[Row]:
+def leaf_rows(ours: str, theirs: str, leaves) -> list[Row]:
+    """The rows of weights stored as they are; leaves: pairs of the last parts of their names, ours and theirs."""
     return [Row(ours + leaf, theirs + their_leaf) for leaf, their_leaf in leaves]
 
 
-_TABLE = [
+# Of embeddings, pooler and heads, which google-research/bert names alike.
+TABLE = [
     Row("albert/embeddings/word_embeddings", "bert/embeddings/word_embeddings"),
     Row("albert/embeddings/token_type_embeddings", "bert/embeddings/token_type_embeddings"),
     Row("albert/embeddings/position_embeddings", "bert/embeddings/position_embeddings"),
@@ -57,9 +60,9 @@ _TABLE = [
         )
         for leaf in ("gamma", "beta")
     ),
-    *_rows("albert/pooler/", "bert/pooler/dense/", _DENSE),
-    *_rows("masked_lm/transform/", "cls/predictions/transform/dense/", _DENSE),
-    *_rows("masked_lm/", "cls/predictions/transform/", _NORM),
+    *leaf_rows("albert/pooler/", "bert/pooler/dense/", _DENSE),
+    *leaf_rows("masked_lm/transform/", "cls/predictions/transform/dense/", _DENSE),
+    *leaf_rows("masked_lm/", "cls/predictions/transform/", _NORM),
     Row("masked_lm/output_bias", "cls/predictions/output_bias"),
     TransposedRow("sentence_order/classifier/kernel", "cls/seq_relationship/output_weights"),
     Row("sentence_order/classifier/bias", "cls/seq_relationship/output_bias"),
@@ -67,15 +70,18 @@ _TABLE = [
     Row("classifier/bias", "output_bias"),
     TransposedRow("span/kernel", _SPAN),
     Row("span/bias", "cls/squad/output_bias"),
-    *_rows("span_beam/start/", "start_logits/dense/", _DENSE),
-    *_rows("span_beam/end_transform/", "end_logits/dense_0/", _DENSE),
-    *_rows("span_beam/end_", "end_logits/", _NORM),
-    *_rows("span_beam/end/", "end_logits/dense_1/", _DENSE),
-    *_rows("span_beam/answerability_transform/", "answer_class/dense_0/", _DENSE),
+]
+
+_BEAM_TABLE = [
+    *leaf_rows("span_beam/start/", "start_logits/dense/", _DENSE),
+    *leaf_rows("span_beam/end_transform/", "end_logits/dense_0/", _DENSE),
+    *leaf_rows("span_beam/end_", "end_logits/", _NORM),
+    *leaf_rows("span_beam/end/", "end_logits/dense_1/", _DENSE),
+    *leaf_rows("span_beam/answerability_transform/", "answer_class/dense_0/", _DENSE),
     Row("span_beam/answerability/kernel", _ANSWERABILITY),
 ]
 
-_PROJECTION_TABLE = _rows(
+_PROJECTION_TABLE = leaf_rows(
     "albert/encoder/embedding_hidden_mapping_in/", "bert/encoder/embedding_hidden_mapping_in/", _DENSE
 )
 
@@ -94,56 +100,77 @@ _BLOCK_TABLE = [
 
 
 def _block(ours: str, group: int, inner: int) -> list[Row]:
-    return _rows(ours, f"bert/encoder/transformer/group_{group}/inner_group_{inner}/", _BLOCK_TABLE)
+    return leaf_rows(ours, f"bert/encoder/transformer/group_{group}/inner_group_{inner}/", _BLOCK_TABLE)
 
 
 class OfficialFormat(CheckpointFormat):
-    """TF1 checkpoints and hub modules."""
+    """TF1 checkpoints and hub modules.
+
+    Attributes:
+        config_name: of the file of JSON beside one.
+        checkpoint_name: of one that is written, without suffix.
+    """
 
     name = "official"
     title = "an official checkpoint"
+    config_name = CONFIG_NAME
+    checkpoint_name = "model.ckpt-best"
 
     def recognise(self, path):
         """Tells whether the path is a checkpoint's prefix, one of its files, or a folder with one."""
-        return _find_prefix(path) is not None
+        return find_prefix(path) is not None
 
     def open(self, path, config_file=None):
         """Reads the variables, without the optimizer's."""
-        prefix = _find_prefix(path)
+        prefix = find_prefix(path)
         arrays = load_tensors(prefix)
         folder = os.path.dirname(prefix)
-        if arrays and all(name.startswith(_HUB_PREFIX) for name in arrays if name != "global_step"):
-            arrays = {name.removeprefix(_HUB_PREFIX): array for name, array in arrays.items()}
+        if arrays and all(name.startswith(HUB_PREFIX) for name in arrays if name != "global_step"):
+            arrays = {name.removeprefix(HUB_PREFIX): array for name, array in arrays.items()}
         if os.path.basename(prefix) == "variables":
             folder = os.path.join(os.path.dirname(folder), "assets")
         arrays, skipped = set_aside(arrays, _SKIPPED)
-        config_file = config_file or os.path.join(folder, CONFIG_NAME)
-        config = AlbertConfig.from_json_file(config_file) if files.exists(config_file) else None
-        vocabulary_file = find_vocabulary(folder)
-        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, _find_task(arrays))
+        config_file = config_file or os.path.join(folder, self.config_name)
+        config = self.read_config(config_file) if files.exists(config_file) else None
+        vocabulary_file = self.find_vocabulary(folder)
+        task = _find_task(arrays)
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task)
 
     def rows(self, config, names=()):
         """The official variable names; parameter_sharing "none" is num_hidden_groups = num_hidden_layers."""
         _check_grouping(config)
         projection = [] if config.embedding_size == config.hidden_size else _PROJECTION_TABLE
-        return [*_TABLE, *projection, *block_rows(config, self.title, _block)]
+        return [*TABLE, *_BEAM_TABLE, *projection, *block_rows(config, self.title, _block)]
 
     def write(self, folder, config, arrays, vocabulary_file, task=None):
-        """Writes model.ckpt-best, albert_config.json and the vocabulary."""
+        """Writes the checkpoint, its config and the vocabulary."""
         if config.hidden_act not in _ACTIVATIONS:
             raise InputError(
                 f"{self.title} cannot have hidden_act={config.hidden_act!r}; the official code knows "
                 f"{', '.join(sorted(set(_ACTIVATIONS.values())))}"
             )
-        values = config.to_dict() | {
-            "hidden_act": _ACTIVATIONS[config.hidden_act],
-            "num_hidden_groups": stored_groups(config, self.title),
-            "parameter_sharing": "all",
-        }
-        save_tensors(os.path.join(folder, _CHECKPOINT_NAME), arrays)
-        AlbertConfig.from_dict(values).to_json_file(os.path.join(folder, CONFIG_NAME))
+        values = self.config_values(config) | {"hidden_act": _ACTIVATIONS[config.hidden_act]}
+        save_tensors(os.path.join(folder, self.checkpoint_name), arrays)
+        with files.replace_file(os.path.join(folder, self.config_name)) as file:
+            file.write((to_json(values, indent=2, sort_keys=True) + "\n").encode())
         if vocabulary_file is not None:
-            copy_vocabulary(vocabulary_file, os.path.join(folder, model_name(vocabulary_file)))
+            self.copy_vocabulary(vocabulary_file, folder)
+
+    def read_config(self, path: str) -> AlbertConfig:
+        """Reads the config beside a checkpoint; raises InputError if it is none."""
+        return AlbertConfig.from_json_file(path)
+
+    def config_values(self, config: AlbertConfig) -> dict[str, Any]:
+        """The entries of the config that is written; raises InputError for a model that it cannot express."""
+        return albert_values(config, self.title)
+
+    def find_vocabulary(self, folder: str) -> str | None:
+        """The vocabulary in a folder, if there is one."""
+        return find_vocabulary(folder)
+
+    def copy_vocabulary(self, source: str, folder: str) -> None:
+        """Copies a vocabulary into a folder."""
+        copy_vocabulary(source, os.path.join(folder, model_name(source)))
 
 
 OFFICIAL = OfficialFormat()
@@ -181,7 +208,7 @@ def save_official(model, folder: str, vocabulary_file: str | None = None) -> Non
     OFFICIAL.save(model, folder, vocabulary_file)
 
 
-def _find_prefix(path: str) -> str | None:
+def find_prefix(path: str) -> str | None:
     """The prefix of the checkpoint that a path means: a prefix, a file of one, or a folder."""
     prefix = _DATA_SUFFIX.sub("", path)
     if files.exists(f"{prefix}.index"):

@@ -229,8 +229,9 @@ def _spread_group0(model, format: CheckpointFormat, stored: StoredCheckpoint):
     """The table for a model every group of which starts from group 0; and the checkpoint without its other groups."""
     names = list(named_weights(model))
     origins = {name: _BLOCK.sub(r"/block_0_\1/", name) for name in names}
-    settings = (stored.config or model.config).to_dict() | {"parameter_sharing": "all"}
-    source = AlbertConfig.from_dict(settings if stored.config else settings | {"num_hidden_groups": 1})
+    known = stored.config or dataclasses.replace(model.config, parameter_sharing="all", num_hidden_groups=1)
+    groups = known.num_hidden_layers if known.parameter_sharing == "none" else known.num_hidden_groups
+    source = dataclasses.replace(known, parameter_sharing="all", num_hidden_groups=groups)
     table = format.rows(source, {*origins.values(), *stored.arrays})
     by_name = {getattr(row, "ours", None): row for row in table}
     rows = [row for row in table if not hasattr(row, "ours")]

@@ -6,13 +6,18 @@ from typing import Annotated
 from albert_tf.runtime.settings import OneOf, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
-FORMAT_NAMES = ["albert_tf", "official", "hugging_face", "keras_hub"]
+FORMAT_NAMES = ["albert_tf", "official", "hugging_face", "keras_hub", "official_bert", "hugging_face_bert"]
 
 # Classes of transformers that a checkpoint can be written for: pre-trained ones, then fine-tuned ones.
 HUGGING_FACE_ARCHITECTURES = [
     *("AlbertForPreTraining", "AlbertForMaskedLM", "AlbertModel"),
     *("AlbertForSequenceClassification", "AlbertForTokenClassification"),
     *("AlbertForMultipleChoice", "AlbertForQuestionAnswering"),
+]
+BERT_ARCHITECTURES = [
+    *("BertForPreTraining", "BertForMaskedLM", "BertForNextSentencePrediction", "BertModel"),
+    *("BertForSequenceClassification", "BertForTokenClassification"),
+    *("BertForMultipleChoice", "BertForQuestionAnswering"),
 ]
 
 
@@ -33,8 +38,8 @@ class ConversionSettings:
     allow_nonfinite: Annotated[bool, "Carry NaN and infinite weights over too."] = False
     hugging_face_architecture: Annotated[
         str | None,
-        OneOf(*HUGGING_FACE_ARCHITECTURES),
-        "With --to=hugging_face: the class of transformers; left out: the whole AlbertForPreTraining.",
+        OneOf(*HUGGING_FACE_ARCHITECTURES, *BERT_ARCHITECTURES),
+        "With --to=hugging_face or hugging_face_bert: the class of transformers; left out: that of the whole model.",
     ] = None
     cleaning: Annotated[
         TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."

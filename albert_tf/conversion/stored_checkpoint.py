@@ -50,6 +50,7 @@ class StoredCheckpoint:
         skipped: dict[str, tuple[str, ...]],
         vocabulary_file: str | None,
         task: FinetunedTask | None = None,
+        sentence_task: str = SOP,
     ) -> "StoredCheckpoint":
         """A checkpoint of other code, of whose vocabulary is known what the file beside it says.
 
@@ -60,9 +61,10 @@ class StoredCheckpoint:
             skipped: why -> names of tensors that are no weights.
             vocabulary_file: that lies with it, or None.
             task: what it was fine-tuned for, or None.
+            sentence_task: what its head for pairs of sentences was trained on.
         """
         vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
-        return cls(source, config, arrays, skipped, vocabulary_file, vocabulary, task=task)
+        return cls(source, config, arrays, skipped, vocabulary_file, vocabulary, sentence_task, task)
 
 
 def set_aside(

@@ -8,7 +8,7 @@ from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
 # Small files, at the top of the repository, that go along with weights of any form.
 _ALONG = re.compile(
-    r"config\.json|albert_config\.json|generation_config\.json"
+    r"config\.json|albert_config\.json|bert_config\.json|generation_config\.json|vocab\.txt"
     r"|tokenizer(_config)?\.json|special_tokens_map\.json|added_tokens\.json"
 )
 # Forms of weights, the first that is there counts: the file that tells of the form, and all that belongs to it.

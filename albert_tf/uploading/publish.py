@@ -15,6 +15,7 @@ from albert_tf.conversion import hugging_face_config
 from albert_tf.conversion.checkpoint_format import check_output
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import HUGGING_FACE
+from albert_tf.conversion.hugging_face_family import ALBERT
 from albert_tf.conversion.pretrained import open_checkpoint
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.published.hub_upload import check_sign_in, upload
@@ -109,7 +110,7 @@ def write_card(
     facts = CardFacts(
         repository=name.repository,
         version=albert_tf.__version__,
-        config=hugging_face_config.read_config(config_path),
+        config=hugging_face_config.read_config(config_path, ALBERT),
         architecture=files.read_json(config_path)["architectures"][0],
         has_vocabulary=files.exists(os.path.join(folder, VOCABULARY_NAME)),
         provenance=provenance,

@@ -62,7 +62,9 @@ def test_the_format_is_recognised_by_what_is_there(model, official, tmp_path):
 
 @pytest.mark.parametrize("format_name", FORMAT_NAMES)
 def test_a_checkpoint_of_any_format_starts_a_model(random_model, values_of, tmp_path, format_name):
-    model = random_model(num_hidden_groups=3)
+    model = random_model(num_hidden_groups=3, embedding_size=24)
+    # Some formats have a word for it that every layer has parameters of its own.
+    configs = (model.config, dataclasses.replace(model.config, num_hidden_groups=1, parameter_sharing="none"))
     NATIVE.save(model, str(tmp_path / "ours"))
     there = str(tmp_path / "there")
     convert(ConversionSettings(input=str(tmp_path / "ours"), output=there, to_format=format_name))
@@ -70,7 +72,7 @@ def test_a_checkpoint_of_any_format_starts_a_model(random_model, values_of, tmp_
     fresh = AlbertForPretraining(model.config)
     initialise(fresh, there, allow_missing_heads=bool(no_place))
     for other in (fresh, load_pretrained(there, allow_missing_heads=bool(no_place)).model):
-        assert other.config == model.config
+        assert other.config in configs
         for name, value in values_of(model).items():
             assert (name in no_place) != np.array_equal(values_of(other)[name], value), name
 

@@ -76,6 +76,15 @@ def test_a_dropout_that_is_no_rate_is_refused(rate, config, tmp_path):
         load_hugging_face(str(tmp_path / "theirs"))
 
 
+def test_entries_that_make_no_sense_are_as_if_they_were_not_there(config, tmp_path):
+    save_hugging_face(_make(config, "classification"), str(tmp_path / "theirs"))
+    path = tmp_path / "theirs/config.json"
+    values = json.loads(path.read_text())
+    for entries in ({"architectures": 5}, {"architectures": []}, {"problem_type": ["regression"]}):
+        path.write_text(json.dumps(values | entries))
+        assert load_pretrained(str(tmp_path / "theirs")).task.head == "classification"
+
+
 @pytest.fixture
 def one_row(random_model, tmp_path):
     """A fine-tuned checkpoint of the official code with one output, and its head's tensors."""

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
+from their_models import make_their_model
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
+from albert_tf.conversion.hugging_face import HUGGING_FACE
+from albert_tf.conversion.hugging_face_bert import HUGGING_FACE_BERT
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 
@@ -15,19 +17,20 @@ pytestmark = pytest.mark.parity
 
 TOLERANCE = 1e-5
 BATCH, OPTIONS, LENGTH = 3, 4, 17
-# head: (class of transformers, classes, more of its config)
-KINDS = {
-    "classification": ("AlbertForSequenceClassification", 3, {}),
-    "multi_label": ("AlbertForSequenceClassification", 4, {"problem_type": "multi_label_classification"}),
-    "regression": ("AlbertForSequenceClassification", 1, {}),
-    "token_classification": ("AlbertForTokenClassification", 5, {}),
-    "multiple_choice": ("AlbertForMultipleChoice", 1, {}),
-    "span": ("AlbertForQuestionAnswering", 2, {}),
+# family of transformers' classes: (format, what its configs need, ours and theirs)
+FAMILIES = {
+    "Albert": (HUGGING_FACE, {}, {"embedding_size": 10}),
+    "Bert": (HUGGING_FACE_BERT, {"embedding_size": 24, "parameter_sharing": "none", "hidden_act": "gelu_erf"}, {}),
 }
-
-
-def _config(random_model):
-    return random_model().config
+# head: (class without its family, classes, more of its config)
+KINDS = {
+    "classification": ("ForSequenceClassification", 3, {}),
+    "multi_label": ("ForSequenceClassification", 4, {"problem_type": "multi_label_classification"}),
+    "regression": ("ForSequenceClassification", 1, {}),
+    "token_classification": ("ForTokenClassification", 5, {}),
+    "multiple_choice": ("ForMultipleChoice", 1, {}),
+    "span": ("ForQuestionAnswering", 2, {}),
+}
 
 
 def _randomise(model):
@@ -56,12 +59,16 @@ def _largest_error(ours, theirs, head, torch):
     return max(float(np.abs(value.numpy() - getattr(found, name).numpy()).max()) for name, value in outputs.items())
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("head", KINDS)
-def test_transformers_loads_what_we_write_and_computes_the_same(head, random_model, transformers, torch, tmp_path):
-    kind, classes, _ = KINDS[head]
-    model = _randomise(make_finetuning_model(_config(random_model), head, classes))
+def test_transformers_loads_what_we_write_and_computes_the_same(
+    head, family, random_model, transformers, torch, tmp_path
+):
+    (kind, classes, _), (format, changes, _) = KINDS[head], FAMILIES[family]
+    kind = f"{family}{kind}"
+    model = _randomise(make_finetuning_model(random_model(**changes).config, head, classes))
     labels = tuple(f"class {index}" for index in range(classes)) if head != "span" else ()
-    save_hugging_face(model, str(tmp_path / "theirs"), task=FinetunedTask(head, classes, labels))
+    format.save(model, str(tmp_path / "theirs"), task=FinetunedTask(head, classes, labels))
     theirs, info = getattr(transformers, kind).from_pretrained(str(tmp_path / "theirs"), output_loading_info=True)
     assert {key: list(names) for key, names in info.items() if names} == {}
     assert _largest_error(model, theirs, head, torch) < TOLERANCE
@@ -71,23 +78,18 @@ def test_transformers_loads_what_we_write_and_computes_the_same(head, random_mod
         assert theirs.config.id2label == dict(enumerate(labels))
     # And what transformers saves again comes home, with the classes' names.
     theirs.save_pretrained(str(tmp_path / "again"))
-    again = load_hugging_face(str(tmp_path / "again"))
+    again = format.load(str(tmp_path / "again"))
     assert type(again) is type(model)
     for name, variable in named_weights(model).items():
         np.testing.assert_array_equal(named_weights(again)[name].numpy(), variable.numpy(), err_msg=name)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("head", KINDS)
-def test_a_model_fine_tuned_by_transformers_loads_with_its_head(head, random_model, transformers, torch, tmp_path):
-    kind, classes, more = KINDS[head]
-    shape = {"vocab_size": 101, "embedding_size": 10, "hidden_size": 24, "num_hidden_layers": 3}
-    shape |= {"num_attention_heads": 3, "intermediate_size": 40, "max_position_embeddings": LENGTH}
-    torch.manual_seed(2)
-    theirs = getattr(transformers, kind)(transformers.AlbertConfig(**shape, num_labels=classes, **more))
-    with torch.no_grad():
-        for name, parameter in theirs.named_parameters():
-            parameter.normal_(1.0 if "orm.weight" in name or "layer_norm.weight" in name else 0.0, 0.1)
+def test_a_model_fine_tuned_by_transformers_loads_with_its_head(head, family, transformers, torch, tmp_path):
+    (kind, classes, more), (format, _, changes) = KINDS[head], FAMILIES[family]
+    theirs = make_their_model(torch, transformers, f"{family}{kind}", **changes, num_labels=classes, **more)
     theirs.save_pretrained(str(tmp_path / "theirs"))
-    ours = load_hugging_face(str(tmp_path / "theirs"))
+    ours = format.load(str(tmp_path / "theirs"))
     assert not ours.load_report.missing and not ours.load_report.skipped
     assert _largest_error(ours, theirs, head, torch) < TOLERANCE

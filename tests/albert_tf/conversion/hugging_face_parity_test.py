@@ -6,6 +6,7 @@ Runs with transformers 4.57 and with 5: the outputs agree, and neither finds a k
 import numpy as np
 import pytest
 import tensorflow as tf
+from their_models import LENGTH, make_their_model, output_errors
 
 from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
 from albert_tf.runtime.errors import InputError
@@ -14,7 +15,6 @@ from albert_tf.tokenization.tokenizer import AlbertTokenizer
 pytestmark = pytest.mark.parity
 
 TOLERANCE = 1e-5
-BATCH, LENGTH, PREDICTIONS = 6, 17, 5
 ARCHITECTURES = ("AlbertForPreTraining", "AlbertForMaskedLM", "AlbertModel")
 
 CONFIGS = {
@@ -45,62 +45,7 @@ def ours(request, random_model):
 @pytest.fixture(params=list(THEIR_CONFIGS.values()), ids=list(THEIR_CONFIGS))
 def theirs(request, transformers, torch):
     """One of their models, with random weights, biases and LayerNorms."""
-    return _their_model(torch, transformers, **request.param)
-
-
-def _their_model(torch, transformers, kind="AlbertForPreTraining", **changes):
-    shape = {"vocab_size": 101, "embedding_size": 10, "hidden_size": 24, "num_hidden_layers": 3}
-    shape |= {"num_attention_heads": 3, "intermediate_size": 40, "max_position_embeddings": LENGTH}
-    torch.manual_seed(2)
-    model = getattr(transformers, kind)(transformers.AlbertConfig(**shape | changes)).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.normal_(1.0 if name.endswith("orm.weight") or "layer_norm.weight" in name else 0.0, 0.1)
-    return model
-
-
-def _masks(rng):
-    """A full row, padding after and before the text, every other position, holes at random, and a single position."""
-    places = np.arange(LENGTH)
-    rows = [places >= 0, places < 9, places > 5, places % 2 == 1, rng.random(LENGTH) < 0.5, places == 0]
-    return np.stack(rows).astype("int32")
-
-
-def _batch(segments=2):
-    """Ids, masks and segments; every position is predicted."""
-    rng = np.random.default_rng(3)
-    return {
-        "input_ids": rng.integers(0, 101, (BATCH, LENGTH)).astype("int32"),
-        "input_mask": _masks(rng),
-        "segment_ids": rng.integers(0, segments, (BATCH, LENGTH)).astype("int32"),
-        "masked_lm_positions": np.tile(np.arange(LENGTH, dtype="int32"), (BATCH, 1)),
-    }
-
-
-def _errors(our_model, their_model, torch):
-    """The largest absolute error of each output that their model has."""
-    batch = _batch(our_model.config.type_vocab_size)
-    outputs = our_model({name: tf.constant(value) for name, value in batch.items()})
-    arguments = {"attention_mask": "input_mask", "token_type_ids": "segment_ids", "input_ids": "input_ids"}
-    with torch.no_grad():
-        found = their_model.eval()(
-            **{theirs: torch.tensor(batch[ours]).long() for theirs, ours in arguments.items()},
-            output_hidden_states=True,
-        )
-    states = found.hidden_states
-    # transformers 5 lists the output of every block, 4 that of every layer.
-    if len(states) > our_model.config.num_hidden_layers + 1:
-        states = states[:: our_model.config.inner_group_num]
-    pairs = {f"hidden_{number}": pair for number, pair in enumerate(zip(outputs["hidden_states"], states, strict=True))}
-    for name, key in (
-        *(("prediction_logits", "masked_lm_logits"), ("logits", "masked_lm_logits")),
-        *(("sop_logits", "sentence_order_logits"), ("last_hidden_state", "sequence_output")),
-        ("pooler_output", "pooled_output"),
-    ):
-        if getattr(found, name, None) is not None:
-            pairs[name] = (outputs[key], getattr(found, name))
-    assert len(pairs) >= our_model.config.num_hidden_layers + 2
-    return {name: float(np.abs(mine.numpy() - its.numpy()).max()) for name, (mine, its) in pairs.items()}
+    return make_their_model(torch, transformers, "AlbertForPreTraining", embedding_size=10, **request.param)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -109,7 +54,7 @@ def test_transformers_loads_what_we_write_and_computes_the_same(ours, architectu
     save_hugging_face(ours, folder, architecture=architecture)
     model, info = getattr(transformers, architecture).from_pretrained(folder, output_loading_info=True)
     assert {key: list(names) for key, names in info.items() if names} == {}
-    errors = _errors(ours, model, torch)
+    errors = output_errors(ours, model, torch)
     assert max(errors.values()) < TOLERANCE, errors
 
 
@@ -126,7 +71,7 @@ def test_we_load_what_transformers_writes_and_compute_the_same(theirs, transform
     first, second = str(tmp_path / "first"), str(tmp_path / "second")
     theirs.save_pretrained(first)
     model = load_hugging_face(first)
-    errors = _errors(model, theirs, torch)
+    errors = output_errors(model, theirs, torch)
     assert max(errors.values()) < TOLERANCE, errors
     save_hugging_face(model, second)
     again = transformers.AlbertForPreTraining.from_pretrained(second).state_dict()
@@ -136,14 +81,14 @@ def test_we_load_what_transformers_writes_and_compute_the_same(theirs, transform
 
 @pytest.mark.parametrize("kind", ["AlbertForMaskedLM", "AlbertModel"])
 def test_models_of_theirs_without_all_heads_are_read(kind, transformers, torch, tmp_path):
-    model = _their_model(torch, transformers, kind)
+    model = make_their_model(torch, transformers, kind, embedding_size=10)
     model.save_pretrained(str(tmp_path))
     with pytest.raises(InputError, match="--allow_missing_heads starts them afresh"):
         load_hugging_face(str(tmp_path))
     read = load_hugging_face(str(tmp_path), allow_missing_heads=True)
     assert ("albert/pooler/kernel" in read.load_report.missing) == (kind == "AlbertForMaskedLM")
     encoder = model if kind == "AlbertModel" else model.albert
-    errors = _errors(read, encoder, torch)
+    errors = output_errors(read, encoder, torch)
     assert max(error for name, error in errors.items() if name != "pooled_output") < TOLERANCE, errors
 
 
@@ -151,7 +96,7 @@ def test_models_of_theirs_without_all_heads_are_read(kind, transformers, torch, 
 def test_half_precision_and_shards_and_bin_files_are_read_alike(
     dtype, transformers, torch, values_of, tmp_path, capsys
 ):
-    model = _their_model(torch, transformers).to(getattr(torch, dtype))
+    model = make_their_model(torch, transformers, "AlbertForPreTraining", embedding_size=10).to(getattr(torch, dtype))
     model.save_pretrained(str(tmp_path / "whole"))
     model.save_pretrained(str(tmp_path / "shards"), max_shard_size="6KB")
     assert (tmp_path / "shards/model.safetensors.index.json").exists()
@@ -167,7 +112,7 @@ def test_half_precision_and_shards_and_bin_files_are_read_alike(
 
 
 def test_a_damaged_bin_file_is_refused(transformers, torch, tmp_path):
-    _their_model(torch, transformers).save_pretrained(str(tmp_path))
+    make_their_model(torch, transformers, "AlbertForPreTraining", embedding_size=10).save_pretrained(str(tmp_path))
     (tmp_path / "model.safetensors").unlink()
     file = tmp_path / "pytorch_model.bin"
     file.write_bytes(b"not a file of torch")
@@ -184,7 +129,7 @@ def test_a_damaged_bin_file_is_refused(transformers, torch, tmp_path):
 
 
 def test_their_projection_where_sizes_are_equal_crosses_only_as_the_identity(transformers, torch, tmp_path):
-    model = _their_model(torch, transformers, embedding_size=24)
+    model = make_their_model(torch, transformers, "AlbertForPreTraining", embedding_size=24)
     model.save_pretrained(str(tmp_path / "any"))
     with pytest.raises(InputError, match=r"embedding_hidden_mapping_in\.weight is not the identity"):
         load_hugging_face(str(tmp_path / "any"))
@@ -192,7 +137,7 @@ def test_their_projection_where_sizes_are_equal_crosses_only_as_the_identity(tra
         model.albert.encoder.embedding_hidden_mapping_in.weight.copy_(torch.eye(24))
         model.albert.encoder.embedding_hidden_mapping_in.bias.zero_()
     model.save_pretrained(str(tmp_path / "identity"))
-    errors = _errors(load_hugging_face(str(tmp_path / "identity")), model, torch)
+    errors = output_errors(load_hugging_face(str(tmp_path / "identity")), model, torch)
     assert max(errors.values()) < TOLERANCE, errors
 
 

@@ -119,7 +119,7 @@ def test_a_conversion_takes_the_vocabulary_along(model, vocabulary_file, values_
     assert recognise(theirs) is HUGGING_FACE
     convert(ConversionSettings(input=ours, output=back, to_format="albert_tf"))
     assert recognise(back).open(back).vocabulary_file.endswith("spiece.model")
-    with pytest.raises(InputError, match="goes with --to=hugging_face, not with --to=official"):
+    with pytest.raises(InputError, match="and --to=hugging_face_bert, not with --to=official"):
         convert(ConversionSettings(input=ours, output=str(tmp_path / "x"), **settings | {"to_format": "official"}))
 
 

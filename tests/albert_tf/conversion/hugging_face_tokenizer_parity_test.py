@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from albert_tf.conversion.hugging_face_config import write_config
+from albert_tf.conversion.hugging_face_family import ALBERT
 from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.text.documents import read_parts, sentences_of
@@ -49,9 +50,8 @@ def ask(small_config, tmp_path):
     pytest.importorskip("transformers", reason="install the parity extra")
 
     def run(tokenizer, texts):
-        write_config(
-            str(tmp_path), small_config, "AlbertModel", "", (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
-        )
+        ids = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.cls_id, "eos_token_id": tokenizer.sep_id}
+        write_config(str(tmp_path), small_config, "AlbertModel", ALBERT, ids)
         write_tokenizer(str(tmp_path), tokenizer, 512)
         command = [sys.executable, "-c", _SCRIPT, str(tmp_path)]
         result = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, check=False)

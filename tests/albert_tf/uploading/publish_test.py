@@ -65,7 +65,7 @@ def test_a_folder_that_holds_something_is_left_alone(finished, tmp_path):
 
 
 def test_a_model_that_transformers_lacks_leaves_nothing(finished, tmp_path):
-    with pytest.raises(InputError, match="no head for an AlbertForSequenceClassification"):
+    with pytest.raises(InputError, match="no head for AlbertForSequenceClassification"):
         _dry(
             finished.output_dir,
             str(tmp_path / "folder"),

@@ -1,0 +1,135 @@
+"""Folders of Hugging Face's save_pretrained, of any family that crosses over, read and written without torch."""
+
+import abc
+import os
+
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks, hugging_face_tokenizer
+from albert_tf.conversion.checkpoint_format import CheckpointFormat
+from albert_tf.conversion.hugging_face_family import FAMILIES, Family
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, set_aside
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.files import exists
+
+_PARTS_OF_BARE_MODEL = ("embeddings.", "encoder.", "pooler.")
+_SKIPPED = {
+    "positions and segments, counted anew": r"(^|\.)embeddings\.(position_ids|token_type_ids)$",
+}
+
+
+class SavePretrainedFormat(CheckpointFormat):
+    """Folders with config.json and model.safetensors, or pytorch_model.bin; either of them whole or in shards.
+
+    Attributes:
+        family: of the models.
+        config_names: of the files of JSON that may say their shape, the first that is there counts.
+    """
+
+    family: Family
+    config_names: tuple[str, ...] = (hugging_face_config.CONFIG_NAME,)
+
+    def __init__(self, architecture: str | None = None):
+        """Chooses what is written; every architecture is read.
+
+        Args:
+            architecture: one of the family's; None takes the one that holds the whole model.
+
+        Raises:
+            InputError: it is none of them.
+        """
+        known = self.family.architectures
+        if architecture not in (None, *known):
+            raise InputError(
+                f"the architecture must be one of {', '.join(known)} in format {self.name}. Received {architecture!r}."
+            )
+        self.architecture = architecture
+
+    def open(self, path, config_file=None):
+        """Reads the tensors; those of a bare model get the names they have inside the models with heads."""
+        weights_file = hugging_face_files.find_weights(path)
+        folder = os.path.dirname(weights_file)
+        config = self._find_config(folder, config_file)
+        arrays, skipped = set_aside(hugging_face_files.read_weights(weights_file), _SKIPPED)
+        self.set_aside_more(arrays, skipped)
+        prefix = self.family.prefix
+        if not any(name.startswith(prefix) for name in arrays):
+            arrays = {
+                prefix + name if name.startswith(_PARTS_OF_BARE_MODEL) else name: array
+                for name, array in arrays.items()
+            }
+        vocabulary_file = self.find_vocabulary(folder)
+        hugging_face_tokenizer.warn_of_cleaning(folder)
+        shapes = {name: array.shape for name, array in arrays.items()}
+        config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
+        task = hugging_face_tasks.find_task(config_path, shapes, self.family)
+        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task)
+
+    def write(self, folder, config, arrays, vocabulary_file, task=None):
+        """Writes model.safetensors, config.json and, with a vocabulary, its files."""
+        family = self.family
+        architecture = self.architecture or hugging_face_tasks.architecture_of(task, family)
+        # Rows without a name of ours are the projection's, a part of the encoder.
+        ours = {row.theirs: getattr(row, "ours", "albert/encoder/") for row in self.rows(config, ())}
+        lacking = [
+            head
+            for head in family.heads_of(architecture)
+            if not any(name.startswith(head) for theirs, name in ours.items() if theirs in arrays)
+        ]
+        if lacking:
+            needed = ", ".join(f"{head}*" for head in lacking)
+            raise InputError(f"this model has no head for {architecture}, which needs {needed}")
+        parts = family.parts_of(architecture)
+        kept = {theirs: array for theirs, array in arrays.items() if ours[theirs].startswith(parts)}
+        if architecture == f"{family.classes}Model":
+            kept = {name.removeprefix(family.prefix): array for name, array in kept.items()}
+        special_ids = self.write_vocabulary(folder, config, vocabulary_file, task)
+        task_values = hugging_face_tasks.task_values(task, architecture, family)
+        hugging_face_config.write_config(folder, config, architecture, family, special_ids, task_values)
+        hugging_face_files.write_safetensors(os.path.join(folder, hugging_face_files.WEIGHTS_NAME), kept)
+
+    def set_aside_more(self, arrays, skipped) -> None:
+        """Moves tensors that are no weights from `arrays` to `skipped`, by its reason; most families have none."""
+
+    @abc.abstractmethod
+    def find_vocabulary(self, folder: str) -> str | None:
+        """The vocabulary in a folder, if there is one."""
+
+    @abc.abstractmethod
+    def write_vocabulary(self, folder, config, vocabulary_file, task) -> dict[str, int]:
+        """Writes a vocabulary's files; arguments as of `write`.
+
+        Returns:
+            what config.json says of special pieces: {"pad_token_id": 0}.
+        """
+
+    def _find_config(self, folder: str, config_file: str | None) -> AlbertConfig | None:
+        if config_file:
+            return AlbertConfig.from_json_file(config_file)
+        for name in self.config_names:
+            path = os.path.join(folder, name)
+            if exists(path):
+                return hugging_face_config.read_config(path, self.family)
+        return None
+
+
+def find_family(path: str) -> Family | None:
+    """The family of the model in a folder: as config.json says, else by the names of its tensors.
+
+    Args:
+        path: a folder, a file of weights, or the index of their shards.
+
+    Returns:
+        None where there are no weights, or those of a different model.
+
+    Raises:
+        InputError: the files that would tell are damaged.
+    """
+    weights_file = hugging_face_files.find_weights(path)
+    if weights_file is None:
+        return None
+    config_path = os.path.join(os.path.dirname(weights_file), hugging_face_config.CONFIG_NAME)
+    model_type = hugging_face_config.find_model_type(config_path) if exists(config_path) else None
+    if model_type is not None:
+        return next((family for family in FAMILIES if family.model_type == model_type), None)
+    names = hugging_face_files.read_weights(weights_file)
+    return next((family for family in FAMILIES if family.names_its_tensors(names)), None)
