@@ -22,7 +22,6 @@ from albert_tf.conversion.rows import Row, TransposedRow
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import to_json
 from albert_tf.tokenization.vocabulary_file import model_name
 
 HUB_PREFIX = "module/"
@@ -151,8 +150,7 @@ class OfficialFormat(CheckpointFormat):
             )
         values = self.config_values(config) | {"hidden_act": _ACTIVATIONS[config.hidden_act]}
         save_tensors(os.path.join(folder, self.checkpoint_name), arrays)
-        with files.replace_file(os.path.join(folder, self.config_name)) as file:
-            file.write((to_json(values, indent=2, sort_keys=True) + "\n").encode())
+        files.write_json(os.path.join(folder, self.config_name), values, sort_keys=True)
         if vocabulary_file is not None:
             self.copy_vocabulary(vocabulary_file, folder)
 
