@@ -10,10 +10,7 @@ from typing import Any
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import copy_vocabulary
-from albert_tf.conversion.stored_checkpoint import find_vocabulary
-from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 from albert_tf.tokenization.vocabulary_file import WORD_PIECE_NAME, is_word_pieces, model_name
 
 # Keys of ours that a BERT's config does not have.
@@ -77,14 +74,6 @@ def check_is_bert(config: AlbertConfig, format_title: str) -> None:
         )
     if faults:
         raise InputError(f"{format_title} holds a BERT, which has {' and '.join(faults)}")
-
-
-def find_bert_vocabulary(folder: str) -> str | None:
-    """The vocabulary beside a BERT's weights: vocab.txt, else that of a BERT trained here, else a tokenizer.json."""
-    usual, others = (os.path.join(folder, name) for name in (WORD_PIECE_NAME, TOKENIZER_JSON))
-    if files.exists(usual):
-        return usual
-    return find_vocabulary(folder) or (others if files.exists(others) else None)
 
 
 def copy_bert_vocabulary(source: str, folder: str) -> None:

@@ -63,13 +63,13 @@ def output_format(
     """
     if name == HUGGING_FACE.name:
         return HuggingFaceFormat(hugging_face_architecture, cleaning)
+    if name == HUGGING_FACE_BERT.name:
+        return HuggingFaceBertFormat(hugging_face_architecture, cleaning)
     if cleaning != OFFICIAL_CLEANING:
         raise InputError(
-            f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name}, not with "
-            f"--to={name}, which does not say it; leave those flags out"
+            f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name} and "
+            f"--to={HUGGING_FACE_BERT.name}, not with --to={name}, which does not say it; leave those flags out"
         )
-    if name == HUGGING_FACE_BERT.name:
-        return HuggingFaceBertFormat(hugging_face_architecture)
     if hugging_face_architecture is not None:
         raise InputError(
             f"--hugging_face_architecture goes with --to={HUGGING_FACE.name} and --to={HUGGING_FACE_BERT.name}, not "

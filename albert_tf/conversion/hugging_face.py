@@ -1,35 +1,26 @@
 """Folders of Hugging Face's save_pretrained of an ALBERT, pre-trained models and fine-tuned ones, without torch."""
 
-import os
+from types import MappingProxyType
 
 from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion import hugging_face_files, hugging_face_tokenizer
-from albert_tf.conversion.checkpoint_format import copy_vocabulary, stored_groups
+from albert_tf.conversion import hugging_face_files
+from albert_tf.conversion.checkpoint_format import stored_groups
 from albert_tf.conversion.hugging_face_family import ALBERT
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat
 from albert_tf.conversion.hugging_face_rows import dense_rows, family_rows
 from albert_tf.conversion.rows import projection_rows
-from albert_tf.conversion.stored_checkpoint import find_vocabulary
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.files import exists
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
-from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
-from albert_tf.tokenization.vocabularies import make_tokenizer
-from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, WORD_PIECE_NAME
-from albert_tf.tokenization.word_pieces import WordPieceTokenizer
+from albert_tf.tokenization.vocabulary_file import REBUILT_NAME
 
 _PROJECTION = "albert.encoder.embedding_hidden_mapping_in"
 _PROJECTION_TABLE = dense_rows("albert/encoder/embedding_hidden_mapping_in/", _PROJECTION)
 _BIAS, _DECODER_BIAS = f"{ALBERT.masked_lm}.bias", f"{ALBERT.masked_lm}.decoder.bias"
 # These versions added both; from 2.4 on they are one, and such a file's zeros take the place of what was trained.
 _UNTIED_BIAS = "zeros of transformers 2.2 or 2.3, which added predictions.bias to them"
-_DEFAULT_SPECIAL_IDS = (0, 2, 3)
-# What transformers calls a vocabulary of each kind.
-_VOCABULARY_NAMES = {AlbertTokenizer.ending: REBUILT_NAME, WordPieceTokenizer.ending: WORD_PIECE_NAME}
 
 
 class HuggingFaceFormat(SavePretrainedFormat):
@@ -38,19 +29,8 @@ class HuggingFaceFormat(SavePretrainedFormat):
     name = ALBERT.format_name
     title = ALBERT.title
     family = ALBERT
-
-    def __init__(self, architecture: str | None = None, cleaning: TextCleaning = OFFICIAL_CLEANING):
-        """Chooses what is written; every architecture is read.
-
-        Args:
-            architecture: one of HUGGING_FACE_ARCHITECTURES; None takes the one that holds the whole model.
-            cleaning: of texts, for the tokenizer; that of a fine-tuned model's task comes first.
-
-        Raises:
-            InputError: it is none of them.
-        """
-        super().__init__(architecture)
-        self.cleaning = cleaning
+    usual_vocabulary = REBUILT_NAME
+    special_ids = MappingProxyType({"pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3})
 
     def recognise(self, path):
         """Tells whether the path is a folder with weights, a file of them, or the index of their shards."""
@@ -80,25 +60,6 @@ class HuggingFaceFormat(SavePretrainedFormat):
         if {_BIAS, _DECODER_BIAS} <= set(arrays) and arrays[_BIAS].any() and not arrays[_DECODER_BIAS].any():
             del arrays[_DECODER_BIAS]
             skipped[_UNTIED_BIAS] = (_DECODER_BIAS,)
-
-    def find_vocabulary(self, folder):
-        """The sentencepiece model in a folder, else the tokenizer.json of which one can be made."""
-        usual, others = (os.path.join(folder, name) for name in (REBUILT_NAME, TOKENIZER_JSON))
-        if exists(usual):
-            return usual
-        return find_vocabulary(folder) or (others if exists(others) else None)
-
-    def write_vocabulary(self, folder, config, vocabulary_file, task):
-        """Writes spiece.model and the tokenizer."""
-        special_ids = _DEFAULT_SPECIAL_IDS
-        if vocabulary_file is not None:
-            known = task is not None and task.cleaning
-            cleaning = TextCleaning(**known) if known else self.cleaning
-            tokenizer = make_tokenizer(vocabulary_file, cleaning)
-            special_ids = (tokenizer.pad_id, tokenizer.cls_id, tokenizer.sep_id)
-            copy_vocabulary(vocabulary_file, os.path.join(folder, _VOCABULARY_NAMES[tokenizer.ending]))
-            hugging_face_tokenizer.write_tokenizer(folder, tokenizer, config.max_position_embeddings)
-        return dict(zip(("pad_token_id", "bos_token_id", "eos_token_id"), special_ids, strict=True))
 
 
 HUGGING_FACE = HuggingFaceFormat()

@@ -3,17 +3,18 @@
 A sentence-transformers model keeps its BERT in the same files: all-MiniLM-L6-v2 is a bare BertModel.
 """
 
+from types import MappingProxyType
+
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion import hugging_face_config, official_bert
-from albert_tf.conversion.bert import check_is_bert, copy_bert_vocabulary, find_bert_vocabulary
+from albert_tf.conversion.bert import check_is_bert
 from albert_tf.conversion.hugging_face_family import BERT
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat, find_family
 from albert_tf.conversion.hugging_face_rows import family_rows
 from albert_tf.records.names import NSP
-
-# [PAD] comes first in the vocabularies of BERT and in those that train_vocabulary makes.
-_SPECIAL_IDS = {"pad_token_id": 0}
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
+from albert_tf.tokenization.vocabulary_file import WORD_PIECE_NAME
 
 
 class HuggingFaceBertFormat(SavePretrainedFormat):
@@ -25,6 +26,8 @@ class HuggingFaceBertFormat(SavePretrainedFormat):
     family = BERT
     # The second lies beside the first files for torch, of pytorch-pretrained-bert.
     config_names = (hugging_face_config.CONFIG_NAME, official_bert.CONFIG_NAME)
+    usual_vocabulary = WORD_PIECE_NAME
+    special_ids = MappingProxyType({"pad_token_id": 0})
 
     def recognise(self, path):
         """Tells whether the path is, or holds, weights of a BERT, by its config.json or by their names."""
@@ -34,16 +37,6 @@ class HuggingFaceBertFormat(SavePretrainedFormat):
         """The names of all their models."""
         check_is_bert(config, self.title)
         return family_rows(BERT, config)
-
-    def find_vocabulary(self, folder):
-        """The vocabulary in a folder: vocab.txt, else a sentencepiece model."""
-        return find_bert_vocabulary(folder)
-
-    def write_vocabulary(self, folder, config, vocabulary_file, task):
-        """Copies the vocabulary."""
-        if vocabulary_file is not None:
-            copy_bert_vocabulary(vocabulary_file, folder)
-        return _SPECIAL_IDS
 
 
 HUGGING_FACE_BERT = HuggingFaceBertFormat()
@@ -75,6 +68,7 @@ def save_hugging_face_bert(
     vocabulary_file: str | None = None,
     architecture: str | None = None,
     task: FinetunedTask | None = None,
+    cleaning: TextCleaning = OFFICIAL_CLEANING,
 ) -> None:
     """Writes a model as transformers' save_pretrained would write a BERT, for its from_pretrained to read.
 
@@ -82,12 +76,13 @@ def save_hugging_face_bert(
         model: an AlbertForPretraining or a fine-tuned model, with parameters of its own in every layer, one block in
             each, and embedding_size = hidden_size.
         folder: to make; absent or empty.
-        vocabulary_file: to go along; a .txt becomes vocab.txt. No file of a tokenizer is written.
+        vocabulary_file: to go along, so that AutoTokenizer.from_pretrained works as well.
         architecture: a class of transformers, such as "BertForMaskedLM" (no pooler, no head for pairs of sentences) or
             "BertModel" (no heads); None takes the one that holds the whole model.
         task: what a fine-tuned model was trained for.
+        cleaning: of texts before they meet the vocabulary; that of a fine-tuned model's task comes first.
 
     Raises:
         InputError: the model is no BERT, there is no such architecture, or the folder holds something.
     """
-    HuggingFaceBertFormat(architecture).save(model, folder, vocabulary_file, task)
+    HuggingFaceBertFormat(architecture, cleaning).save(model, folder, vocabulary_file, task)

@@ -1,17 +1,24 @@
 """Folders of Hugging Face's save_pretrained, of any family that crosses over, read and written without torch."""
 
-import abc
 import os
+from collections.abc import Mapping
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks, hugging_face_tokenizer
-from albert_tf.conversion.checkpoint_format import CheckpointFormat
+from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabulary
 from albert_tf.conversion.hugging_face_family import FAMILIES, Family
-from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, set_aside
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_usual_vocabulary, set_aside
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabularies import make_tokenizer
+from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, WORD_PIECE_NAME
+from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 _PARTS_OF_BARE_MODEL = ("embeddings.", "encoder.", "pooler.")
+# What transformers calls a vocabulary of each kind.
+_VOCABULARY_NAMES = {AlbertTokenizer.ending: REBUILT_NAME, WordPieceTokenizer.ending: WORD_PIECE_NAME}
 _SKIPPED = {
     "positions and segments, counted anew": r"(^|\.)embeddings\.(position_ids|token_type_ids)$",
 }
@@ -23,16 +30,21 @@ class SavePretrainedFormat(CheckpointFormat):
     Attributes:
         family: of the models.
         config_names: of the files of JSON that may say their shape, the first that is there counts.
+        usual_vocabulary: name of the vocabulary that most of its models have.
+        special_ids: the ids of special pieces that config.json tells, by key, with those of the published models.
     """
 
     family: Family
     config_names: tuple[str, ...] = (hugging_face_config.CONFIG_NAME,)
+    usual_vocabulary: str
+    special_ids: Mapping[str, int]
 
-    def __init__(self, architecture: str | None = None):
+    def __init__(self, architecture: str | None = None, cleaning: TextCleaning = OFFICIAL_CLEANING):
         """Chooses what is written; every architecture is read.
 
         Args:
             architecture: one of the family's; None takes the one that holds the whole model.
+            cleaning: of texts, for the tokenizer; that of a fine-tuned model's task comes first.
 
         Raises:
             InputError: it is none of them.
@@ -43,6 +55,7 @@ class SavePretrainedFormat(CheckpointFormat):
                 f"the architecture must be one of {', '.join(known)} in format {self.name}. Received {architecture!r}."
             )
         self.architecture = architecture
+        self.cleaning = cleaning
 
     def open(self, path, config_file=None):
         """Reads the tensors; those of a bare model get the names they have inside the models with heads."""
@@ -57,7 +70,7 @@ class SavePretrainedFormat(CheckpointFormat):
                 prefix + name if name.startswith(_PARTS_OF_BARE_MODEL) else name: array
                 for name, array in arrays.items()
             }
-        vocabulary_file = self.find_vocabulary(folder)
+        vocabulary_file = find_usual_vocabulary(folder, self.usual_vocabulary)
         hugging_face_tokenizer.warn_of_cleaning(folder)
         shapes = {name: array.shape for name, array in arrays.items()}
         config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
@@ -82,7 +95,7 @@ class SavePretrainedFormat(CheckpointFormat):
         kept = {theirs: array for theirs, array in arrays.items() if ours[theirs].startswith(parts)}
         if architecture == f"{family.classes}Model":
             kept = {name.removeprefix(family.prefix): array for name, array in kept.items()}
-        special_ids = self.write_vocabulary(folder, config, vocabulary_file, task)
+        special_ids = self._write_vocabulary(folder, config, vocabulary_file, task)
         task_values = hugging_face_tasks.task_values(task, architecture, family)
         hugging_face_config.write_config(folder, config, architecture, family, special_ids, task_values)
         hugging_face_files.write_safetensors(os.path.join(folder, hugging_face_files.WEIGHTS_NAME), kept)
@@ -90,17 +103,16 @@ class SavePretrainedFormat(CheckpointFormat):
     def set_aside_more(self, arrays, skipped) -> None:
         """Moves tensors that are no weights from `arrays` to `skipped`, by its reason; most families have none."""
 
-    @abc.abstractmethod
-    def find_vocabulary(self, folder: str) -> str | None:
-        """The vocabulary in a folder, if there is one."""
-
-    @abc.abstractmethod
-    def write_vocabulary(self, folder, config, vocabulary_file, task) -> dict[str, int]:
-        """Writes a vocabulary's files; arguments as of `write`.
-
-        Returns:
-            what config.json says of special pieces: {"pad_token_id": 0}.
-        """
+    def _write_vocabulary(self, folder, config, vocabulary_file, task) -> dict[str, int]:
+        """Writes a vocabulary and its tokenizer, and returns the ids for config.json; arguments as of `write`."""
+        if vocabulary_file is None:
+            return dict(self.special_ids)
+        known = task is not None and task.cleaning
+        tokenizer = make_tokenizer(vocabulary_file, TextCleaning(**known) if known else self.cleaning)
+        copy_vocabulary(vocabulary_file, os.path.join(folder, _VOCABULARY_NAMES[tokenizer.ending]))
+        hugging_face_tokenizer.write_tokenizer(folder, tokenizer, config.max_position_embeddings)
+        found = {"pad_token_id": tokenizer.pad_id, "bos_token_id": tokenizer.cls_id, "eos_token_id": tokenizer.sep_id}
+        return {key: found[key] for key in self.special_ids}
 
     def _find_config(self, folder: str, config_file: str | None) -> AlbertConfig | None:
         if config_file:

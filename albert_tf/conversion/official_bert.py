@@ -14,14 +14,15 @@ from albert_tf.conversion.bert import (
     bert_values,
     check_is_bert,
     copy_bert_vocabulary,
-    find_bert_vocabulary,
 )
 from albert_tf.conversion.checkpoint_format import block_rows
 from albert_tf.conversion.config_keys import refuse_misspelt
 from albert_tf.conversion.official import HUB_PREFIX, TABLE, OfficialFormat, find_prefix, leaf_rows
+from albert_tf.conversion.stored_checkpoint import find_usual_vocabulary
 from albert_tf.records.names import NSP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError
+from albert_tf.tokenization.vocabulary_file import WORD_PIECE_NAME
 
 CONFIG_NAME = "bert_config.json"
 # What BertConfig of modeling.py takes for a key that is not there, besides BERT_DEFAULTS.
@@ -90,8 +91,8 @@ class OfficialBertFormat(OfficialFormat):
         return bert_values(config, self.title)
 
     def find_vocabulary(self, folder):
-        """The vocabulary in a folder: vocab.txt, else a sentencepiece model."""
-        return find_bert_vocabulary(folder)
+        """The vocabulary in a folder: vocab.txt, else what is there."""
+        return find_usual_vocabulary(folder, WORD_PIECE_NAME)
 
     def copy_vocabulary(self, source, folder):
         """Copies a vocabulary into a folder: WordPiece as vocab.txt, a sentencepiece model under its own name."""

@@ -14,6 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
 
@@ -109,6 +110,14 @@ def find_vocabulary(folder: str, sha256: str | None = None) -> str | None:
     if sha256 is not None:
         found = [path for path in found if _sha256_of(path) == sha256][:1]
     return found[0] if len(found) == 1 else None
+
+
+def find_usual_vocabulary(folder: str, usual_name: str) -> str | None:
+    """The vocabulary in a folder of other code: that of the usual name, else what is there, else a tokenizer.json."""
+    usual, others = (os.path.join(folder, name) for name in (usual_name, TOKENIZER_JSON))
+    if files.exists(usual):
+        return usual
+    return find_vocabulary(folder) or (others if files.exists(others) else None)
 
 
 def _sha256_of(path: str) -> str | None:

@@ -98,7 +98,8 @@ _TPU = {
     ),
     "num_tpu_cores": _flag(8, note="all cores that the TPU has are used"),
 }
-_VOCAB_FILE = _flag(None, note="--spm_model_file names the vocabulary, the vocab.txt of WordPiece too")
+# The official tokenizer reads it where there is no sentencepiece model.
+_VOCAB_FILE = _flag(None, note="where --spm_model_file is given; alone it names the vocab.txt of WordPiece")
 _FINETUNING = {
     **_same(albert_config_file=None, spm_model_file=None, output_dir=None, init_checkpoint=None, do_lower_case=True),
     "vocab_file": _VOCAB_FILE,
@@ -150,7 +151,7 @@ SCRIPTS = {
             **_same(max_predictions_per_seq=20, random_seed=12345, dupe_factor=40),
             **_same(masked_lm_prob=0.15, short_seq_prob=0.1),
             "random_next_sentence": _flag(False, "sentence_task", "true is nsp"),
-            "vocab_file": _VOCAB_FILE,
+            "vocab_file": _flag(None, note="--spm_model_file names the vocabulary, a vocab.txt too"),
             "input_file_mode": _flag(
                 "r", accepts=("r", "rb"), instead="text is read as UTF-8, also from .gz, .xz and .zst; leave it out"
             ),

@@ -124,13 +124,13 @@ def test_a_hub_module_is_understood(tmp_path):
     (tmp_path / "hub/assets").mkdir()
     tensors = _values(ENCODER | PRETRAINING)
     save_tensors(str(tmp_path / "hub/variables/variables"), {f"module/{name}": a for name, a in tensors.items()})
-    (tmp_path / "hub/assets/vocab.txt").write_text("[PAD]\n[UNK]")
+    (tmp_path / "hub/assets/vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]")
     # Its assets have no bert_config.json.
     config = AlbertConfig(**CONFIG, embedding_size=H, parameter_sharing="none")
     config.to_json_file(str(tmp_path / "config.json"))
     assert recognise(str(tmp_path / "hub")) is OFFICIAL_BERT
     found = load_pretrained(str(tmp_path / "hub"), str(tmp_path / "config.json"))
-    assert (found.model.config, found.vocabulary["size"]) == (config, 2)
+    assert (found.model.config, found.vocabulary["size"]) == (config, 5)
     with pytest.raises(InputError, match="--albert_config_file"):
         load_pretrained(str(tmp_path / "hub"))
 

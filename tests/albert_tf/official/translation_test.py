@@ -157,12 +157,19 @@ def test_what_there_is_not_is_refused_with_what_to_write(script, changes, words)
     ("script", "changes"),
     [
         ("run_classifier", {"threshold_to_export": float("nan"), "master": "", "num_tpu_cores": 32}),
-        ("run_squad_v1", {"use_einsum": False, "vocab_file": "vocab.txt", "master": "local"}),
+        ("run_squad_v1", {"use_einsum": False, "master": "local"}),
         ("run_squad_v2", {"start_n_top": 5, "end_n_top": 5}),
     ],
 )
 def test_what_makes_no_difference_is_taken(script, changes):
     assert arguments(script, **changes) == arguments(script)
+
+
+def test_a_word_piece_vocabulary_is_taken_where_there_is_no_sentencepiece_model():
+    found = arguments("run_squad_v1", vocab_file="vocab.txt", spm_model_file=None)
+    assert found["spm_model_file"] == "vocab.txt"
+    both = arguments("run_squad_v1", vocab_file="vocab.txt", spm_model_file="spiece.model")
+    assert both["spm_model_file"] == "spiece.model"
 
 
 def test_a_line_is_written_as_a_shell_takes_it():
