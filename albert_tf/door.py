@@ -3,6 +3,7 @@
 The commands call the same functions; docs/python.md walks through these.
 """
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -126,16 +127,17 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "Tokenizer":
     elif os.path.isfile(path) or is_vocabulary(os.path.basename(path)):
         vocabulary = path
     elif is_published(name) and stands_for_itself(files.list_folder(path)):
-        from albert_tf.conversion.hugging_face_tokenizer import warn_of_cleaning
+        from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning
 
         vocabulary = os.path.join(path, VOCABULARY_NAME)
-        warn_of_cleaning(path)
+        told = folder_cleaning(path)
+        known = dataclasses.asdict(told) if told is not None else {}
     else:
         from albert_tf.conversion.pretrained import open_checkpoint
 
         stored = open_checkpoint(path)[1]
         vocabulary = stored.vocabulary_file
-        known = dict(stored.task.cleaning) if stored.task is not None else {}
+        known = dataclasses.asdict(stored.cleaning) if stored.cleaning is not None else {}
         if vocabulary is None:
             raise InputError(f"{path}: no vocabulary (.model, tokenizer.json, vocab.txt) lies there; give its own path")
     return make_tokenizer(vocabulary, TextCleaning(**{**known, **cleaning}))

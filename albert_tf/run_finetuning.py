@@ -64,7 +64,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     allocator.set_up_memory(release=given.release_memory)
-    import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
+    import_tensorflow(backend=given.backend, joins=asks_for_tpu(given))
     from albert_tf.finetuning.finetune import format_results, run
 
     own = flags.FlagValues()

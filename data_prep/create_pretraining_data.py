@@ -59,6 +59,9 @@ def _run() -> None:
     given = values_of(InstanceSettings, FLAGS, but=("sentence_task",))
     if FLAGS.masking == "dynamic" and not FLAGS["dupe_factor"].present:
         given["dupe_factor"] = 1
+    # As the official tokenizer takes it: WordPiece, where no sentencepiece model is given.
+    if FLAGS.spm_model_file is None:
+        FLAGS.spm_model_file = FLAGS.vocab_file
     job = RecordJob(
         **values_of(RecordJob, FLAGS),
         settings=InstanceSettings(**given, sentence_task=resolve_sentence_task(FLAGS)),
@@ -68,7 +71,7 @@ def _run() -> None:
     create_records(job)
 
 
-main = command.entry_point(__name__, _run, required=("input_file", "output_file", "spm_model_file"))
+main = command.entry_point(__name__, _run, required=("input_file", "output_file", ("spm_model_file", "vocab_file")))
 
 if __name__ == "__main__":
     main()

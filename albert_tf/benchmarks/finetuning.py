@@ -103,8 +103,8 @@ def _run() -> None:
         task_settings=TaskSettings(max_seq_length=given.max_seq_length),
         do_eval=True,
     )
-    config, vocabulary_file = model_and_vocabulary(settings)
-    task, tokenizer = make_task(settings.task_name, settings.data_dir), make_tokenizer(vocabulary_file)
+    config, vocabulary_file, cleaning = model_and_vocabulary(settings)
+    task, tokenizer = make_task(settings.task_name, settings.data_dir), make_tokenizer(vocabulary_file, cleaning)
     contestants = {
         name: Contestant(dataclasses.replace(settings, pad_to_max_length=pad), task, tokenizer, config)
         for name, pad in _WAYS.items()

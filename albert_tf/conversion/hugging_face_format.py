@@ -71,11 +71,13 @@ class SavePretrainedFormat(CheckpointFormat):
                 for name, array in arrays.items()
             }
         vocabulary_file = find_usual_vocabulary(folder, self.usual_vocabulary)
-        hugging_face_tokenizer.warn_of_cleaning(folder)
+        cleaning = hugging_face_tokenizer.folder_cleaning(folder)
         shapes = {name: array.shape for name, array in arrays.items()}
         config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
         task = hugging_face_tasks.find_task(config_path, shapes, self.family)
-        return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task)
+        return StoredCheckpoint.of_elsewhere(
+            path, config, arrays, skipped, vocabulary_file, task, self.sentence_task, cleaning
+        )
 
     def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes model.safetensors, config.json and, with a vocabulary, its files."""

@@ -17,7 +17,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tokenization.base import SPACE, Tokenizer
 from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, SPECIAL_PIECES, UNK
-from albert_tf.tokenization.text_cleaning import clean_text
+from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, user_defined_score
 from albert_tf.tokenization.vocabulary_file import parse_model, plain_model
 from albert_tf.tokenization.word_pieces import WordPieceTokenizer
@@ -117,21 +117,20 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def warn_of_cleaning(folder: str) -> None:
-    """Warns if the folder's tokenizer cleans text otherwise than is the default here.
+def folder_cleaning(folder: str) -> TextCleaning | None:
+    """The cleaning of the tokenizer that lies in a folder; None where none says anything of it.
 
     Raises:
         InputError: its config is no JSON.
     """
     path = os.path.join(folder, CONFIG_NAME)
-    if not files.exists(path):
-        return
-    values = files.read_json(path)
-    flags = ["--nodo_lower_case"] if values.get("do_lower_case", True) is False else []
-    keeps = values.get("keep_accents") or (values.get("strip_accents") is False and not flags)
-    flags += ["--keep_accents"] if keeps else []
-    if flags:
-        logging.warning("%s: this model's text is cleaned with %s; give these flags to every command", path, flags)
+    values = files.read_json(path) if files.exists(path) else {}
+    if not isinstance(values.get("do_lower_case"), bool):
+        return None
+    lower = values["do_lower_case"]
+    # BERT's keeps accents where it keeps capitals, whatever the switch says.
+    keeps = bool(values.get("keep_accents")) or (lower and values.get("strip_accents") is False)
+    return TextCleaning(do_lower_case=lower, keep_accents=keeps)
 
 
 def _why_not(tokenizer: Tokenizer) -> str | None:

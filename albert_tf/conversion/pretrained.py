@@ -18,6 +18,7 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 _BLOCK = re.compile(r"/block_\d+_(\d+)/")
 
@@ -33,6 +34,7 @@ class Pretrained:
         sentence_task: what its sentence-order head was trained on.
         task: what it was fine-tuned for; None for a pre-trained model.
         source: where the weights were found.
+        cleaning: how texts were cleaned for it, or None if unknown.
     """
 
     model: Any
@@ -41,6 +43,7 @@ class Pretrained:
     sentence_task: str
     task: FinetunedTask | None
     source: str
+    cleaning: TextCleaning | None = None
 
 
 def load_pretrained(
@@ -69,9 +72,12 @@ def load_pretrained(
     model = build_model(stored.config, path, stored.task, dtype)
     allowed = {"allow_missing_heads": allow_missing_heads, "allow_nonfinite": allow_nonfinite}
     _report(load_weights(model, format, stored, **allowed))
-    return Pretrained(
-        model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, stored.task, stored.source
-    )
+    return _pretrained(model, stored)
+
+
+def _pretrained(model: Any, stored: StoredCheckpoint) -> Pretrained:
+    names = (field.name for field in dataclasses.fields(Pretrained) if field.name != "model")
+    return Pretrained(model, **{name: getattr(stored, name) for name in names})
 
 
 def initialise(
@@ -136,7 +142,7 @@ def initialise_finetuning(
         _tell_of_head(stored, task, takes_head)
         stored = stored if takes_head else _without_head(model, format, stored)
     _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=FINETUNING_HEADS))
-    return Pretrained(model, stored.vocabulary, stored.vocabulary_file, stored.sentence_task, known, stored.source)
+    return dataclasses.replace(_pretrained(model, stored), task=known)
 
 
 def stored_tasks(output_dir: str, init_checkpoint: str | None) -> Iterator[FinetunedTask]:

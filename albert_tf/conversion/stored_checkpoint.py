@@ -14,8 +14,9 @@ from albert_tf.config import AlbertConfig
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
-from albert_tf.tokenization.vocabulary_file import is_vocabulary
+from albert_tf.tokenization.vocabulary_file import is_vocabulary, may_be_vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +32,7 @@ class StoredCheckpoint:
         vocabulary: {"file", "sha256", "size"} of the vocabulary it was trained with, or None if unknown.
         sentence_task: what its sentence-order head was trained on.
         task: what it was fine-tuned for; None for a pre-trained model.
+        tokenizer_cleaning: how the tokenizer that lies with it cleans texts; None if none says so.
     """
 
     source: str
@@ -41,6 +43,13 @@ class StoredCheckpoint:
     vocabulary: dict[str, Any] | None = None
     sentence_task: str = SOP
     task: FinetunedTask | None = None
+    tokenizer_cleaning: TextCleaning | None = None
+
+    @property
+    def cleaning(self) -> TextCleaning | None:
+        """The cleaning of texts for its task, else for its records, else by its tokenizer; None if unknown."""
+        told = (self.task.cleaning if self.task is not None else None) or (self.vocabulary or {}).get("cleaning")
+        return TextCleaning(**told) if told else self.tokenizer_cleaning
 
     @classmethod
     def of_elsewhere(
@@ -52,6 +61,7 @@ class StoredCheckpoint:
         vocabulary_file: str | None,
         task: FinetunedTask | None = None,
         sentence_task: str = SOP,
+        tokenizer_cleaning: TextCleaning | None = None,
     ) -> "StoredCheckpoint":
         """A checkpoint of other code, of whose vocabulary is known what the file beside it says.
 
@@ -63,9 +73,12 @@ class StoredCheckpoint:
             vocabulary_file: that lies with it, or None.
             task: what it was fine-tuned for, or None.
             sentence_task: what its head for pairs of sentences was trained on.
+            tokenizer_cleaning: how the tokenizer beside it cleans texts, or None.
         """
         vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
-        return cls(source, config, arrays, skipped, vocabulary_file, vocabulary, sentence_task, task)
+        return cls(
+            source, config, arrays, skipped, vocabulary_file, vocabulary, sentence_task, task, tokenizer_cleaning
+        )
 
 
 def set_aside(
@@ -105,8 +118,8 @@ def find_vocabulary(folder: str, sha256: str | None = None) -> str | None:
         folder: where to look.
         sha256: of the one that is wanted; None takes what lies there, if there is just one.
     """
-    names = [name for name in files.list_folder(folder) if is_vocabulary(name)]
-    found = [os.path.join(folder, name) for name in names]
+    known = is_vocabulary if sha256 is None else may_be_vocabulary
+    found = [os.path.join(folder, name) for name in files.list_folder(folder) if known(name)]
     if sha256 is not None:
         found = [path for path in found if _sha256_of(path) == sha256][:1]
     return found[0] if len(found) == 1 else None

@@ -18,7 +18,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import room_for_text
-from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, agreed_cleaning
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 
@@ -40,14 +40,14 @@ def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
 
 
 def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer:
-    """The tokenizer of a checkpoint; a fine-tuned one's cleans as it was fine-tuned.
+    """The tokenizer of a checkpoint; it cleans as for fine-tuning, as the flags say, or as for the records.
 
     Raises:
         InputError: no vocabulary, or not that of the model.
     """
-    cleaning = settings.cleaning
-    if pretrained.task is not None and pretrained.task.cleaning:
-        cleaning = TextCleaning(**pretrained.task.cleaning)
+    of_task = pretrained.task is not None and pretrained.task.cleaning
+    given = OFFICIAL_CLEANING if of_task else settings.cleaning
+    cleaning = agreed_cleaning(given, pretrained.cleaning, pretrained.source)
     path = _vocabulary_file(settings, pretrained)
     # Before sentencepiece sees it, which a damaged one can lead astray.
     _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)

@@ -21,6 +21,7 @@ from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
 from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import Session, open_session
@@ -45,8 +46,8 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     task = task or make_task(settings.task_name, settings.data_dir, _options_with_known_labels(settings))
     if settings.do_eval:
         check_packages()
-    config, vocabulary_file = model_and_vocabulary(settings)
-    tokenizer = make_tokenizer(vocabulary_file, settings.cleaning)
+    config, vocabulary_file, cleaning = model_and_vocabulary(settings)
+    tokenizer = make_tokenizer(vocabulary_file, cleaning)
     _check_sizes(settings, config, tokenizer)
     data = FinetuningData(settings, task, tokenizer)
     with open_session(settings, [settings.train_batch_size]) as session, StopSignals() as signals:
@@ -141,14 +142,18 @@ _WITH_OWN_LABELS = ("classification", "token_classification")
 _SUMMARY = (("median", "scores"), ("best", "best"), ("spread", "spread"))
 
 
-def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, str]:
-    """The config, with the dropout the flags ask for, and the vocabulary's path; both may lie with the checkpoint."""
+def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, str, TextCleaning]:
+    """The config, with the dropout the flags ask for, the vocabulary's path, and how texts are cleaned.
+
+    All may lie with the checkpoint.
+    """
     config_file, vocabulary_file = settings.albert_config_file, settings.spm_model_file
     config = AlbertConfig.from_json_file(config_file) if config_file else None
-    source = settings.init_checkpoint
-    if source is not None and (config is None or vocabulary_file is None):
+    source, cleaning = settings.init_checkpoint, settings.cleaning
+    if source is not None:
         _, stored = open_checkpoint(source)
         config, vocabulary_file = config or stored.config, vocabulary_file or stored.vocabulary_file
+        cleaning = agreed_cleaning(cleaning, stored.cleaning, stored.source)
     run_config = os.path.join(settings.output_dir, run_checkpoints.CONFIG_NAME)
     if config is None and files.exists(run_config):
         config = AlbertConfig.from_json_file(run_config)
@@ -158,7 +163,7 @@ def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, st
         raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
     rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
     asked = {name: getattr(settings, name) for name in rates if getattr(settings, name) is not None}
-    return dataclasses.replace(config, **asked), vocabulary_file
+    return dataclasses.replace(config, **asked), vocabulary_file, cleaning
 
 
 def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:

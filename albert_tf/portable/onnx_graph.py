@@ -7,8 +7,9 @@ float16   weights float16; both factors of a product are float16, the product is
 bfloat16  weights bfloat16, read as float32: a file of half the size, for runtimes that multiply in bfloat16 by
           themselves.
 int8      weights int8, a scale for each column (for each row of a table that is looked up), so that no weight is off
-          by more than half a step of 1/64 of its column's largest; what they are multiplied by becomes uint8 at each
-          call, by its own range (ONNX's DynamicQuantizeLinear), and sums are whole numbers (MatMulInteger).
+          by more than half a step of 1/64 of its column's largest; what they are multiplied by is divided by the
+          largest of its row and becomes uint8 at each call (ONNX's DynamicQuantizeLinear), and sums are whole numbers
+          (MatMulInteger). With one range for a whole batch a token far off the others would leave these few steps.
 """
 
 import dataclasses
@@ -106,9 +107,10 @@ class OnnxGraph:
     def product(self, x: str, kernel: Kernel, bias: str | None = None) -> str:
         """x @ kernel + bias: float32 [..., n], [n, m], float32 [m] -> float32 [..., m]."""
         if kernel.scale is not None:
-            values, scale, zero = self._quantized(x)
+            largest, values, scale, zero = self._quantized(x)
             sums = self.add("Cast", self.add("MatMulInteger", values, kernel.value, zero), to=self.float32)
-            result = self.add("Mul", sums, self.add("Mul", scale, kernel.scale))
+            # onnxruntime computes all of this but the last as one.
+            result = self.add("Mul", self.add("Mul", sums, self.add("Mul", scale, kernel.scale)), largest)
         else:
             result = self._multiply(x, kernel.value)
         return result if bias is None else self.add("Add", result, bias)
@@ -187,9 +189,14 @@ class OnnxGraph:
         return Kernel(self._initializer(name, steps), self._initializer(f"{name}/scale", scale))
 
     def _quantized(self, x: str) -> list[str]:
+        """The largest of each row [..., 1]; and the rows over it as uint8, their scale and what stands for zero."""
         key = ("quantized", x)
         if key not in self._made:
-            self._made[key] = self.add("DynamicQuantizeLinear", x, count=3)
+            largest = self.add("ReduceMax", self.add("Abs", x), self.constant([-1]), keepdims=1)
+            # Of a row of nothing but zeros.
+            largest = self.add("Max", largest, self.constant(1e-30, "float32"))
+            rows = self.add("Div", x, largest)
+            self._made[key] = [largest, *self.add("DynamicQuantizeLinear", rows, count=3)]
         return list(self._made[key])
 
     def _halved(self, x: str) -> str:

@@ -69,10 +69,12 @@ class PretrainingRun(TrainingRun):
         self.records = records
         self.evaluation_records = evaluation_records
         self.sentence_task = resolve_sentence_task(settings.sentence_task, records)
-        self.vocabulary = records.manifest.vocabulary if records.manifest is not None else None
+        self.vocabulary = records.manifest.vocabulary_and_cleaning if records.manifest is not None else None
         self.vocabulary_file = settings.spm_model_file
         if settings.spm_model_file is not None:
-            self.vocabulary = check_given_vocabulary(settings.spm_model_file, self.vocabulary, config)
+            known = self.vocabulary or {}
+            described = check_given_vocabulary(settings.spm_model_file, self.vocabulary, config)
+            self.vocabulary = {**known, **described}
         elif cluster.is_chief and settings.do_train:
             before = local_copy(settings.init_checkpoint or settings.output_dir)
             near = [settings.output_dir, before, os.path.dirname(before.rstrip("/"))]

@@ -21,6 +21,7 @@ from albert_tf.records.masking_rules import (
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
 MANIFEST_SUFFIX = ".manifest.json"
 FORMAT = "albert_tf pre-training records"
@@ -113,6 +114,13 @@ class Manifest:
                 masking_from_json(self.masking_parameters)
             except ValueError as error:
                 raise InputError(f"{name}: {error}; make the records again") from None
+
+    @property
+    def vocabulary_and_cleaning(self) -> dict[str, Any]:
+        """The vocabulary, with how texts were cleaned as "cleaning" where that was not the usual way."""
+        usual = dataclasses.asdict(OFFICIAL_CLEANING)
+        cleaning = {name: self.flags.get(name, value) for name, value in usual.items()}
+        return self.vocabulary if cleaning == usual else {**self.vocabulary, "cleaning": cleaning}
 
     def examples_in(self, paths: Sequence[str]) -> int:
         """The number of examples in those of its files that the paths name."""

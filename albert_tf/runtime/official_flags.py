@@ -151,7 +151,7 @@ SCRIPTS = {
             **_same(max_predictions_per_seq=20, random_seed=12345, dupe_factor=40),
             **_same(masked_lm_prob=0.15, short_seq_prob=0.1),
             "random_next_sentence": _flag(False, "sentence_task", "true is nsp"),
-            "vocab_file": _flag(None, note="--spm_model_file names the vocabulary, a vocab.txt too"),
+            "vocab_file": _VOCAB_FILE,
             "input_file_mode": _flag(
                 "r", accepts=("r", "rb"), instead="text is read as UTF-8, also from .gz, .xz and .zst; leave it out"
             ),

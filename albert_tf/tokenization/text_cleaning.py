@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
+from absl import logging
+
 from albert_tf.runtime.settings import OneOf, check, described
 
 NORMALIZATIONS = ("NFKD", "NFKC")
@@ -40,6 +42,23 @@ class TextCleaning:
 
 
 OFFICIAL_CLEANING = TextCleaning()
+
+
+def agreed_cleaning(given: TextCleaning, known: TextCleaning | None, source: str) -> TextCleaning:
+    """The cleaning of a model's texts: as is known of the model, unless switches are given that are no defaults.
+
+    Args:
+        given: the switches of a command or a call.
+        known: those that a checkpoint tells; None where it tells nothing.
+        source: the checkpoint, for the log.
+    """
+    if known is None or known == given:
+        return given
+    if given != OFFICIAL_CLEANING:
+        logging.warning("%s: its texts were cleaned with %s; the flags say %s, which is done", source, known, given)
+        return given
+    logging.info("%s: text is cleaned as it was for this model, with %s", source, known)
+    return known
 
 
 def clean_text(text: str, cleaning: TextCleaning = OFFICIAL_CLEANING) -> str:

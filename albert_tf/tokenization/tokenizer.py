@@ -15,7 +15,7 @@ from albert_tf.tokenization.cleaning_spans import clean_text_with_spans
 from albert_tf.tokenization.sentencepiece_messages import new_text
 from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-from albert_tf.tokenization.vocabulary_file import mask_model, parse_model, plain_model, read_model
+from albert_tf.tokenization.vocabulary_file import is_word_pieces, mask_model, parse_model, plain_model, read_model
 
 # Punctuation that the official create_pretraining_data.py lists. ' < = > are not in it.
 LISTED_PUNCTUATION = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
@@ -57,6 +57,11 @@ class AlbertTokenizer(Tokenizer):
         self._load()
 
     def _load(self) -> None:
+        if is_word_pieces(self.model_file):
+            raise InputError(
+                f"{self.model_file} is named as a WordPiece vocabulary: albert_tf.WordPieceTokenizer reads it, and "
+                "albert_tf.load_tokenizer either kind"
+            )
         proto = parse_model(self.model_bytes, self.model_file)
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=plain_model(proto))

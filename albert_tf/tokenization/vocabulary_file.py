@@ -32,6 +32,11 @@ def is_vocabulary(name: str) -> bool:
     return name.endswith(_MODEL_ENDINGS) or (name.endswith(_WORD_PIECE_ENDING) and "vocab" in name)
 
 
+def may_be_vocabulary(name: str) -> bool:
+    """Tells by its name whether a file may be a vocabulary whose hash is known."""
+    return name.endswith((*_MODEL_ENDINGS, _WORD_PIECE_ENDING))
+
+
 def parse_model(model_bytes: bytes, name: str):
     """The vocabulary as a ModelProto, checked.
 
@@ -53,7 +58,7 @@ def parse_model(model_bytes: bytes, name: str):
     if not whole:
         raise InputError(
             f"{name} ({len(model_bytes)} bytes) is not a sentencepiece model, or only a part of one; "
-            "give the .model file that train_vocabulary wrote or that came with the checkpoint, or a vocab.txt"
+            "give the .model file that train_vocabulary wrote or that came with the checkpoint"
         )
     pieces = {piece.piece for piece in proto.pieces}
     missing = [piece for piece in REQUIRED_PIECES if piece not in pieces]
@@ -89,7 +94,9 @@ def read_model(model_file: str) -> bytes:
         InputError: there is none, or a tokenizer.json of a different kind of model.
     """
     if not exists(model_file):
-        raise InputError(f"the vocabulary {model_file} does not exist; give a .model file, or a vocab.txt")
+        raise InputError(
+            f"the vocabulary {model_file} does not exist; give the path of a .model file, or of a vocab.txt"
+        )
     try:
         with open_binary(model_file) as file:
             contents = file.read()

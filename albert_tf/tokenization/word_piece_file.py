@@ -1,5 +1,6 @@
 """A WordPiece vocabulary as a file: one piece a line, the line's number from 0 being its id."""
 
+import codecs
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,19 +44,34 @@ def parse_pieces(contents: bytes, name: str) -> list[str]:
     Raises:
         InputError: no UTF-8, a piece twice, or one of WORD_PIECE_SPECIALS missing.
     """
+    if contents.startswith(codecs.BOM_UTF8):
+        raise InputError(f"{name} begins with a byte order mark; save it as UTF-8 without one")
     try:
         lines = contents.decode("utf-8").rstrip("\r\n").split("\n")
     except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 at byte {error.start}; give the vocab.txt of the model") from None
+        raise InputError(
+            f"{name} is not UTF-8 at byte {error.start}, and so no vocab.txt of WordPiece; a model of sentencepiece "
+            "must have a name that ends in .model"
+        ) from None
     pieces = [line.rstrip("\r") for line in lines]
     missing = [piece for piece in WORD_PIECE_SPECIALS if piece not in pieces]
     if missing:
-        hint = "sentencepiece's list is not enough, give its .model file" if "\t" in lines[0] else "give a vocab.txt"
-        raise InputError(f"{name} is no WordPiece vocabulary, for it lacks {', '.join(missing)}; {hint}")
+        raise InputError(f"{name} is no vocab.txt of WordPiece: {_why(pieces, missing)}")
+    if "" in pieces:
+        raise InputError(
+            f"{name}: line {pieces.index('') + 1} is blank, and all ids after it may be off; copy it again"
+        )
     first: dict[str, int] = {}
     for number, piece in enumerate(pieces, 1):
         if first.setdefault(piece, number) != number:
-            raise InputError(
-                f"{name}: lines {first[piece]} and {number} are the same piece, {piece!r}; ids would differ"
-            )
+            raise InputError(f"{name}: lines {first[piece]} and {number} are the same piece, {piece!r}; copy it again")
     return pieces
+
+
+def _why(pieces: list[str], missing: list[str]) -> str:
+    """The reason why these pieces are missing."""
+    if "\t" in pieces[0]:
+        return "it looks like sentencepiece's list of pieces; give the .model file beside it"
+    if {piece.strip() for piece in pieces}.issuperset(missing):
+        return "its lines begin or end in white space; remove that"
+    return f"no line is {', '.join(missing)}; give another"

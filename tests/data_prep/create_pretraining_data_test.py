@@ -76,7 +76,7 @@ def test_contradicting_tasks_are_refused(arguments):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "--input_file, --output_file, --spm_model_file must be given"),
+        ([], 2, "--input_file, --output_file, --spm_model_file or --vocab_file must be given"),
         (["--input_file=x", "--output_file=y", "--spm_model_file=z"], 1, "the vocabulary z does not exist"),
         (["--sentence_task=sup"], 2, "sentence_task"),
         (["--max_seq_length=many"], 2, "max_seq_length"),

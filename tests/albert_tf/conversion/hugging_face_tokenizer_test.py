@@ -3,6 +3,7 @@
 The vocabularies are trained here, with pieces for numbers and commas; the published one is used where it is at hand.
 """
 
+import dataclasses
 import json
 import random
 import re
@@ -10,14 +11,21 @@ from pathlib import Path
 
 import pytest
 
+import albert_tf
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import save_hugging_face
-from albert_tf.conversion.hugging_face_tokenizer import tokenizer_json, warn_of_cleaning, write_tokenizer
+from albert_tf.conversion.hugging_face_bert import save_hugging_face_bert
+from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning, tokenizer_json, write_tokenizer
+from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.finetuning.finetune import model_and_vocabulary
+from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.tokenization.vocabulary_file import parse_model
+from tests.support.word_pieces import write_word_pieces
 
 # Of the published vocabulary, and what a rule about commas can go wrong with.
 NUMBERS = {"▁18,": -2.0, "8,500": -3.0, "▁18": -6.0, "500": -7.0, "▁7,": -2.0, "▁1": -3.0, "00": -6.0}
@@ -243,12 +251,35 @@ def test_a_conversion_writes_how_text_is_cleaned(random_model, vocabulary_file, 
     assert not (tmp_path / "official").exists()
 
 
-def test_other_cleaning_of_text_is_said(tmp_path, caplog):
-    warn_of_cleaning(str(tmp_path))
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": true, "keep_accents": false}')
-    warn_of_cleaning(str(tmp_path))
-    assert caplog.text == ""
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false, "keep_accents": true}')
-    warn_of_cleaning(str(tmp_path))
-    assert "--nodo_lower_case" in caplog.text
-    assert "--keep_accents" in caplog.text
+@pytest.mark.parametrize(
+    ("values", "cleaning"),
+    [
+        (None, None),
+        ({}, None),
+        ({"do_lower_case": True, "keep_accents": False}, TextCleaning()),
+        ({"do_lower_case": False, "keep_accents": True}, TextCleaning(do_lower_case=False, keep_accents=True)),
+        ({"do_lower_case": True, "strip_accents": False}, TextCleaning(keep_accents=True)),
+        ({"do_lower_case": False, "strip_accents": None}, TextCleaning(do_lower_case=False)),
+    ],
+)
+def test_a_folder_tells_how_text_is_cleaned(tmp_path, values, cleaning):
+    if values is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(values))
+    assert folder_cleaning(str(tmp_path)) == cleaning
+
+
+def test_a_cased_folder_is_cased_in_everything_that_is_made_of_it(small_config, tmp_path, caplog):
+    vocabulary = write_word_pieces(tmp_path / "vocab.txt")
+    config = dataclasses.replace(
+        small_config, vocab_size=make_tokenizer(vocabulary).vocab_size, embedding_size=16, parameter_sharing="none"
+    )
+    cased, folder = TextCleaning(do_lower_case=False), tmp_path / "cased"
+    save_hugging_face_bert(AlbertForPretraining(config), str(folder), vocabulary, cleaning=cased)
+    assert albert_tf.load_tokenizer(folder).cleaning == cased
+    assert albert_tf.load_tokenizer(folder, do_lower_case=True).cleaning == TextCleaning()
+    assert load_pretrained(str(folder)).cleaning == cased
+    settings = albert_tf.FinetuningSettings(task_name="sst-2", output_dir=str(tmp_path / "run"), init_checkpoint=folder)
+    assert model_and_vocabulary(settings)[2] == cased
+    other = dataclasses.replace(settings, cleaning=TextCleaning(keep_accents=True))
+    assert model_and_vocabulary(other)[2] == other.cleaning
+    assert "the flags say" in caplog.text

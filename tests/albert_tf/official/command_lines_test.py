@@ -9,6 +9,7 @@ import pytest
 from absl import flags
 
 from albert_tf.official import command_line
+from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.glue import TABLES
 
 LINES = [
@@ -117,6 +118,14 @@ def expected(line):
     if "--do_train" in line:
         return values | {"do_train": True, "keep_checkpoint_max": 0, "init_checkpoint": "..."}
     return values | {"do_eval": True, "do_predict": True}
+
+
+def test_a_command_runs_with_flags_that_are_not_those_of_the_process(tmp_path):
+    words = ["--task_name=CoLA", f"--data_dir={tmp_path}", f"--output_dir={tmp_path / 'out'}", "--do_train"]
+    modules = {"run_finetuning": importlib.import_module("albert_tf.run_finetuning")}
+    ((_, own),) = command_line.resolve("run_classifier", parsed("run_classifier", words), modules)
+    with pytest.raises(InputError, match="the model's shape is not known"):
+        modules["run_finetuning"].run_with(own)
 
 
 def test_every_official_line_is_here():

@@ -71,6 +71,14 @@ def test_bytes_at_their_largest_do_not_saturate():
     np.testing.assert_allclose(found, 64.0, rtol=1e-2)
 
 
+def test_a_row_far_off_the_others_and_one_of_zeros_take_nothing_from_them():
+    x = np.concatenate([X, 1000 * X[:1], 0 * X[:1]])
+    graph = OnnxGraph({"kernel": KERNEL}, "int8")
+    _, found = finish(graph, graph.product("x", graph.kernel("kernel")), (4, 3, 4), x=x)
+    np.testing.assert_allclose(found[:2], X @ KERNEL, atol=ERRORS["int8"])
+    assert (found[3] == 0).all()
+
+
 def test_a_column_of_zeros_stays_zeros():
     kernel = KERNEL.copy()
     kernel[:, 1] = 0

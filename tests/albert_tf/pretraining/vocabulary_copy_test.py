@@ -13,6 +13,7 @@ from albert_tf.finetuning.finetune import model_and_vocabulary
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.vocabulary_copy import locate_vocabulary
 from albert_tf.runtime.errors import InputError
+from tests.support.word_pieces import write_word_pieces
 
 
 @pytest.fixture
@@ -46,6 +47,13 @@ def test_it_is_found_by_its_hash_in_the_likely_places(tmp_path, small_vocabulary
     assert locate_vocabulary(None, paths, []) is None
 
 
+def test_word_pieces_of_any_name_are_found_by_their_hash(tmp_path):
+    contents = Path(write_word_pieces(tmp_path / "pieces.txt")).read_bytes()
+    (tmp_path / "corpus.txt").write_text("Some text.")
+    known = {"file": "pieces.txt", "sha256": hashlib.sha256(contents).hexdigest(), "size": 200}
+    assert locate_vocabulary(known, [str(tmp_path / "train.tfrecord")], []) == str(tmp_path / "pieces.txt")
+
+
 @pytest.mark.slow
 def test_whatever_opens_the_run_finds_it_there(short, small_vocabulary, tmp_path, finetuning_settings):
     shutil.copy(small_vocabulary, os.path.join(os.path.dirname(short.input_file), "small.model"))
@@ -61,7 +69,7 @@ def test_whatever_opens_the_run_finds_it_there(short, small_vocabulary, tmp_path
     # A damaged copy is none.
     Path(kept).write_bytes(Path(kept).read_bytes() + b" ")
     assert load_pretrained(short.output_dir).vocabulary_file is None
-    with pytest.raises(InputError, match="no vocabulary lies with --init_checkpoint; name its .model file"):
+    with pytest.raises(InputError, match="no vocabulary lies with --init_checkpoint; name its .model or vocab.txt"):
         model_and_vocabulary(finetuning)
 
 

@@ -10,6 +10,7 @@ from albert_tf.records.masking_rules import MaskingRules, PieceIds, masking_to_j
 from albert_tf.records.pretraining_records import PretrainingInstance, check_records, to_example
 from albert_tf.records.record_files import frame
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 EXAMPLE = to_example(PretrainingInstance([2, 7, 3, 8, 3], [0, 0, 0, 1, 1], [1] * 5, [1], [9], 0), 8, 2)
 
@@ -48,6 +49,16 @@ def test_files_that_no_manifest_lists_have_none(tmp_path):
     first = _make_set(tmp_path, "a", "a-0")
     assert read_manifest([*first, str(tmp_path / "other")]) is None
     assert read_manifest([str(tmp_path / "nowhere" / "other")]) is None
+
+
+def test_other_cleaning_than_the_usual_goes_with_the_vocabulary():
+    vocabulary = {"file": "v.model", "sha256": "0" * 64, "size": 60}
+    same = {"files": [], "num_examples": 0, "max_seq_length": 8, "max_predictions_per_seq": 2}
+    same |= {"sentence_task": "sop", "compression": "none", "vocabulary": vocabulary}
+    assert Manifest(**same).vocabulary_and_cleaning == vocabulary
+    assert Manifest(**same, flags={"do_lower_case": True, "ngram": 3}).vocabulary_and_cleaning == vocabulary
+    cased = Manifest(**same, flags={"do_lower_case": False, "ngram": 3}).vocabulary_and_cleaning
+    assert cased == {**vocabulary, "cleaning": dataclasses.asdict(TextCleaning(do_lower_case=False))}
 
 
 def test_sets_that_agree_are_one(tmp_path):

@@ -148,9 +148,12 @@ def test_a_name_tells_the_kind(word_piece_file, small_model):
 @pytest.mark.parametrize(
     ("contents", "message"),
     [
-        (b"", "lacks [PAD], [UNK], [CLS], [SEP], [MASK]; give a vocab.txt"),
-        (b"[PAD]\n[UNK]\n[CLS]\n[SEP]\nba\n", "lacks [MASK]"),
-        (b"<pad>\t0\n<unk>\t0\n", "sentencepiece's list is not enough, give its .model file"),
+        (b"", "no line is [PAD], [UNK], [CLS], [SEP], [MASK]; give another"),
+        (b"[PAD]\n[UNK]\n[CLS]\n[SEP]\nba\n", "no line is [MASK]"),
+        (b"<pad>\t0\n<unk>\t0\n", "looks like sentencepiece's list of pieces; give the .model file"),
+        (b"\xef\xbb\xbf[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", "begins with a byte order mark"),
+        (b"[PAD] \n[UNK] \n[CLS] \n[SEP] \n[MASK] \n", "its lines begin or end in white space"),
+        (b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n\n[MASK]\nba\n", "line 5 is blank"),
         (b"[PAD]\n\xff", "is not UTF-8 at byte 6"),
         (b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nba\nda\nba\n", "lines 6 and 8 are the same piece, 'ba'"),
     ],
@@ -162,6 +165,13 @@ def test_files_that_are_no_vocabulary_are_one_line(tmp_path, contents, message):
         WordPieceTokenizer(path)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_each_tokenizer_refuses_the_other_s_vocabulary_in_one_line(word_piece_file, small_model):
+    with pytest.raises(InputError, match="WordPieceTokenizer reads it"):
+        AlbertTokenizer(word_piece_file)
+    with pytest.raises(InputError, match="and so no vocab.txt of WordPiece"):
+        WordPieceTokenizer(small_model)
 
 
 def test_lines_may_end_as_on_windows(word_piece_file, tmp_path):
