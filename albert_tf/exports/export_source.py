@@ -131,7 +131,7 @@ def _vocabulary_file(settings: SourceSettings, pretrained: Pretrained) -> str:
     path = settings.spm_model_file or pretrained.vocabulary_file
     if path is None:
         raise InputError(
-            f"{settings.init_checkpoint}: no vocabulary (.model, vocab.txt) lies with it; name the one that the model "
-            "was trained with by --spm_model_file"
+            f"{settings.init_checkpoint}: no vocabulary (.model, vocab.txt) lies with it; lay the one that the model "
+            "was trained with there, or name it by --spm_model_file when it is exported"
         )
     return os.fspath(path)

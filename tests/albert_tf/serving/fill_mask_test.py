@@ -90,7 +90,7 @@ def test_folders_that_are_no_export_are_one_line(tmp_path, exported):
 
 
 def test_a_checkpoint_without_its_vocabulary_says_so(export_checkpoint):
-    assert "no vocabulary (.model) lies with it" in refusal(export_checkpoint)
+    assert "no vocabulary (.model, vocab.txt) lies with it" in refusal(export_checkpoint)
 
 
 @pytest.mark.slow
