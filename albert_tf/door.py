@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from albert_tf.serving.exported_model import ExportedModel
     from albert_tf.serving.portable_model import PortableModel
     from albert_tf.tasks.task import Task
-    from albert_tf.tokenization.base import Tokenizer
     from albert_tf.tokenization.text_cleaning import TextCleaning
+    from albert_tf.tokenization.tokenizer import AlbertTokenizer
+    from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 # What `load` may find, and what `save` writes; isinstance tells which it is.
 TrainableModel: TypeAlias = "AlbertForPretraining | FinetuningModel"
@@ -94,7 +95,7 @@ def _load_export(path: str, kind: str) -> "ExportedModel | PortableModel":
     return ExportedModel(path)
 
 
-def load_tokenizer(path: StrPath, **cleaning: Any) -> "Tokenizer":
+def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer | WordPieceTokenizer":
     """Loads the tokenizer of a model.
 
     Args:

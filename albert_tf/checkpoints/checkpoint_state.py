@@ -22,6 +22,7 @@ from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.records.names import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, InputError
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
 STATE_NAME = "checkpoint.json"
 # In place of an optimizer's name, where there is no optimizer state.
@@ -146,6 +147,17 @@ def _has(**checks: Callable[[Any], bool]) -> Callable[[Any], bool]:
     )
 
 
+def _is_vocabulary(value: Any) -> bool:
+    """Tells whether a value describes a vocabulary, with or without the cleaning of texts."""
+    if not isinstance(value, dict):
+        return False
+    described = {name: entry for name, entry in value.items() if name != "cleaning"}
+    cleaning = value.get("cleaning", {})
+    usual = dataclasses.asdict(OFFICIAL_CLEANING)
+    is_cleaning = isinstance(cleaning, dict) and all(type(cleaning[name]) is type(usual.get(name)) for name in cleaning)
+    return is_cleaning and _has(file=_is_word, sha256=_is_word, size=_is_count)(described)
+
+
 def _or_none(is_sound: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or is_sound(value)
 
@@ -185,7 +197,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "random_seed": lambda value: type(value) is int,
     "input_files": lambda value: isinstance(value, list) and all(map(_IS_FILE, value)),
     "optimizer": _is_word,
-    "vocabulary": _or_none(_has(file=_is_word, sha256=_is_word, size=_is_count)),
+    "vocabulary": _or_none(_is_vocabulary),
     "sentence_task": lambda value: value in SENTENCE_TASKS,
     "nonfinite_steps": _is_count,
     "loss_scale": _or_none(_has(scale=_is_number, good_steps=_is_count, overflows=_is_count)),

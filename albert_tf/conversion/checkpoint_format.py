@@ -28,6 +28,7 @@ from albert_tf.published.names import is_published
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.tokenization.vocabulary_file import read_model
 
 CONFIG_NAME = "albert_config.json"
@@ -40,11 +41,13 @@ class CheckpointFormat(abc.ABC):
         name: its word on the command line.
         title: what a checkpoint of it is called in messages.
         sentence_task: what the head for pairs of sentences is trained on where such checkpoints are made.
+        cleaning: of texts, for a format that tells it.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     sentence_task: ClassVar[str] = SOP
+    cleaning: TextCleaning = OFFICIAL_CLEANING
 
     @abc.abstractmethod
     def recognise(self, path: str) -> bool:

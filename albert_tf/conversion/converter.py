@@ -1,5 +1,7 @@
 """Carrying a checkpoint from one format to another, and reading it back to see that every number arrived."""
 
+import copy
+
 import numpy as np
 from absl import logging
 
@@ -13,6 +15,7 @@ from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import agreed_cleaning
 
 _SENTENCE_HEAD = "sentence_order/classifier/kernel"
 
@@ -34,6 +37,9 @@ def convert(settings: ConversionSettings) -> LoadReport:
         *(settings.input, settings.albert_config_file, settings.from_format),
         *(settings.allow_missing_heads, settings.allow_nonfinite),
     )
+    # A copy, since a format is one object for all.
+    target = copy.copy(target)
+    target.cleaning = agreed_cleaning(settings.cleaning, pretrained.cleaning, pretrained.source)
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
     weights = {name: variable.numpy() for name, variable in named_weights(model).items()}

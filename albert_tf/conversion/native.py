@@ -1,5 +1,6 @@
 """Our own checkpoints as one of the formats: a folder with weights by our names, with or without optimizer state."""
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabu
 from albert_tf.conversion.rows import Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, describe_vocabulary, find_vocabulary
 from albert_tf.runtime import files
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 from albert_tf.tokenization.vocabulary_file import model_name
 
 
@@ -52,6 +54,8 @@ class NativeFormat(CheckpointFormat):
         if vocabulary_file is not None:
             copy_vocabulary(vocabulary_file, os.path.join(folder, model_name(vocabulary_file)))
             vocabulary = describe_vocabulary(vocabulary_file)
+            if self.cleaning != OFFICIAL_CLEANING:
+                vocabulary["cleaning"] = dataclasses.asdict(self.cleaning)
         run_checkpoints.write_weights(folder, config, arrays, vocabulary, task)
 
 

@@ -3,14 +3,13 @@
 import dataclasses
 
 from albert_tf.runtime.settings import StrPath
-from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import is_word_pieces
 from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 
-def make_tokenizer(path: StrPath, cleaning: TextCleaning = OFFICIAL_CLEANING) -> Tokenizer:
+def make_tokenizer(path: StrPath, cleaning: TextCleaning = OFFICIAL_CLEANING) -> AlbertTokenizer | WordPieceTokenizer:
     """Reads a vocabulary: a file whose name ends in .txt is a WordPiece one.
 
     Args:
@@ -20,5 +19,5 @@ def make_tokenizer(path: StrPath, cleaning: TextCleaning = OFFICIAL_CLEANING) ->
     Raises:
         InputError: the file is missing, damaged, or no such vocabulary.
     """
-    kind = WordPieceTokenizer if is_word_pieces(str(path)) else AlbertTokenizer
-    return kind(path, **dataclasses.asdict(cleaning))
+    switches = dataclasses.asdict(cleaning)
+    return WordPieceTokenizer(path, **switches) if is_word_pieces(str(path)) else AlbertTokenizer(path, **switches)

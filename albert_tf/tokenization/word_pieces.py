@@ -73,7 +73,8 @@ class WordPieceTokenizer(Tokenizer):
         self.sha256 = hashlib.sha256(self.model_bytes).hexdigest()
         self.vocab_size = len(self.pieces)
         self._ids = {piece: piece_id for piece_id, piece in enumerate(self.pieces)}
-        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = map(self._ids.get, WORD_PIECE_SPECIALS)
+        special_ids = (self._ids[name] for name in WORD_PIECE_SPECIALS)
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = special_ids
         self._shown = [_shown(piece) for piece in self.pieces]
         self._longest = max(len(piece) for piece in self.pieces)
         self._ids_of_tokens: dict[str, list[int]] = {}

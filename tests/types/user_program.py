@@ -22,7 +22,7 @@ def load_and_encode() -> None:
     assert_type(config.hidden_size, int)
     assert_type(albert_tf.AlbertConfig.from_json_file(FOLDER / "albert_config.json").to_dict(), dict[str, Any])
     tokenizer = albert_tf.load_tokenizer(FOLDER, do_lower_case=False)
-    assert_type(tokenizer, albert_tf.AlbertTokenizer)
+    assert_type(tokenizer, albert_tf.AlbertTokenizer | albert_tf.WordPieceTokenizer)
     batch = albert_tf.AlbertTokenizer(FOLDER / "spiece.model")(["One.", "Two."], pairs=["A.", "B."], max_length=64)
     assert_type(batch, Arrays)
     assert_type(tokenizer.encode("One."), list[int])

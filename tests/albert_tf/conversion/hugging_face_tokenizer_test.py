@@ -280,6 +280,9 @@ def test_a_cased_folder_is_cased_in_everything_that_is_made_of_it(small_config, 
     assert load_pretrained(str(folder)).cleaning == cased
     settings = albert_tf.FinetuningSettings(task_name="sst-2", output_dir=str(tmp_path / "run"), init_checkpoint=folder)
     assert model_and_vocabulary(settings)[2] == cased
+    for name in ("albert_tf", "hugging_face_bert"):
+        convert(ConversionSettings(input=str(folder), output=str(tmp_path / name), to_format=name))
+        assert albert_tf.load_tokenizer(tmp_path / name).cleaning == cased
     other = dataclasses.replace(settings, cleaning=TextCleaning(keep_accents=True))
     assert model_and_vocabulary(other)[2] == other.cleaning
     assert "the flags say" in caplog.text
