@@ -30,7 +30,7 @@ STATE = TrainingState(
     random_seed=1,
     input_files=[{"name": "train", "bytes": 5000}],
     optimizer="lamb",
-    vocabulary={"file": "v.model", "sha256": "ab" * 32, "size": 6},
+    vocabulary={"file": "v.model", "sha256": "ab" * 32, "size": 6, "cleaning": {"do_lower_case": False}},
     loss_scale={"scale": 32768.0, "good_steps": 3, "overflows": 0},
     task={"head": "classification", "num_labels": 2, "labels": ["no", "yes"], "name": "sst-2"},
 )

@@ -119,7 +119,7 @@ _MASKS = {
 
 @pytest.mark.parametrize(
     "mask",
-    [pytest.param(name, marks=pytest.mark.slow) if name in ("left padding", "random") else name for name in _MASKS],
+    [name if name == "holes" else pytest.param(name, marks=pytest.mark.slow) for name in _MASKS],
 )
 def test_signatures_from_ids_compute_what_the_model_does_for_any_mask(call, exported_weights, mask):
     # The same number of rows for every mask, since every new shape is traced again.

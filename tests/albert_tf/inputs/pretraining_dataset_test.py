@@ -223,6 +223,7 @@ def test_drawn_masks_do_not_depend_on_threads_batches_or_hosts(write_unmasked_re
                 np.testing.assert_array_equal(value, whole[step][name][2 * host : 2 * host + 2])
 
 
+@pytest.mark.slow
 def test_an_evaluation_draws_the_same_masks_whatever_the_batch(write_unmasked_records):
     records = open_records(write_unmasked_records("heldout", 10)[0], S, P, V)
     first, again, larger = (list(make_evaluation_dataset(records, size).as_numpy_iterator()) for size in (4, 4, 10))

@@ -149,6 +149,7 @@ def test_a_few_records_of_every_file_tell_the_lengths(write_unmasked_records):
     assert (lengths <= 16).all()
 
 
+@pytest.mark.slow
 def test_a_stream_of_packed_batches_goes_on_anywhere(write_unmasked_records):
     (path,) = write_unmasked_records("records", 40)
     arguments = {"batch_size": 12, "max_seq_length": 16, "max_predictions_per_seq": 4, "masking": "dynamic"}

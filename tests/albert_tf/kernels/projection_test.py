@@ -44,6 +44,7 @@ def test_no_layer_is_quantized(small_config, mode):
     np.testing.assert_array_equal(model(IDS)["masked_lm_logits"], before)
 
 
+@pytest.mark.slow
 def test_a_model_around_it_is_quantized_without_it(classifier_around_albert):
     model = classifier_around_albert
     before, pooled = np.asarray(model(IDS)), np.asarray(model.albert(IDS)["pooled_output"])

@@ -34,6 +34,7 @@ def _run_a_step(config, arguments):
     [{}, *(pytest.param({way: True}, marks=pytest.mark.slow) for way in ("remat", "constant_graph"))],
     ids=str,
 )
+@pytest.mark.slow
 def test_a_model_and_its_step_are_freed(small_config, arguments):
     norm, references = _run_a_step(small_config, arguments)
     assert norm > 0

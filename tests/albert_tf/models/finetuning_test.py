@@ -137,6 +137,7 @@ def test_any_mask_can_be_skipped(small_config, batch, head):
 
 
 @pytest.mark.parametrize("head", ["classification", pytest.param("multiple_choice", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_keras_exports_what_the_model_computes(small_config, batch, head, tmp_path):
     model, inputs = _model(small_config, head), batch(head)
     del inputs["p_mask"]

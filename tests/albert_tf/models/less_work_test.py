@@ -195,6 +195,7 @@ def test_training_and_evaluation_compute_the_same(small_config, batch):
     np.testing.assert_allclose(trained["masked_lm_logits"], evaluated["masked_lm_logits"], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_graph_does_not_grow_with_the_layers(small_config, batch):
     def nodes(layers, **arguments):
         model = _model(_config(small_config, num_hidden_layers=layers), **arguments)

@@ -60,6 +60,7 @@ def test_fit_learns_a_batch_by_heart(model, batch):
     assert losses_of_epochs[-1] < 0.8 * losses_of_epochs[0]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_of_the_loss_stays_as_it_is(model, batch):
     before = np.array(model.sentence_order.classifier.kernel)
     model.compile("sgd", loss="masked_lm")

@@ -26,7 +26,7 @@ _MASKS = {
 
 @pytest.mark.parametrize(
     "head",
-    [name if name in ("classification", "span_beam") else pytest.param(name, marks=pytest.mark.slow) for name in HEADS],
+    [name if name == "classification" else pytest.param(name, marks=pytest.mark.slow) for name in HEADS],
 )
 def test_any_mask_has_the_models_outputs(head, export_tokenizer):
     labels, fields = HEADS[head]

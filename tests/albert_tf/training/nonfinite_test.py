@@ -51,6 +51,7 @@ def test_a_batch_s_records_are_found(settings):
     assert part == places[20:25]
 
 
+@pytest.mark.slow
 def test_stop_names_the_step_and_its_records(settings):
     settings = dataclasses.replace(settings, save_checkpoints_steps=100)
     with pytest.raises(InputError, match=r"the loss is nan in step \d \(learning rate") as error:
