@@ -103,34 +103,16 @@ OFFICIAL_BERT = OfficialBertFormat()
 
 
 def load_official_bert(path: str, config: AlbertConfig | None = None, allow_missing_heads: bool = False):
-    """Reads a checkpoint of google-research/bert into a new model, and prints what was found.
+    """Reads a checkpoint of google-research/bert into a new model.
 
-    Args:
-        path: a checkpoint's prefix ("…/bert_model.ckpt"), one of its files, its folder, or a hub module's folder.
-        config: of the model, with parameter_sharing "none" and embedding_size = hidden_size; None reads
-            bert_config.json beside the checkpoint.
-        allow_missing_heads: whether pooler and heads that are missing start afresh.
-
-    Returns:
-        AlbertForPretraining, or for a fine-tuned checkpoint the model of models.finetuning that it is; its
-        `load_report` says what was matched, missing and left out.
-
-    Raises:
-        InputError: no such checkpoint, a damaged one, or variables missing, left over or of a different shape.
+    Arguments, result and errors are those of load_official; the config beside it is a bert_config.json.
     """
     return OFFICIAL_BERT.load(path, config, allow_missing_heads)
 
 
 def save_official_bert(model, folder: str, vocabulary_file: str | None = None) -> None:
-    """Writes a model as google-research/bert would: FOLDER/bert_model.ckpt and FOLDER/bert_config.json.
+    """Writes a model that is a BERT as google-research/bert would: bert_model.ckpt and bert_config.json.
 
-    Args:
-        model: an AlbertForPretraining or a fine-tuned model, with parameters of its own in every layer, one block in
-            each, and embedding_size = hidden_size.
-        folder: to make; absent or empty.
-        vocabulary_file: to go along; a .txt becomes vocab.txt.
-
-    Raises:
-        InputError: the model is no BERT, its hidden_act is not the official code's, or the folder holds something.
+    Arguments and errors are those of save_official; a vocabulary of WordPiece becomes vocab.txt.
     """
     OFFICIAL_BERT.save(model, folder, vocabulary_file)

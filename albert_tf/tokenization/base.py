@@ -1,15 +1,23 @@
 """The interface of a tokenizer, whatever its vocabulary is: text to ids and back, and the inputs of a model."""
 
 import abc
+import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import StrPath
 from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.vocabulary_file import REBUILT_NAME, WORD_PIECE_NAME, is_tokenizer_json, model_name
+from albert_tf.tokenization.vocabulary_file import (
+    REBUILT_NAME,
+    WORD_PIECE_NAME,
+    is_tokenizer_json,
+    model_name,
+    read_model,
+)
 
 # Stands for the space before a word in what is shown of a piece, as sentencepiece writes it.
 SPACE = "\N{LOWER ONE EIGHTH BLOCK}"
@@ -41,6 +49,29 @@ class Tokenizer(abc.ABC):
     cls_id: int
     sep_id: int
     mask_id: int
+
+    def __init__(
+        self,
+        model_file: StrPath,
+        do_lower_case: bool = True,
+        *,
+        keep_accents: bool = False,
+        normalization: str = "NFKD",
+        replace_quotes: bool = False,
+    ):
+        """Reads the vocabulary.
+
+        Args:
+            model_file: the vocabulary, local or remote.
+            do_lower_case, keep_accents, normalization, replace_quotes: see TextCleaning.
+
+        Raises:
+            InputError: the file is missing, damaged, of another kind of vocabulary, or lacks a piece that is needed.
+        """
+        self.model_file = str(model_file)
+        self.cleaning = TextCleaning(do_lower_case, keep_accents, normalization, replace_quotes)
+        self.model_bytes = read_model(self.model_file)
+        self._load()
 
     @abc.abstractmethod
     def _load(self) -> None:
@@ -147,3 +178,9 @@ class Tokenizer(abc.ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._load()
+
+
+def check_text(text: object) -> None:
+    """Raises InputError for what is no text."""
+    if not isinstance(text, str):
+        raise InputError(f"`text` must be a text. Received {reprlib.repr(text)}.")

@@ -2,20 +2,18 @@
 
 import functools
 import hashlib
-import reprlib
 from collections.abc import Iterable
 
 import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings import StrPath
-from albert_tf.tokenization.base import SPACE, Tokenizer
+from albert_tf.tokenization.base import SPACE, Tokenizer, check_text
 from albert_tf.tokenization.cleaning_spans import clean_text_with_spans
 from albert_tf.tokenization.sentencepiece_messages import new_text
 from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
-from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
-from albert_tf.tokenization.vocabulary_file import is_word_pieces, mask_model, parse_model, plain_model, read_model
+from albert_tf.tokenization.text_cleaning import clean_text
+from albert_tf.tokenization.vocabulary_file import is_word_pieces, mask_model, parse_model, plain_model
 
 # Punctuation that the official create_pretraining_data.py lists. ' < = > are not in it.
 LISTED_PUNCTUATION = frozenset('!"#$%&()*+,-./:;?@[\\]^_`{|}~')
@@ -28,33 +26,10 @@ class AlbertTokenizer(Tokenizer):
     >>> AlbertTokenizer("spiece.model").encode("Hello world")  # doctest: +SKIP
     [10975, 126]
 
-    The attributes are those of every Tokenizer.
+    Arguments and attributes are those of every Tokenizer; the file is a sentencepiece model with REQUIRED_PIECES.
     """
 
     ending = ".model"
-
-    def __init__(
-        self,
-        model_file: StrPath,
-        do_lower_case: bool = True,
-        *,
-        keep_accents: bool = False,
-        normalization: str = "NFKD",
-        replace_quotes: bool = False,
-    ):
-        """Reads the vocabulary.
-
-        Args:
-            model_file: a sentencepiece .model file, local or remote.
-            do_lower_case, keep_accents, normalization, replace_quotes: see TextCleaning.
-
-        Raises:
-            InputError: the file is missing, damaged, no sentencepiece model, or lacks one of REQUIRED_PIECES.
-        """
-        self.model_file = str(model_file)
-        self.cleaning = TextCleaning(do_lower_case, keep_accents, normalization, replace_quotes)
-        self.model_bytes = read_model(self.model_file)
-        self._load()
 
     def _load(self) -> None:
         if is_word_pieces(self.model_file):
@@ -84,8 +59,7 @@ class AlbertTokenizer(Tokenizer):
         Raises:
             InputError: it is no text.
         """
-        if not isinstance(text, str):
-            raise InputError(f"`text` must be a text. Received {reprlib.repr(text)}.")
+        check_text(text)
         return self._apply_digit_comma_rule(self._processor.encode(clean_text(text, self.cleaning)))
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:

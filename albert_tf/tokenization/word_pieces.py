@@ -3,14 +3,11 @@
 import functools
 import hashlib
 import re
-import reprlib
 from collections.abc import Iterable
 
 import numpy as np
 
-from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings import StrPath
-from albert_tf.tokenization.base import SPACE, Tokenizer
+from albert_tf.tokenization.base import SPACE, Tokenizer, check_text
 from albert_tf.tokenization.basic_words import (
     check_switches,
     is_ideograph,
@@ -19,8 +16,6 @@ from albert_tf.tokenization.basic_words import (
     words_with_spans,
 )
 from albert_tf.tokenization.special_pieces import MASK
-from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.vocabulary_file import read_model
 from albert_tf.tokenization.word_piece_file import INSIDE, WORD_PIECE_SPECIALS, parse_pieces
 
 # A word of more characters is unknown as a whole (WordpieceTokenizer of tokenization.py).
@@ -37,35 +32,11 @@ class WordPieceTokenizer(Tokenizer):
     >>> WordPieceTokenizer("vocab.txt").encode("Hello world")  # doctest: +SKIP
     [7592, 2088]
 
-    The attributes are those of every Tokenizer.
+    Arguments and attributes are those of every Tokenizer; the file is a vocab.txt, one piece a line, with
+    WORD_PIECE_SPECIALS. normalization and replace_quotes have to be the defaults.
     """
 
     ending = ".txt"
-
-    def __init__(
-        self,
-        model_file: StrPath,
-        do_lower_case: bool = True,
-        *,
-        keep_accents: bool = False,
-        normalization: str = "NFKD",
-        replace_quotes: bool = False,
-    ):
-        """Reads the vocabulary.
-
-        Args:
-            model_file: a vocab.txt, one piece a line, local or remote.
-            do_lower_case: lower-case the text, and drop accents; cased models want neither.
-            keep_accents: keep accents though letters are lower-cased.
-            normalization, replace_quotes: only the defaults; they are for sentencepiece.
-
-        Raises:
-            InputError: the file is missing, no such vocabulary, or lacks one of WORD_PIECE_SPECIALS.
-        """
-        self.model_file = str(model_file)
-        self.cleaning = TextCleaning(do_lower_case, keep_accents, normalization, replace_quotes)
-        self.model_bytes = read_model(self.model_file)
-        self._load()
 
     def _load(self) -> None:
         check_switches(self.cleaning)
@@ -87,8 +58,7 @@ class WordPieceTokenizer(Tokenizer):
         Raises:
             InputError: it is no text.
         """
-        if not isinstance(text, str):
-            raise InputError(f"`text` must be a text. Received {reprlib.repr(text)}.")
+        check_text(text)
         known, ids = self._ids_of_tokens, []
         for token in space_tokens(text):
             if token not in known:

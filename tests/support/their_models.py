@@ -79,3 +79,10 @@ def output_errors(our_model, their_model, torch, pairs=_PAIRS):
             compared[theirs] = (outputs[ours], getattr(found, theirs))
     assert len(compared) >= our_model.config.num_hidden_layers + 2
     return {name: float(np.abs(mine.numpy() - its.numpy()).max()) for name, (mine, its) in compared.items()}
+
+
+def load_whole(transformers, architecture: str, folder: str):
+    """A model of transformers from a folder, of which nothing may be missing or left over."""
+    model, info = getattr(transformers, architecture).from_pretrained(folder, output_loading_info=True)
+    assert {key: list(names) for key, names in info.items() if names} == {}
+    return model
