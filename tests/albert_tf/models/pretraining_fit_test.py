@@ -115,6 +115,7 @@ def test_ids_that_are_no_answer_have_no_weight_and_impossible_ones_make_the_loss
     assert np.isnan(model.evaluate(batch, batch_size=B, verbose=0, return_dict=True)["loss"])
 
 
+@pytest.mark.slow
 def test_a_model_that_keras_saves_goes_on(model, batch, tmp_path):
     model.compile(LAMB(0.01), loss="masked_lm")
     model.fit(batch, batch_size=B, verbose=0)

@@ -64,6 +64,7 @@ def one_step(small_config, write_unmasked_records):
         ),
     ],
 )
+@pytest.mark.slow
 def test_packed_rows_teach_what_the_same_examples_teach(one_step, ways, accumulation):
     expected, weights = one_step(None)
     found, packed_weights = one_step(PACKING, accumulation, **ways)
