@@ -55,14 +55,7 @@ def one_step(small_config, write_unmasked_records):
 
 
 @pytest.mark.parametrize(
-    ("ways", "accumulation"),
-    [
-        ({}, 1),
-        *(
-            pytest.param(ways, accumulation, marks=pytest.mark.slow)
-            for ways, accumulation in (({"remat": True}, 1), ({"constant_graph": True}, 1), ({}, 3))
-        ),
-    ],
+    ("ways", "accumulation"), [({}, 1), ({"remat": True}, 1), ({"constant_graph": True}, 1), ({}, 3)]
 )
 @pytest.mark.slow
 def test_packed_rows_teach_what_the_same_examples_teach(one_step, ways, accumulation):
