@@ -12,6 +12,7 @@ from albert_tf.conversion.hugging_face_family import BERT
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat, find_family
 from albert_tf.conversion.hugging_face_rows import family_rows
 from albert_tf.records.names import NSP
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 from albert_tf.tokenization.vocabulary_file import WORD_PIECE_NAME
 
 
@@ -48,11 +49,11 @@ def load_hugging_face_bert(path: str, config: AlbertConfig | None = None, allow_
     return HUGGING_FACE_BERT.load(path, config, allow_missing_heads)
 
 
-def save_hugging_face_bert(model, folder: str, vocabulary_file: str | None = None, **more) -> None:
+def save_hugging_face_bert(
+    model, folder: str, vocabulary_file=None, architecture=None, task=None, cleaning=OFFICIAL_CLEANING
+) -> None:
     """Writes a model that is a BERT as save_pretrained would: layers that share nothing, one block each, E = H.
 
-    Arguments (`architecture`, `task` and `cleaning` by name) and errors are those of save_hugging_face; architectures
-    are "BertForMaskedLM", "BertModel" and so on.
+    Arguments and errors are those of save_hugging_face; architectures are "BertForMaskedLM", "BertModel" and so on.
     """
-    task = more.pop("task", None)
-    HuggingFaceBertFormat(**more).save(model, folder, vocabulary_file, task)
+    HuggingFaceBertFormat(architecture, cleaning).save(model, folder, vocabulary_file, task)
