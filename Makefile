@@ -17,7 +17,7 @@ help:
 	@echo "make parity     compare with Hugging Face transformers and KerasHub"
 	@echo "make tpu        compile steps for TPUs that are not there, and look at the programs; tpu-slow: all sizes (hours)"
 	@echo "make bench      time data creation, input, training and inference, alone and beside peers (hours; tables in bench.md)"
-	@echo "make bench-gpu  the JAX engine beside peers on a GPU of NVIDIA (written for one, and not yet run)"
+	@echo "make bench-gpu  the JAX engine beside peers on a GPU of NVIDIA"
 	@echo "make docs       the documents and a reference of the Python names as a site in docs/_build, every link checked"
 	@echo "make dist       wheel and sdist in dist/, checked"
 	@echo "make lint       ruff; format: let ruff mend what it can"
@@ -112,14 +112,16 @@ bench: $(VENV)/.parity
 	done
 	$(BIN)/python -m albert_tf.benchmarks.export_table --output_file=$(BENCH_TABLE)
 
-# On a machine with a GPU of NVIDIA; this was not run.
+# On a machine with a GPU of NVIDIA, of 80 GB: docs/benchmarks/2026-11-26-h100.md.
 bench-gpu: $(VENV)/.parity
-	$(PIP) 'jax[cuda12]'
-	set -e; for size in base large xxlarge; do for shape in "128 64" "512 16"; do \
+	$(PIP) 'jax[cuda13]'
+	set -e; for shape in "base 128 128 20" "base 32 512 76" "large 128 128 20" "large 32 512 76" "xxlarge 64 128 20" \
+	  "xxlarge 16 512 76"; do \
 	  set -- $$shape; $(BIN)/python -m albert_tf.benchmarks.compare_peers --output_file=$(BENCH_TABLE) \
-	    --albert_config_file=albert_$${size}_v2 --precision=bfloat16 --max_seq_length=$$1 --batch_size=$$2 --steps=10 \
-	    --rounds=5 --contestants=albert_tf_jax,hugging_face,hugging_face_compiled,keras_hub_jax; \
-	done; done
+	    --albert_config_file=albert_$$1_v2 --precision=bfloat16 --batch_size=$$2 --max_seq_length=$$3 \
+	    --max_predictions_per_seq=$$4 --steps=8 --rounds=5 --prepare_together \
+	    --contestants=albert_tf_jax,hugging_face,hugging_face_compiled; \
+	done
 
 # DOCS_SOURCE_URL=https://github.com/OWNER/albert_tf/blob/main for links to files that are no pages.
 # From nothing each time: Sphinx does not repeat the warnings of pages that stayed as they were.

@@ -4,6 +4,7 @@ Every contestant is a process of its own, prepared before the first turn; then t
 A B C, so that a change in the machine's load meets all of them. Prints one JSON line, and a Markdown table to keep.
 """
 
+import concurrent.futures
 import json
 import os
 import statistics
@@ -34,6 +35,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
     flags.DEFINE_integer("rounds", 7, "Turns of each contestant.", **fv)
     flags.DEFINE_integer("steps", 1, "Steps of a turn.", **fv)
+    together = "Prepare all at the same time, and measure matrix products too: on a GPU, with processors to spare."
+    flags.DEFINE_bool("prepare_together", False, together, **fv)
     flags.DEFINE_string("peer_python", None, "Python that has the peers; None: this one.", **fv)
     flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
 
@@ -104,6 +107,8 @@ def format_table(title: str, contestants: list[Contestant], sequences: int, gflo
         "|---|---|---|---|---|---|---|",
     ]
     first = contestants[0]
+    # By how much of what matrix products reach the work is done, where that was measured.
+    products = max((one.start.get("products_gflops", 0.0) for one in contestants), default=0.0)
     for one in contestants:
         if not one.takes_part:
             lines.append(f"| {one.name} | {one.start['skipped']} | | | | | |")
@@ -111,8 +116,9 @@ def format_table(title: str, contestants: list[Contestant], sequences: int, gflo
         seconds = one.median("seconds")
         ratios = [f"{ratios_to(first, one, key):.2f}" for key in ("seconds", "processor_seconds")]
         memory = max(turn["memory_mb"] for turn in one.turns)
+        share = f" ({gflop / seconds / products:.1%} of {products:.0f})" if products else ""
         lines.append(
-            f"| {one.name} | {sequences / seconds:.2f} | {gflop / seconds:.0f} | {ratios[0]} | {ratios[1]} "
+            f"| {one.name} | {sequences / seconds:.2f} | {gflop / seconds:.0f}{share} | {ratios[0]} | {ratios[1]} "
             f"| {memory:.0f} MB | {one.start['ready']:.0f} s |"
         )
     return "\n".join(lines) + "\n"
@@ -153,10 +159,14 @@ def _run() -> None:
     arguments = [f"--{name}={given[name].value}" for name in names]
     arguments += [f"--shortest={given.shortest}"] if given.shortest else []
     python = given.peer_python or sys.executable
-    contestants = [
-        Contestant(name, arguments, sys.executable if name.startswith("albert_tf") else python)
-        for name in given.contestants
-    ]
+
+    def prepare(name: str) -> Contestant:
+        ours = name.startswith("albert_tf")
+        more = ["--measure_products"] if ours and given.prepare_together else []
+        return Contestant(name, arguments + more, sys.executable if ours else python)
+
+    with concurrent.futures.ThreadPoolExecutor(len(given.contestants) if given.prepare_together else 1) as threads:
+        contestants = list(threads.map(prepare, given.contestants))
     running = [one for one in contestants if one.takes_part]
     for _ in range(given.rounds):
         for one in running:

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import sys
 
 
 def process_seconds() -> float:
@@ -21,6 +22,16 @@ def peak_memory_mb() -> float:
     except (OSError, ValueError):  # no such file, or no such line: not Linux, or not quite
         kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(kilobytes) / 1024
+
+
+def device_memory_mb() -> float | None:
+    """The most memory of a GPU that this process has held, in MB of 2^20 bytes; None where it uses none."""
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    if torch is not None and torch.cuda.is_available():
+        return torch.cuda.max_memory_allocated() / 2**20
+    if jax is not None and jax.default_backend() == "gpu":
+        return jax.local_devices()[0].memory_stats()["peak_bytes_in_use"] / 2**20
+    return None
 
 
 def descendants(process: int) -> list[int]:

@@ -61,6 +61,23 @@ def ragged_batch(config, batch_size: int, length: int, shortest: int):
     return batch
 
 
+class SameBatch:
+    """The batches of a JAX engine, all of them one batch; TensorFlow, which reads those of a run, need not be there.
+
+    Args:
+        batch: arrays by name.
+    """
+
+    def __init__(self, batch):
+        self._batch = batch
+
+    def __next__(self):
+        return self._batch
+
+    def put_back(self, batches) -> None:
+        """Does nothing: the next ones are like these."""
+
+
 def make_step(config, shape, optimizer_name: str, precision: str = "float32", **ways):
     """The training step of run_pretraining on one random batch.
 
@@ -74,14 +91,13 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     Returns:
         function of a number of steps, which takes them and returns when they are done.
     """
-    import tensorflow as tf
+    import keras
 
-    from albert_tf.inputs.host_batches import share_of_host
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
     from albert_tf.pretraining.steps import PretrainingSteps
-    from albert_tf.training.strategy import make_strategy, share_out_batches
+    from albert_tf.training.strategy import make_strategy
 
     strategy = make_strategy("auto")
     with strategy.scope():
@@ -89,9 +105,19 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
         optimizer = build_optimizer(optimizer_name, 1e-4, precision=precision)
         optimizer.build(list(named_weights(model).values()))
     steps = PretrainingSteps(strategy, model, optimizer)
-    dataset = tf.data.Dataset.from_tensors(random_batch(config, *shape)).repeat()
-    iterator = iter(share_out_batches(strategy, lambda context: share_of_host(dataset, shape[0], context)))
+    batch = random_batch(config, *shape)
+    iterator = SameBatch(batch) if keras.backend.backend() == "jax" else _share_out(strategy, batch, shape[0])
     return lambda count: steps.train(iterator, count)
+
+
+def _share_out(strategy, batch, batch_size: int):
+    import tensorflow as tf
+
+    from albert_tf.inputs.host_batches import share_of_host
+    from albert_tf.training.strategy import share_out_batches
+
+    dataset = tf.data.Dataset.from_tensors(batch).repeat()
+    return iter(share_out_batches(strategy, lambda context: share_of_host(dataset, batch_size, context)))
 
 
 def _run() -> None:

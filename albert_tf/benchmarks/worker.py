@@ -5,12 +5,13 @@ done, then for every number read from standard input what that many repetitions 
 """
 
 import importlib.util
+import os
 import sys
 import time
 
 from absl import flags
 
-from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
+from albert_tf.benchmarks.measure import device_memory_mb, peak_memory_mb, process_seconds
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
@@ -31,6 +32,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", **fv)
     flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
     flags.DEFINE_string("precision", "float32", "float32 or bfloat16.", **fv)
+    flags.DEFINE_bool("measure_products", False, "Measure matrix products too, of an albert_tf.", **fv)
 
 
 def say(**values) -> None:
@@ -60,7 +62,10 @@ def _run() -> None:
     if missing:
         say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
         return
-    if not given.contestant.startswith("hugging_face"):
+    if given.contestant == "albert_tf" + ON_JAX:
+        # Of its step nothing needs TensorFlow, which need not be there.
+        os.environ["KERAS_BACKEND"] = "jax"
+    elif not given.contestant.startswith("hugging_face"):
         # As the commands do that train, and those that serve.
         if given.contestant == "albert_tf" and given.task == "train":
             allocator.set_up_memory()
@@ -71,12 +76,26 @@ def _run() -> None:
     shape = (given.batch_size, given.max_seq_length, third)
     repeat = TASKS[given.task][given.contestant](config, shape, given.optimizer, given.precision)
     repeat(1)
-    say(ready=time.perf_counter() - started, memory_mb=peak_memory_mb())
+    ready = {"ready": time.perf_counter() - started, "memory_mb": _memory_mb()}
+    if given.measure_products:
+        ready["products_gflops"] = _measure_products(given.precision) / 1e9
+    say(**ready)
     for line in sys.stdin:
         begin, processor_begin = time.perf_counter(), process_seconds()
         repeat(int(line))
         seconds, processor_seconds = time.perf_counter() - begin, process_seconds() - processor_begin
-        say(seconds=seconds, processor_seconds=processor_seconds, memory_mb=peak_memory_mb())
+        say(seconds=seconds, processor_seconds=processor_seconds, memory_mb=_memory_mb())
+
+
+def _memory_mb() -> float:
+    return device_memory_mb() or peak_memory_mb()
+
+
+def _measure_products(precision: str) -> float:
+    from albert_tf.training.machine import measure_matmul_peak
+    from albert_tf.training.strategy import make_strategy
+
+    return measure_matmul_peak(make_strategy("auto"), precision)
 
 
 main = command.entry_point(__name__, _run)

@@ -15,6 +15,7 @@ from albert_tf.inputs.host_batches import ready_ahead, share_of_host
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.records.manifest import MANIFEST_SUFFIX
 from albert_tf.records.masking_rules import STATIC
+from albert_tf.records.names import EXAMPLE_WEIGHTS
 from albert_tf.records.pretraining_records import (
     Manifest,
     check_records,
@@ -40,8 +41,6 @@ _GRAPH_SEED = 12345
 _BATCHES_PARSED_AT_ONCE = 4
 # Of the masks that are drawn for an evaluation: the same ones every time.
 _EVALUATION_SEED = 0
-# Weight of an example in evaluation: 0 where it only fills the last batch.
-EXAMPLE_WEIGHTS = "example_weights"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,9 @@ keras.random draws from a state that a recomputation (remat), a restart or a sec
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
 """
 
+import functools
+import re
+
 import keras
 import numpy as np
 from keras import ops
@@ -119,6 +122,24 @@ else:
     if _BACKEND == "jax":
         import jax
 
+        def formulas_for(training):
+            """The module whose functions compute the formulas: kernels on a GPU, else the compiler alone."""
+            return _formulas_here()
+
+        @functools.cache
+        def _formulas_here():
+            # Not before something is computed: the processes of a run are joined before JAX looks for devices.
+            if not _takes_kernels(jax.devices()[0]):
+                return formulas
+            from albert_tf.kernels import jax_gpu
+
+            return jax_gpu
+
+        def _takes_kernels(device):
+            """Tells whether a device is a GPU of NVIDIA's Ampere generation or a later one, and JAX 0.8 or later."""
+            found = re.fullmatch(r"(\d+)\.\d+", str(getattr(device, "compute_capability", None)))
+            return found is not None and int(found[1]) >= 8 and jax.__version_info__ >= (0, 8)
+
         remat, compiled = jax.checkpoint, jax.jit
 
         def remat_in_loop(function):
@@ -154,6 +175,10 @@ else:
     else:
         keep_mask = None
 
+        def formulas_for(training):
+            """The module whose functions compute the formulas."""
+            return formulas
+
         def known_values(x):
             """The values of an array; None of a tensor: not looked at, whichever backend this is."""
             return x if isinstance(x, np.ndarray) else None
@@ -179,10 +204,6 @@ else:
         def fold_in(seed, data):
             """Refuses: dropout is written for the TensorFlow and JAX backends of Keras."""
             raise NotImplementedError(f"Dropout needs Keras's tensorflow or jax backend; this is {_BACKEND!r}.")
-
-    def formulas_for(training):
-        """The module whose functions compute the formulas: the backend compiles the whole step."""
-        return formulas
 
     def assign_update(function, variables, *arguments):
         """Assigns to variables what function(*variables, *arguments) returns."""

@@ -33,13 +33,13 @@ def attend(wanted, hidden, kernel, bias, num_heads, dropout, view):
     run = backend.formulas_for(view.training)
     if view.unpadding is not None:
         return view.unpadding.attend(run.project(hidden, kernel, bias), view.attention_bias)
+    (batch, length), positions = ops.shape(hidden)[:2], ops.shape(wanted)[1]
+    keep = dropout.keep_masks((batch, num_heads, positions, length), view.seed, view.training)
     if view.positions is None:
-        query, key, value = run.project_heads(hidden, kernel, bias, num_heads, 3)
-    else:
-        width = kernel.shape[0]
-        (query,) = run.project_heads(wanted, kernel[:, :width], bias[:width], num_heads, 1)
-        key, value = run.project_heads(hidden, kernel[:, width:], bias[width:], num_heads, 2)
-    keep = dropout.keep_masks((*ops.shape(query)[:3], ops.shape(key)[2]), view.seed, view.training)
+        return run.self_attention(hidden, kernel, bias, num_heads, view.attention_bias, dropout.rate, keep)
+    width = kernel.shape[0]
+    (query,) = run.project_heads(wanted, kernel[:, :width], bias[:width], num_heads, 1)
+    key, value = run.project_heads(hidden, kernel[:, width:], bias[width:], num_heads, 2)
     return run.attention(query, key, value, view.attention_bias, dropout.rate, keep)
 
 

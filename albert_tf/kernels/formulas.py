@@ -122,6 +122,24 @@ def attention(query, key, value, bias, rate=0.0, keep=()):
     return merge_heads(attend_heads(query, key, value, bias, rate, keep))
 
 
+def self_attention_by(project_heads, attention):
+    """Attention of hidden states to one another, by the functions of two formulas.
+
+    Returns:
+        function of x float [B, S, H], a kernel [H, 3 H] and its bias [3 H], the number of heads, and attention's bias,
+        rate and keep, to float [B, S, H].
+    """
+
+    def self_attention(x, kernel, bias, num_heads, seen, rate=0.0, keep=()):
+        query, key, value = project_heads(x, kernel, bias, num_heads, 3)
+        return attention(query, key, value, seen, rate, keep)
+
+    return self_attention
+
+
+self_attention = self_attention_by(project_heads, attention)
+
+
 def add_projection(x, kernel, bias, residual, norm, rate=0.0, keep=()):
     """LayerNorm(residual + Dropout(x @ kernel + bias)): how both halves of a block end.
 

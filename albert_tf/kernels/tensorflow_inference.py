@@ -10,7 +10,7 @@ import math
 import tensorflow as tf
 from keras import ops
 
-from albert_tf.kernels.formulas import merge_heads, part_heads
+from albert_tf.kernels.formulas import merge_heads, part_heads, self_attention_by
 
 
 def project(x, kernel, bias=None, activation=None):
@@ -40,6 +40,9 @@ def attend_heads(query, key, value, bias):
 def attention(query, key, value, bias, rate=0.0, keep=()):
     """See formulas.attention; nothing is dropped."""
     return merge_heads(attend_heads(query, key, value, bias))
+
+
+self_attention = self_attention_by(project_heads, attention)
 
 
 def add_projection(x, kernel, bias, residual, norm, rate=0.0, keep=()):

@@ -12,8 +12,8 @@ import tensorflow as tf
 from keras import ops
 
 from albert_tf.kernels import formulas
-from albert_tf.kernels.formulas import drop, part_heads
-from albert_tf.kernels.tensorflow_attention import attention  # noqa: F401, one of the formulas
+from albert_tf.kernels.formulas import drop, part_heads, self_attention_by
+from albert_tf.kernels.tensorflow_attention import attention
 from albert_tf.kernels.tensorflow_compiling import column_sum, compiled, row_sum
 from albert_tf.kernels.tensorflow_gradients import custom_gradient
 
@@ -48,6 +48,9 @@ def _take_apart(num_heads, count):
         return tf.unstack(tf.ensure_shape(parts, parts.shape)), gradient
 
     return take_apart
+
+
+self_attention = self_attention_by(project_heads, attention)
 
 
 def add_projection(x, kernel, bias, residual, norm, rate=0.0, keep=()):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS, RecordSet, make_evaluation_dataset
-from albert_tf.records.names import LABEL, WEIGHTS_FEATURE
+from albert_tf.inputs.pretraining_dataset import RecordSet, make_evaluation_dataset
+from albert_tf.records.names import EXAMPLE_WEIGHTS, LABEL, WEIGHTS_FEATURE
 
 
 def count_masked_pieces(batches: Iterable[Mapping], num_examples: int, vocab_size: int, enough: int) -> np.ndarray:

@@ -3,9 +3,8 @@
 from keras import ops
 
 from albert_tf import losses
-from albert_tf.inputs.pretraining_dataset import EXAMPLE_WEIGHTS
 from albert_tf.kernels import backend
-from albert_tf.records.names import SEQUENCE_WEIGHTS
+from albert_tf.records.names import EXAMPLE_WEIGHTS, SEQUENCE_WEIGHTS
 from albert_tf.training.engine import EngineSteps
 
 # What a training step reports, in the order of its vector.

@@ -12,6 +12,8 @@ BOUNDARY_BITS_FEATURE = "token_boundary_bits"
 # Of a batch whose rows hold several examples: which of them each token is of, from 1; where each begins; 1 for each
 # that is there.
 SEQUENCE_IDS, SEQUENCE_STARTS, SEQUENCE_WEIGHTS = "sequence_ids", "sequence_starts", "sequence_weights"
+# Weight of an example of an evaluation's batch: 0 where it only fills the last one.
+EXAMPLE_WEIGHTS = "example_weights"
 # Tokens and masked positions of records of which nothing else is said (create_pretraining_data.py and
 # run_pretraining.py of google-research/ALBERT).
 MAX_SEQ_LENGTH, MAX_PREDICTIONS_PER_SEQ = 512, 20

@@ -143,6 +143,24 @@ def test_the_table_says_who_was_passed_over():
     assert "| theirs | torch not installed |" in table
 
 
+def test_the_table_says_how_near_to_bare_products_the_work_is_done():
+    ours = _Measured("ours", [2.0], {"ready": 9.0, "products_gflops": 2000.0})
+    theirs = _Measured("theirs", [4.0])
+    table = format_table("a title", [ours, theirs], sequences=16, gflop=1000)
+    assert "| ours | 8.00 | 500 (25.0% of 2000) | 1.00 |" in table
+    assert "| theirs | 4.00 | 250 (12.5% of 2000) | 2.00 |" in table
+
+
+@pytest.mark.parity
+def test_peers_are_prepared_together_and_products_measured(config_file):
+    pytest.importorskip("jax", reason="jax is not installed: the extra [jax]")
+    shape = ["--max_seq_length=16", "--batch_size=2", "--max_predictions_per_seq=4", "--rounds=2", "--steps=2"]
+    result = _run("compare_peers", config_file, *shape, "--contestants=albert_tf_jax,albert_tf", "--prepare_together")
+    for name in ("albert_tf_jax", "albert_tf"):
+        assert result[name]["start"]["products_gflops"] > 0
+        assert len(result[name]["turns"]) == 2
+
+
 @pytest.mark.parity
 def test_every_head_is_measured_in_every_form(small_config, tmp_path):
     pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed: the extra [litert]")

@@ -10,14 +10,13 @@ import tensorflow as tf
 
 from albert_tf.inputs import pretraining_dataset
 from albert_tf.inputs.pretraining_dataset import (
-    EXAMPLE_WEIGHTS,
     explain_record_errors,
     make_dataset,
     make_evaluation_dataset,
     open_records,
 )
 from albert_tf.pretraining.constant_answers import constant_answers
-from albert_tf.records.names import LABEL
+from albert_tf.records.names import EXAMPLE_WEIGHTS, LABEL
 from albert_tf.runtime.errors import InputError
 
 S, P, V = 16, 4, 60
