@@ -35,12 +35,10 @@ if TYPE_CHECKING:
 
 # Files read side by side, and records held back to be shuffled. Record sets of ours are shuffled as a whole when
 # they are made; the buffer is for sets that are not.
-_FILES_AT_ONCE = 4
-_SHUFFLE_BUFFER = 10_000
-_GRAPH_SEED = 12345
+_FILES_AT_ONCE, _SHUFFLE_BUFFER = 4, 10_000
 _BATCHES_PARSED_AT_ONCE = 4
-# Of the masks that are drawn for an evaluation: the same ones every time.
-_EVALUATION_SEED = 0
+# The second of the masks that are drawn for an evaluation: the same ones every time.
+_GRAPH_SEED, _EVALUATION_SEED = 12345, 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -41,14 +41,14 @@ class _Head:
         self.is_column = self._inside < size
         self.scale = 1.0 / math.sqrt(size)
 
-    def columns(self, ref, part, parts):
-        """The columns of this head in one of several tensors side by side."""
-        return part * (ref.shape[1] // parts) + self.head * self._size + self._inside
+    def _columns(self, width=0, part=0):
+        """The columns of this head in the part of that number of several tensors side by side, of H columns each."""
+        return part * width + self.head * self._size + self._inside
 
     def _where(self, ref, tokens, part, parts):
         rows = (self.row * self._length + tokens)[:, None]
         mask = (tokens < self._length)[:, None] & self.is_column[None]
-        return (rows, self.columns(ref, part, parts)[None]), mask
+        return (rows, self._columns(ref.shape[1] // parts, part)[None]), mask
 
     def read(self, ref, tokens, part=0, parts=1):
         """float [tokens, D], zero where there is none."""
@@ -63,12 +63,11 @@ class _Head:
     def projected(self, product, bias, tokens, part):
         """Queries, keys or values: float [tokens, D]."""
         value = self.read(product, tokens, part, 3)
-        columns = part * (product.shape[1] // 3) + self.head * self._size + self._inside
-        vector = triton.load(bias.at[columns], mask=self.is_column, other=0.0)
+        vector = triton.load(bias.at[self._columns(bias.shape[0] // 3, part)], mask=self.is_column, other=0.0)
         return value + vector[None].astype(value.dtype)
 
     def seen(self, ref, asking, tokens, turned=False):
-        """What is added to the scores: float32 [R, C], or [1, C]; -inf for keys that are none. Turned: [C, R]."""
+        """Numbers added to the scores: float32 [R, C], or [1, C]; -inf for keys that are none. Turned: [C, R]."""
         is_key = tokens < self._length
         if ref.shape[1] == 1:
             found = triton.load(ref.at[self.row, 0, tokens], mask=is_key, other=-jnp.inf)
@@ -89,9 +88,8 @@ class _Head:
 
     def write_sums(self, ref, place, gradients):
         """Writes the sums over tokens of gradients by part, float32 [tokens, D], to [B, places, 3, H]."""
-        columns = self.head * self._size + self._inside
         for part, gradient in gradients.items():
-            where = (self.row, place, part, columns)
+            where = (self.row, place, part, self._columns())
             triton.store(ref.at[where], jnp.sum(gradient, axis=0), mask=self.is_column)
 
 

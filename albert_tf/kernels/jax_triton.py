@@ -23,7 +23,7 @@ _INTERPRET = False
 
 
 def call_kernel(kernel, grid, results, num_warps, arguments):
-    """What a kernel writes.
+    """Runs a kernel: what it writes.
 
     Args:
         kernel: functools.partial of a function of references, first to the arguments, then to the results.

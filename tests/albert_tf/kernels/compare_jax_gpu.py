@@ -61,6 +61,7 @@ def _packed(length):
 
 SEEN = _seen(32, 5, of=32)
 LONG = 150
+PRECISIONS = ("float32", "bfloat16", "float16")
 # By name: function, shapes in the compute dtype, shapes in float32.
 CASES = {
     "feed_forward": (_feed_forward("gelu"), *_feed_forward_shapes(7, 64, 600)),
@@ -95,7 +96,7 @@ def _errors(name, dtype):
 
 
 if __name__ == "__main__":
-    errors = {f"{name}: {dtype}": _errors(name, dtype) for name in CASES for dtype in ("float32", "bfloat16")}
+    errors = {f"{name}: {dtype}": _errors(name, dtype) for name in CASES for dtype in PRECISIONS}
     # Of NVIDIA's Hopper and Turing, of AMD, of a processor.
     devices = [types.SimpleNamespace(compute_capability=found) for found in ("9.0", "7.5", "gfx90a")]
     chosen = [backend._takes_kernels(device) for device in (*devices, types.SimpleNamespace())]
