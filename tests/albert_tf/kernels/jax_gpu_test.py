@@ -32,7 +32,7 @@ def test_kernels_are_taken_where_they_run(told):
 
 @pytest.mark.parametrize("precision", TOLERANCES)
 def test_a_kernel_computes_its_formula(told, precision):
-    found = {name: values for name, values in told["errors"].items() if name.endswith(precision)}
+    found = {name: values for name, values in told["errors"].items() if name.endswith(f": {precision}")}
     assert len(found) == 11
     for name, values in found.items():
         assert len(values) > 2, name
