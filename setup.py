@@ -105,6 +105,8 @@ setup(
         "jax": ["jax>=0.6.1,<1"],
         # JAX for a TPU, and the TPU's compiler, which runs without one. From 0.7 it tells how much is in use at a time.
         "tpu": ["jax[tpu]>=0.7,<1"],
+        # The compiler for GPUs, which runs without one; the TPU's counts operations where it tells none.
+        "cuda-compiler": ["jax[tpu]>=0.8,<1", "jax-cuda13-plugin>=0.8,<1"],
         # Published weights by name: tried with 0.36, 1.33 and 2.4. transformers 4 needs one below 1.
         "hub": ["huggingface-hub>=0.34,<3"],
         # Exports that run without TensorFlow, and what they are checked with.

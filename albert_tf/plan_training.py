@@ -1,8 +1,9 @@
 """Plans a pre-training run for TPUs or GPUs that need not be there: what fits a chip, how fast a step is, its cost.
 
 Memory, operations and exchanges are those of the TPU's own compiler (pip install 'albert_tf[tpu]', on any Linux
-machine), which compiles the very step of run_pretraining --backend=jax; times are estimates by public figures of the
-chips. It takes some minutes.
+machine), which compiles the very step of run_pretraining --backend=jax; memory and exchanges of a GPU those of the
+GPU's, where it is installed too ('albert_tf[cuda-compiler]'). Times are estimates by public figures of the chips. It
+takes some minutes.
 
 plan_training --flagfile=configs/pretraining/xxlarge_125k.flags --constant_graph --topology=v5e:16x16,h100:64
 """

@@ -4,6 +4,8 @@ keras.random draws from a state that a recomputation (remat), a restart or a sec
 stateless draw has no such memory. TensorFlow and JAX have one each; their numbers differ.
 """
 
+import contextlib
+import contextvars
 import functools
 import re
 
@@ -122,14 +124,26 @@ else:
     if _BACKEND == "jax":
         import jax
 
+        # Of programs for devices that are not this machine's, one of those.
+        _target = contextvars.ContextVar("_target", default=None)
+
+        @contextlib.contextmanager
+        def lowering_for(device):
+            """Lets what is lowered in the block be for a device that need not be here."""
+            token = _target.set(device)
+            try:
+                yield
+            finally:
+                _target.reset(token)
+
         def formulas_for(training):
             """The module whose functions compute the formulas: kernels on a GPU, else the compiler alone."""
-            return _formulas_here()
+            # Not before something is computed: the processes of a run are joined before JAX looks for devices.
+            return _formulas_on(_target.get() or jax.devices()[0])
 
         @functools.cache
-        def _formulas_here():
-            # Not before something is computed: the processes of a run are joined before JAX looks for devices.
-            if not _takes_kernels(jax.devices()[0]):
+        def _formulas_on(device):
+            if not _takes_kernels(device):
                 return formulas
             from albert_tf.kernels import jax_gpu
 

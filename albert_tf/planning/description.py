@@ -8,7 +8,8 @@ _MILLI, _MEGA, _GIGA, _GIB = 1e-3, 1e6, 1e9, 2**30
 
 def describe_plan(run: PlannedRun, topology: Topology, plan: Plan) -> str:
     """Some lines: what fits, what a step moves, what it takes, the run's cost, the flags to use."""
-    compiler = "the TPU's compiler" if topology.is_tpu else f"the compiler of {topology.chip.compiled_for}, a stand-in"
+    counted, compiler = (_compiler(topology, kind) for kind in (topology.chip.compiled_for, plan.memory_by))
+    counts = f" ({counted})" if counted != compiler else ""
     parts = plan.gradient_accumulation_steps
     pieces = f", one micro-batch after another: {parts}" if parts > 1 else ""
     seconds = {kind: _time(value) for kind, value in plan.seconds.items()}
@@ -18,7 +19,7 @@ def describe_plan(run: PlannedRun, topology: Topology, plan: Plan) -> str:
         "fits": f"{plan.examples_at_once} at once{pieces}; {plan.memory['peak'] / _GIB:.2f} of "
         f"{topology.chip.memory_bytes / _GIB:.0f} GiB ({compiler})"
         + (", with --remat only" if plan.remat and not run.remat else ""),
-        "a step": f"{plan.operations:.3g} operations, {plan.memory_traffic / _GIGA:,.3g} GB read and written, "
+        "a step": f"{plan.operations:.3g} operations, {plan.memory_traffic / _GIGA:,.3g} GB read and written{counts}, "
         f"{plan.exchanged / _MEGA:,.1f} MB summed over the chips, in {plan.exchanges} exchanges ({compiler})",
         "takes": f"{seconds['products']} at the chip's peak, {seconds['memory']} if all goes to its memory, "
         f"{seconds['exchange']} for the exchange: {seconds['step']} (an estimate by {topology.chip.source})",
@@ -27,6 +28,12 @@ def describe_plan(run: PlannedRun, topology: Topology, plan: Plan) -> str:
         "flags": " ".join(flags_of(run, plan)),
     }
     return "".join(f"{title:<10}{text}\n" for title, text in rows.items())
+
+
+def _compiler(topology: Topology, kind: str) -> str:
+    if topology.is_tpu:
+        return "the TPU's compiler"
+    return "the GPU's compiler" if kind == topology.kind else f"the compiler of {kind}, a stand-in"
 
 
 def flags_of(run: PlannedRun, plan: Plan) -> list[str]:

@@ -8,11 +8,11 @@ from typing import Any
 from absl import logging
 
 from albert_tf.config import AlbertConfig
-from albert_tf.planning import programs
+from albert_tf.planning import gpus, programs
 from albert_tf.planning.chips import Topology
 from albert_tf.runtime.errors import InputError
 
-# Of a GPU's memory; other things than XLA's own buffers are in it too.
+# Of a GPU's memory; the engine takes 0.92 of it (runtime/tensorflow_import.py), and not all of that is one piece.
 _USABLE = 0.9
 # Times that an update moves the bytes of the gradients: it reads weights, gradients and two moments, and writes all but
 # the gradients.
@@ -46,8 +46,9 @@ class Plan:
         examples_at_once: of a micro-batch, as many as fit.
         gradient_accumulation_steps: micro-batches of a step.
         remat: whether a layer's inside is computed again: it was asked for, or nothing fits without.
-        memory: bytes, by the compiler: "argument", "temporary" and "peak"; for a GPU those of the TPU's program.
-        operations: of a step, by the compiler.
+        memory: bytes, by the compiler: "argument", "temporary" and "peak".
+        memory_by: the topology whose compiler says that, and how much is summed: the plan's own kind, or a stand-in.
+        operations: of a step, by the compiler; for a GPU by that of a TPU, as all further figures.
         memory_traffic: bytes that a step's operations read and write, by the compiler, which also counts what stays on
             the chip between two of them.
         exchanged: bytes that are summed over the chips once a step, by the compiler.
@@ -66,6 +67,7 @@ class Plan:
     gradient_accumulation_steps: int
     remat: bool
     memory: dict[str, int]
+    memory_by: str
     operations: float
     memory_traffic: float
     exchanged: int
@@ -107,6 +109,7 @@ def make_plan(run: PlannedRun, topology: Topology, name: str) -> Plan:
         gradient_accumulation_steps=examples // at_once,
         remat=remat,
         memory={kind: fitting[f"{kind}_bytes"] for kind in ("argument", "temporary", "peak")},
+        memory_by=compiler.memory_by,
         operations=operations,
         memory_traffic=traffic,
         exchanged=fitting["all_reduce"]["bytes"],
@@ -128,38 +131,47 @@ class _Compiler:
     """Compiles programs for the chips of a topology, each once.
 
     Attributes:
+        memory_by: the topology whose compiler says what a whole step takes of the memory.
         programs: figures of each.
     """
 
     def __init__(self, run: PlannedRun, topology: Topology):
         self._run = run
-        self._chips = programs.find_chips(topology.chip.compiled_for)
+        self._chips = self._own_chips = programs.find_chips(topology.chip.compiled_for)
+        self.memory_by = topology.chip.compiled_for
+        if not topology.is_tpu and gpus.has_compiler():
+            self._own_chips, self.memory_by = gpus.find_gpus(topology.kind, topology.count), topology.kind
         self._limit = None if topology.is_tpu else _USABLE * topology.chip.memory_bytes
         self._known: dict[tuple, dict[str, Any]] = {}
         self.programs: list[dict[str, Any]] = []
 
     def whole_step(self, examples: int, at_once: int, remat: bool) -> dict[str, Any]:
         """The figures of a step of so many examples a chip; "fault" is why it does not fit."""
-        found = self.compile(self._run.config, examples, examples // at_once, remat)
+        found = self._compile_once(self._own_chips, self._run.config, examples, examples // at_once, remat)
         if "fault" not in found and self._limit is not None and found["peak_bytes"] > self._limit:
             return found | {"fault": f"{found['peak_bytes']} bytes of {self._limit:.0f}"}
         return found
 
-    def compile(self, config: AlbertConfig, examples: int, parts: int, remat: bool) -> dict[str, Any]:
-        """The figures of one program."""
-        key = (config, examples, parts, remat)
+    def count(self, config: AlbertConfig, examples: int, parts: int, remat: bool) -> dict[str, Any]:
+        """The figures of one program, operations and bytes moved among them."""
+        return self._compile_once(self._chips, config, examples, parts, remat)
+
+    def _compile_once(self, chips: list[Any], *program: Any) -> dict[str, Any]:
+        key = (chips is self._chips, *program)
         if key not in self._known:
-            self._known[key] = self._compile(config, examples, parts, remat)
+            self._known[key] = self._compile(chips, *program)
         return self._known[key]
 
-    def _compile(self, config: AlbertConfig, examples: int, parts: int, remat: bool) -> dict[str, Any]:
+    def _compile(
+        self, chips: list[Any], config: AlbertConfig, examples: int, parts: int, remat: bool
+    ) -> dict[str, Any]:
         run = self._run
         ways = {"optimizer": run.optimizer, "precision": run.precision, "remat": remat}
         ways |= {"gradient_accumulation_steps": parts, "constant_graph": run.constant_graph}
         shape = (examples, run.max_seq_length, run.max_predictions_per_seq)
         about = {"layers": config.num_hidden_layers, "examples": examples, **ways}
         began = time.monotonic()
-        found = programs.compile_step(self._chips, config, shape, **ways)
+        found = programs.compile_step(chips, config, shape, **ways)
         about |= found | {"seconds_to_compile": round(time.monotonic() - began, 1)}
         fits = "does not fit" if "fault" in found else f"{found['peak_bytes'] / 2**30:.2f} GiB"
         logging.info(
@@ -211,7 +223,7 @@ def _cost_of_step(compiler: _Compiler, config: AlbertConfig, examples: int, at_o
         shallow = dataclasses.replace(
             config, num_hidden_layers=depth, num_hidden_groups=min(config.num_hidden_groups, depth)
         )
-        found = compiler.compile(shallow, at_once, 1, remat)
+        found = compiler.count(shallow, at_once, 1, remat)
         # Each of these programs updates the weights; a step does it once.
         updates = (parts - 1) * _MOVED_BY_UPDATE * found["all_reduce"]["bytes"]
         costs.append((found["flops_per_step"] * parts, found["bytes_per_step"] * parts - updates))

@@ -7,8 +7,8 @@ import pytest
 
 from albert_tf.benchmarks import scaling
 from albert_tf.config import AlbertConfig
+from albert_tf.planning import gpus, programs
 from albert_tf.planning import plan as planning
-from albert_tf.planning import programs
 from albert_tf.planning.chips import CHIPS, parse_topology
 from albert_tf.planning.description import describe_plan, flags_of
 from albert_tf.planning.plan import PlannedRun, make_plan
@@ -22,11 +22,11 @@ class MadeUpCompiler:
 
     def __init__(self, room, remat_room=0):
         self.rooms = {False: room, True: remat_room}
-        self.asked = []
+        self.asked, self.compiled_for = [], []
 
     def compile_step(self, chips, config, shape, **ways):
         """The figures of one program; see programs.compile_step."""
-        assert chips == ["a chip"]
+        self.compiled_for.append(chips)
         examples, layers = shape[0], config.num_hidden_layers
         at_once = examples // ways["gradient_accumulation_steps"]
         self.asked.append((at_once, ways["remat"], ways["gradient_accumulation_steps"], layers))
@@ -50,6 +50,7 @@ def made_up(monkeypatch):
     def put(*rooms):
         compiler = MadeUpCompiler(*rooms)
         monkeypatch.setattr(programs, "find_chips", lambda topology: ["a chip"])
+        monkeypatch.setattr(gpus, "has_compiler", lambda: False)
         monkeypatch.setattr(programs, "compile_step", compiler.compile_step)
         return compiler
 
@@ -97,6 +98,26 @@ def test_a_gpu_takes_nine_tenths_of_its_memory(made_up, monkeypatch):
     made_up(1000)
     monkeypatch.setattr(planning, "_USABLE", 16_010.5 / CHIPS["h100"].memory_bytes)
     assert make_plan(planned(), parse_topology("h100:4"), "h100:4").examples_at_once == 16
+
+
+def test_a_gpus_own_compiler_says_what_fits(made_up, monkeypatch):
+    topology = parse_topology("h100:4")
+    stand_in = made_up(16)
+    plan = make_plan(planned(), topology, "h100:4")
+    assert (plan.memory_by, stand_in.compiled_for) == ("v5p:2x2x1", [["a chip"]] * len(stand_in.asked))
+    lines = describe_plan(planned(), topology, plan).splitlines()
+    assert lines[1].endswith("GiB (the compiler of v5p:2x2x1, a stand-in)")
+    own = made_up(16)
+    monkeypatch.setattr(gpus, "has_compiler", lambda: True)
+    monkeypatch.setattr(gpus, "find_gpus", lambda kind, count: [f"{count} of {kind}"])
+    plan = make_plan(planned(), topology, "h100:4")
+    # The programs of one layer and of two are counted by the stand-in.
+    assert own.compiled_for[-2:] == [["a chip"]] * 2
+    assert own.compiled_for[:-2] == [["4 of h100"]] * (len(own.asked) - 2)
+    lines = describe_plan(planned(), topology, plan).splitlines()
+    assert lines[1].endswith("GiB (the GPU's compiler)")
+    assert "read and written (the compiler of v5p:2x2x1, a stand-in), 0.0 MB summed" in lines[2]
+    assert lines[2].endswith("in 1 exchanges (the GPU's compiler)")
 
 
 def test_costs_are_those_of_all_layers_and_one_update(made_up):
