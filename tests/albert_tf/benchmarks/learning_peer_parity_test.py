@@ -25,7 +25,7 @@ def test_a_peer_is_trained_measured_and_put_beside_the_recipes(
     assert [result["recipe"] for result in results] == names
     for result in results:
         (last,) = result["checkpoints"]
-        assert last["step"] > 5
+        assert last["step"] > 0
         assert last["tokens"] == last["step"] * 8 * 16
         assert 0 < last["masked_lm_loss"] < 5  # of 60 pieces, ln(60) is 4.09
     assert (tmp_path / "out" / "learning.png").exists()
