@@ -6,6 +6,7 @@ The compiler is a part of JAX's plugin for CUDA, which needs no GPU to compile (
 import importlib.util
 from typing import Any
 
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 
 PLUGIN = "jax_cuda13_plugin"
@@ -56,6 +57,9 @@ def find_gpus(kind: str, count: int) -> list[Any]:
     Args:
         kind: a GPU of planning.chips.
         count: how many there are; of many, as many are returned as make the same program.
+
+    Raises:
+        InputError: the compiler does not start, for one because it is not of JAX's version.
     """
     from jax.experimental import topologies
 
@@ -64,4 +68,11 @@ def find_gpus(kind: str, count: int) -> list[Any]:
     shape = f"1x1x{min(count, _MOST)}"
     # It looks for libraries that only running needs.
     with quiet_stderr():
-        return list(topologies.get_topology_desc(kind, platform="cuda", topology=shape, target_config=target).devices)
+        try:
+            found = topologies.get_topology_desc(kind, platform="cuda", topology=shape, target_config=target)
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            text = " ".join(str(error).split())[:200]
+            raise InputError(
+                f"--topology={kind}: {text}; {PLUGIN} must be of JAX's version: pip install 'albert_tf[cuda-compiler]'"
+            ) from None
+    return list(found.devices)

@@ -120,6 +120,17 @@ def test_a_gpus_own_compiler_says_what_fits(made_up, monkeypatch):
     assert lines[2].endswith("in 1 exchanges (the GPU's compiler)")
 
 
+def test_a_compiler_that_does_not_start_is_one_line(monkeypatch):
+    topologies = pytest.importorskip("jax.experimental.topologies", reason="jax is not installed: the extra [jax]")
+
+    def refuse(*args, **kwargs):
+        raise RuntimeError("no such\nplatform")
+
+    monkeypatch.setattr(topologies, "get_topology_desc", refuse)
+    with pytest.raises(InputError, match="--topology=h100: no such platform; jax_cuda13_plugin must be of JAX's"):
+        gpus.find_gpus("h100", 1)
+
+
 def test_costs_are_those_of_all_layers_and_one_update(made_up):
     made_up(16)
     plan = make_plan(planned(), parse_topology("v5e:2x2"), "v5e:2x2")
