@@ -16,13 +16,11 @@ import sys
 
 from absl import flags
 
-from albert_tf.exports.export_file import gains_by_frozen_weights
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.flag_help import begin_group
-from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 from albert_tf.serving import model_flags
-from albert_tf.serving.model_kind import PORTABLE, kind_of
+from albert_tf.serving.worker_predictor import open_predictor
 
 # The first is the flag's own name, the others are older ones.
 _NAMES = ("model", "saved_model", "output_dir")
@@ -36,6 +34,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     begin_group("Model", flag_values)
     model_flags.define_model_flags(_NAMES, flag_values)
     flags.DEFINE_integer("batch_size", 32, "Examples that are run together.", **fv)
+    flags.DEFINE_integer("num_workers", 1, "Processes that answer the rows of a file, each with the model.", **fv)
     begin_group("Input", flag_values)
     flags.DEFINE_string("input_file", None, "Examples; left out: the texts given, else standard input.", **fv)
     flags.DEFINE_enum(
@@ -56,19 +55,18 @@ def _run(texts: list[str]) -> None:
     model = model_flags.model_of(given, _NAMES)
     if given.input_file is not None and texts:
         raise InputError(f"--input_file takes no further text. Received {texts[0]!r}")
-    if given.batch_size < 1:
-        raise InputError(f"--batch_size must be at least 1. Received {given.batch_size}.")
+    for name in ("batch_size", "num_workers"):
+        if given[name].value < 1:
+            raise InputError(f"--{name} must be at least 1. Received {given[name].value}.")
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
     output_paths.check_not_input(given.output_file, given.input_file)
-    if kind_of(model) != PORTABLE:
-        import_tensorflow(gains_by_frozen_weights(model), log_level=3)
-    with quiet_stderr():
-        from albert_tf.rows.table_prediction import TablePrediction, predict_rows
-        from albert_tf.serving.predictor import Predictor
+    predictor = open_predictor(model, given.num_threads)
+    from albert_tf.rows.table_prediction import TablePrediction, predict_rows
+
     source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
-    names = ("input_format", "columns", "output_file", "output_columns", "batch_size", "overwrite")
-    wanted = TablePrediction(source, output_format=given.format, **{name: given[name].value for name in names})
-    predict_rows(Predictor(model, given.num_threads), wanted).check()
+    names = ("input_format", "columns", "output_file", "output_columns", "batch_size", "num_workers", "num_threads")
+    settings = {name: given[name].value for name in (*names, "overwrite")}
+    predict_rows(predictor, TablePrediction(source, output_format=given.format, **settings)).check()
 
 
 main = command.entry_point(__name__, _run, positional="text", required=(_NAMES,))

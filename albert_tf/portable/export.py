@@ -26,6 +26,7 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import ENCODER, PRETRAINING, Interface, make_interface
 from albert_tf.portable.litert_file import litert_model
 from albert_tf.portable.onnx_heads import onnx_model
+from albert_tf.portable.outlier_splitting import split_outliers
 from albert_tf.portable.settings import LITERT, ONNX, SAVED_MODEL, TOLERANCES, ModelExportSettings
 from albert_tf.portable.verification import largest_error
 from albert_tf.runtime import files
@@ -114,6 +115,8 @@ def make_file(
         precision: a key of portable.settings.TOLERANCES; bfloat16 not of LiteRT.
         beam_size: the width of the beam, of the head "span_beam".
     """
+    if precision == "int8":
+        model = split_outliers(model)
     if format_name == LITERT:
         contents = litert_model(
             serving_copy(model), lambda copy, inputs: compute(copy, inputs, interface), interface, precision

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from albert_tf.checkpoints.task_fields import OPTIONS
 from albert_tf.rows.line_rows import ID_COLUMNS, InputRow
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.worker_pool import WorkerPool
 from albert_tf.serving.input_fields import ExampleFields, empty_fields
 
 ROW, ID, INPUT, ERROR, WARNING = "row", "id", "input", "error", "warning"
@@ -22,7 +23,14 @@ _LEAST_CHARACTERS = 8
 Begun = tuple[dict[str, Any], Any]
 
 
-class Asker(Protocol):
+class Answers(Protocol):
+    """What answers a batch."""
+
+    def answer(self, examples: list[Any]) -> list[dict[str, Any]]:
+        """Asks the model; returns what it says of each, or raises InputError if it fails on one of them."""
+
+
+class Asker(Answers, Protocol):
     """A model that is asked about rows."""
 
     def begin(self, row: InputRow) -> Begun:
@@ -30,9 +38,6 @@ class Asker(Protocol):
 
     def order(self, example: Any) -> Any:
         """A key that sorts examples so that those to run together are neighbours."""
-
-    def answer(self, examples: list[Any]) -> list[dict[str, Any]]:
-        """Asks the model; returns what it says of each, or raises InputError if it fails on one of them."""
 
 
 class RowAsker:
@@ -77,25 +82,17 @@ class RowAsker:
         return found
 
 
-def answer_rows(
-    asker: Asker, rows: Iterable[InputRow], batch_size: int, go_on: Callable[[], None] = lambda: None
-) -> Iterator[list[dict[str, Any]]]:
-    """Yields the results of the rows, a window at a time.
+def begin_rows(
+    asker: Asker, rows: Iterable[InputRow], batch_size: int, most_batches: int | None = None
+) -> Iterator[list[tuple[InputRow, Begun]]]:
+    """Yields windows of rows, checked.
 
     Args:
         asker: the model.
         rows: see input_rows.
         batch_size: rows that are run together.
-        go_on: called between two batches; it may raise.
+        most_batches: that a window has; None for as many as memory may hold.
     """
-    for window in begin_rows(asker, rows, batch_size):
-        yield answer_window(asker, window, batch_size, go_on)
-
-
-def begin_rows(
-    asker: Asker, rows: Iterable[InputRow], batch_size: int, most_batches: int | None = None
-) -> Iterator[list[tuple[InputRow, Begun]]]:
-    """Yields windows of rows, checked; arguments as of answer_rows, and the batches that a window has at most."""
     most_rows = (WINDOW_BATCHES if most_batches is None else most_batches) * batch_size
     window: list[tuple[InputRow, Begun]] = []
     characters = 0
@@ -110,30 +107,48 @@ def begin_rows(
 
 
 def answer_window(
-    asker: Asker, window: Sequence[tuple[InputRow, Begun]], batch_size: int, go_on: Callable[[], None]
+    pool: WorkerPool,
+    asker: Asker,
+    window: Sequence[tuple[InputRow, Begun]],
+    batch_size: int,
+    go_on: Callable[[], None] = lambda: None,
 ) -> list[dict[str, Any]]:
-    """The results of one window of begin_rows, in its order."""
+    """The results of one window of begin_rows, in its order.
+
+    Args:
+        pool: what answers, as the first argument of `answer_batch`.
+        asker: who knows which rows to run together.
+        window: the rows.
+        batch_size: of them that are run together.
+        go_on: called between two batches; it may raise.
+    """
     results = [result for _, (result, _) in window]
-    asked = [(number, row, example) for number, (row, (_, example)) in enumerate(window) if example is not None]
+    asked = [(number, row.where, example) for number, (row, (_, example)) in enumerate(window) if example is not None]
     asked.sort(key=lambda one: asker.order(one[2]))
-    for start in range(0, len(asked), batch_size):
+    batches = [asked[start : start + batch_size] for start in range(0, len(asked), batch_size)]
+    answers = pool.map(answer_batch, (([(where, example) for _, where, example in batch],) for batch in batches))
+    for batch in batches:
         go_on()
-        batch = asked[start : start + batch_size]
-        for (number, *_), answer in zip(batch, _answers(asker, batch), strict=True):
+        for (number, *_), answer in zip(batch, next(answers), strict=True):
             # A warning stands last.
             warning = {WARNING: results[number].pop(WARNING)} if WARNING in results[number] else {}
             results[number] |= answer | warning
     return results
 
 
-def _answers(asker: Asker, batch: Sequence[tuple[int, InputRow, Any]]) -> list[dict[str, Any]]:
-    """The answers for sound rows; where the model fails on the batch, for each row by itself, with its error."""
+def answer_batch(model: Answers, batch: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The answers for sound rows; where the model fails on the batch, for each row by itself, with its error.
+
+    Args:
+        model: what answers.
+        batch: what each row is called in an error, and its example.
+    """
     try:
-        return asker.answer([example for *_, example in batch])
+        return model.answer([example for _, example in batch])
     except InputError as error:
         if len(batch) == 1:
-            return [{ERROR: f"{batch[0][1].where}: {error}"}]
-    return [answer for one in batch for answer in _answers(asker, [one])]
+            return [{ERROR: f"{batch[0][0]}: {error}"}]
+    return [answer for one in batch for answer in answer_batch(model, [one])]
 
 
 def _characters(value: Any) -> int:

@@ -27,7 +27,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.progress import RowProgress
-from albert_tf.runtime.worker_pool import end_on_terminate
+from albert_tf.runtime.worker_pool import WorkerPool, end_on_terminate
 from albert_tf.training.stop_signals import StopSignals
 
 # After so many seconds a run that only prints says at its end what it did.
@@ -97,15 +97,24 @@ class PredictionJob:
         }
 
 
-def run_job(job: PredictionJob, asker: Asker, opened: OpenRows, form: ResultForm) -> Outcome:
+def run_job(
+    job: PredictionJob, asker: Asker, opened: OpenRows, form: ResultForm, pool: WorkerPool | None = None
+) -> Outcome:
     """Writes the results of all rows.
+
+    Args:
+        job: from where to where.
+        asker: the model, as it is known here.
+        opened: the rows.
+        form: of the results.
+        pool: what answers; None: the asker itself.
 
     Raises:
         InputError: the input is at fault as a whole, or an unfinished job is there that is a different one.
         OSError: a full disk.
         RunStopped: a signal came; what is finished is kept.
     """
-    run = _Run(job, asker, opened, form)
+    run = _Run(job, asker, opened, form, pool or WorkerPool(1, asker))
     if job.output_file is None:
         run.print()
     elif isinstance(job.source, str) and is_read_again(job.source):
@@ -128,8 +137,8 @@ class _Run:
         outcome: so far.
     """
 
-    def __init__(self, job: PredictionJob, asker: Asker, opened: OpenRows, form: ResultForm):
-        self._job, self._asker, self._opened, self._form = job, asker, opened, form
+    def __init__(self, job: PredictionJob, asker: Asker, opened: OpenRows, form: ResultForm, pool: WorkerPool):
+        self._job, self._asker, self._opened, self._form, self._pool = job, asker, opened, form, pool
         self._progress: RowProgress | None = None
         self.outcome = Outcome()
 
@@ -186,7 +195,7 @@ class _Run:
             rows = itertools.islice(self._opened.rows, done, None)
             for window in begin_rows(self._asker, rows, size, batches):
                 self._progress.begin()
-                results = answer_window(self._asker, window, size, go_on)
+                results = answer_window(self._pool, self._asker, window, size, go_on)
                 counted = self.outcome.with_results(results)
                 append(results, counted)
                 self.outcome = counted

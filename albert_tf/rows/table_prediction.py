@@ -33,8 +33,10 @@ from albert_tf.rows.result_formats import (
     line_form,
 )
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.worker_pool import WorkerPool
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_identity import identify_model
+from albert_tf.serving.worker_predictor import WorkerPredictor
 
 _BLOCK = 1 << 20
 # A question to which every model has an answer.
@@ -53,6 +55,8 @@ class TablePrediction:
         output_format: one of result_formats.FORMATS, or "auto".
         output_columns: names of the input's columns that go along; None: all.
         batch_size: rows that are run together.
+        num_workers: processes that answer, each with the model; with one none is started.
+        num_threads: of each, for an export as ONNX or LiteRT; None: the cores are shared out.
         overwrite: whether an unfinished job that is a different one is thrown away.
     """
 
@@ -63,6 +67,8 @@ class TablePrediction:
     output_format: str = "auto"
     output_columns: Sequence[str] | None = None
     batch_size: int = 32
+    num_workers: int = 1
+    num_threads: int | None = None
     overwrite: bool = False
 
 
@@ -93,7 +99,14 @@ def predict_rows(predictor: Any, wanted: TablePrediction) -> Outcome:
         }
         identify = functools.partial(_identify, predictor)
         job = PredictionJob(wanted.source, wanted.output_file, wanted.batch_size, identify, flags, wanted.overwrite)
-        return run_job(job, asker, opened, form)
+        with _workers(predictor, asker, wanted) as pool:
+            return run_job(job, asker, opened, form, pool)
+
+
+def _workers(predictor: Any, asker: RowAsker, wanted: TablePrediction) -> WorkerPool:
+    if wanted.num_workers == 1:
+        return WorkerPool(1, asker)
+    return WorkerPool(wanted.num_workers, WorkerPredictor(predictor.path, wanted.num_threads, wanted.num_workers))
 
 
 def _parse_columns(columns: Sequence[str]) -> dict[str, str]:

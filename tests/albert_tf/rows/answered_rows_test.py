@@ -5,11 +5,11 @@ import io
 import json
 
 import pytest
-from stand_in_model import TASK, Lengths
+from stand_in_model import TASK, Lengths, answer_all
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.rows import answered_rows
-from albert_tf.rows.answered_rows import RowAsker, answer_rows, begin_rows
+from albert_tf.rows.answered_rows import RowAsker, begin_rows
 from albert_tf.rows.input_rows import columns_of, read_rows
 from albert_tf.rows.line_rows import InputRow
 from albert_tf.rows.result_formats import (
@@ -26,7 +26,7 @@ LINES = ['{"text": "one", "id": "x1", "n": [1, 2]}', "", '{"text": 3}', "fo\tur"
 def results_of(lines, batch_size=3, carried=None):
     predictor = Lengths()
     rows = list(read_rows(lines, predictor.example_fields, TASK))
-    results = [one for window in answer_rows(RowAsker(predictor, carried), rows, batch_size) for one in window]
+    results = answer_all(RowAsker(predictor, carried), rows, batch_size)
     columns = ResultColumns.of(columns_of(rows), RowAsker(predictor).answer([{"text": "a"}])[0], carried)
     return results, columns, predictor.batches[:-1]
 

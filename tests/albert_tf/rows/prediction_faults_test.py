@@ -64,15 +64,15 @@ def end_after(run, output, rows, number):
     return run.returncode, said
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "tsv", "parquet"])
-def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(exports, table, tmp_path, ending):
+@pytest.mark.parametrize("ending, more", [("jsonl", ()), ("tsv", ()), ("parquet", ()), ("jsonl", ("--num_workers=2",))])
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(exports, table, tmp_path, ending, more):
     whole, cut = tmp_path / f"whole.{ending}", tmp_path / f"cut.{ending}"
     assert run_to_its_end(exports, table, whole)[0] == 1
     for rows in (256, 1024, 2048):
-        code, _ = end_after(start(exports, table, cut), cut, rows, signal.SIGKILL)
+        code, _ = end_after(start(exports, table, cut, *more), cut, rows, signal.SIGKILL)
         assert code == -signal.SIGKILL and not cut.exists()
         assert finished_rows(cut) >= rows
-    assert run_to_its_end(exports, table, cut)[0] == 1
+    assert run_to_its_end(exports, table, cut, *more)[0] == 1
     assert cut.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == sorted([whole.name, cut.name])
 

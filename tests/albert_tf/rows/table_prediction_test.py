@@ -172,6 +172,15 @@ def test_what_is_read_but_once_gives_the_same_files(inputs, output):
     assert not [name for name in os.listdir(inputs) if name.startswith(".")]
 
 
+def test_answers_of_several_processes_are_those_of_one(inputs, monkeypatch):
+    (inputs / "a.txt").write_text("".join(f"{'word' * (7 * number % 30)}\n" for number in range(50)) + "fails\n")
+    assert predict(inputs, "a.txt", "b.jsonl").errors == 1
+    # A process of its own opens what it is sent; here the model itself.
+    monkeypatch.setattr(table_prediction, "WorkerPredictor", lambda *_: Lengths())
+    assert predict(inputs, "a.txt", "c.jsonl", num_workers=2).errors == 1
+    assert (inputs / "c.jsonl").read_bytes() == (inputs / "b.jsonl").read_bytes()
+
+
 @pytest.mark.parametrize("ending", ["tsv", "parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(parquet_results, "_GROUP_ROWS", 1000)

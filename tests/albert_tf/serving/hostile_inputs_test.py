@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from stand_in_model import answer_all
 
 from albert_tf.rows import input_lines
-from albert_tf.rows.answered_rows import RowAsker, answer_rows
+from albert_tf.rows.answered_rows import RowAsker
 from albert_tf.rows.input_rows import FORMATS as INPUT_FORMATS
 from albert_tf.rows.input_rows import columns_of, read_rows
 from albert_tf.rows.result_formats import CSV, JSONL, TABLE, TSV, ResultColumns, line_form
@@ -131,7 +132,7 @@ def test_no_value_of_a_field_is_a_traceback(predictors, count_cases):
 
 def predict_from(predictor, source, file_format, output_format):
     rows = list(read_rows(source, predictor.example_fields, predictor.task, file_format))
-    results = [one for window in answer_rows(RowAsker(predictor), rows, 8) for one in window]
+    results = answer_all(RowAsker(predictor), rows, 8)
     assert [result["row"] for result in results] == list(range(1, len(rows) + 1))
     form = line_form(output_format, ResultColumns.of(columns_of(rows), {}))
     lines = (form.header() + form.encode(results)).split(b"\n")[:-1]
