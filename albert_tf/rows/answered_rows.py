@@ -24,7 +24,7 @@ Begun = tuple[dict[str, Any], Any]
 
 
 class Answers(Protocol):
-    """What answers a batch."""
+    """A model that answers batches."""
 
     def answer(self, examples: list[Any]) -> list[dict[str, Any]]:
         """Asks the model; returns what it says of each, or raises InputError if it fails on one of them."""
