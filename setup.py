@@ -31,6 +31,7 @@ COMMANDS = {
         "push_to_hub",
         "run_classifier",
         "run_evaluation",
+        "run_experiments",
         "run_finetuning",
         "run_pretraining",
         "run_race",
@@ -40,7 +41,7 @@ COMMANDS = {
     ],
 }
 
-CONFIGS = ("models", "pretraining", "finetuning")
+CONFIGS = ("models", "pretraining", "finetuning", "experiments")
 
 setup(
     name="albert_tf",

@@ -66,6 +66,11 @@ def read_log(path: str, name: str = "") -> Curves:
     return Curves(name, train, evaluation, sentence_task)
 
 
+def first_entry(path: str) -> dict[str, Any]:
+    """The first line of a log, which says what the run is; the same errors as read_log's."""
+    return next(_read_entries(path), {})
+
+
 def _read_entries(path: str) -> Iterator[dict[str, Any]]:
     """The lines of a log, a line in memory at a time."""
     fault = None

@@ -136,7 +136,7 @@ def append_tables(path: str, tables: list[str]) -> None:
 
 def _model_gflop(given) -> float:
     from albert_tf.config import AlbertConfig
-    from albert_tf.training.machine import train_step_flops
+    from albert_tf.training.flops import train_step_flops
 
     config = AlbertConfig.from_json_file(given.albert_config_file)
     predictions = given.max_predictions_per_seq if given.task == "train" else 0

@@ -125,7 +125,7 @@ def _run() -> None:
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     import_tensorflow(backend=flags.FLAGS.backend)
     from albert_tf.config import AlbertConfig
-    from albert_tf.training.machine import train_step_flops
+    from albert_tf.training.flops import train_step_flops
 
     given = flags.FLAGS
     shape = (given.train_batch_size, given.max_seq_length, given.max_predictions_per_seq)

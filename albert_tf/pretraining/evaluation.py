@@ -98,7 +98,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
             f"{model.config.max_position_embeddings}"
         )
     check_vocabulary(pretrained.vocabulary, None if records.manifest is None else records.manifest.vocabulary, path)
-    task = _sentence_task(pretrained, records)
+    task = _sentence_task(pretrained, records, settings.across_sentence_tasks)
     steps = PretrainingSteps(default_strategy(), model, train_sentence_order=task != "none")
     max_steps = settings.max_eval_steps or None
     metrics = evaluate(steps, records, settings.eval_batch_size, max_steps)
@@ -168,8 +168,11 @@ def _check_heads(pretrained: Pretrained) -> None:
         )
 
 
-def _sentence_task(pretrained: Pretrained, records: RecordSet) -> str:
-    """The task to measure: the head's, if it has one and the records are of it; else "none", and a word about why."""
+def _sentence_task(pretrained: Pretrained, records: RecordSet, across: bool) -> str:
+    """The task to measure: the records', if there is a head trained on it, or, with `across`, on the other task.
+
+    Label 0 is, of either task, that the second segment followed the first in the text. Else "none", and a word why.
+    """
     trained = pretrained.sentence_task
     if any(re.search(SENTENCE_HEAD, name) for name in pretrained.model.load_report.missing):
         logging.info("%s has no head of a sentence task: none is measured", pretrained.source)
@@ -182,13 +185,14 @@ def _sentence_task(pretrained: Pretrained, records: RecordSet) -> str:
     if made_for == "none":
         logging.info("the records are of no sentence task: none is measured")
         return "none"
-    if made_for != trained:
+    if made_for != trained and not across:
         logging.warning(
-            "%s was trained with --sentence_task=%s, the records are of %s: the sentence task is not measured",
+            "%s was trained with --sentence_task=%s, the records are of %s: the sentence task is not measured; "
+            "--across_sentence_tasks measures it all the same",
             *(pretrained.source, trained, made_for),
         )
         return "none"
-    return trained
+    return made_for
 
 
 def _name_for(task: str, name: str) -> str:

@@ -26,7 +26,8 @@ from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_c
 from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.machine import measure_matmul_peak, train_step_flops
+from albert_tf.training.flops import train_step_flops
+from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
 from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun

@@ -168,6 +168,9 @@ class EvaluationSettings:
     eval_batch_size: Annotated[Count, "Examples of a step."] = PretrainingSettings.eval_batch_size
     max_eval_steps: Annotated[CountOrNone, "Most batches; 0 reads all records."] = 0
     output_file: Annotated[StrPath | None, "Where the figures also go, as JSON."] = None
+    across_sentence_tasks: Annotated[
+        bool, "Score the head trained on one sentence task on records of the other too: sop for nsp, nsp for sop."
+    ] = False
     backend: Annotated[str | None, OneOf(*BACKENDS), BACKEND_TEXT] = None
 
     def __post_init__(self) -> None:

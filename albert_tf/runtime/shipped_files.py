@@ -3,8 +3,8 @@
 import os
 
 # Folders of configs/, and how the names in them end.
-MODELS, PRETRAINING, FINETUNING = "models", "pretraining", "finetuning"
-_ENDINGS = {MODELS: ".json", PRETRAINING: ".flags", FINETUNING: ".flags"}
+MODELS, PRETRAINING, FINETUNING, EXPERIMENTS = "models", "pretraining", "finetuning", "experiments"
+_ENDINGS = {MODELS: ".json", PRETRAINING: ".flags", FINETUNING: ".flags", EXPERIMENTS: ".json"}
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -24,7 +24,7 @@ def find(path: str, *kinds: str) -> str:
     Args:
         path: of a file; or, where there is none, the name of a shipped one, "albert_base_v2", or its path in the
             source tree, "configs/models/albert_base_v2.json".
-        *kinds: MODELS, PRETRAINING, FINETUNING.
+        *kinds: MODELS, PRETRAINING, FINETUNING, EXPERIMENTS.
 
     Returns:
         a path, which is the given one where nothing shipped is meant.

@@ -6,8 +6,6 @@ dead; of a different machine nobody knows, and a person has to remove the file. 
 """
 
 import contextlib
-import errno
-import fcntl
 import json
 import os
 import socket
@@ -22,7 +20,7 @@ from absl import logging
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
-from albert_tf.runtime.lock_files import remove_lock_file
+from albert_tf.runtime.lock_files import remove_lock_file, try_flock
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.strategy import Agreement
 
@@ -104,14 +102,9 @@ def _lock(path: str) -> int:
 def _try_flock(descriptor: int, path: str) -> bool:
     """Tries to lock the file; False where the file system has no locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return try_flock(descriptor)
     except BlockingIOError:
         raise _refusal(path, _read_note(descriptor)) from None
-    except OSError as error:
-        if error.errno in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-            return False
-        raise
-    return True
 
 
 def _refusal(path: str, holder: dict[str, Any] | None) -> InputError:

@@ -11,7 +11,7 @@ import pytest
 from albert_tf.config import AlbertConfig
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.planning.chips import CHIPS
-from albert_tf.training.machine import train_step_flops
+from albert_tf.training.flops import train_step_flops
 
 ROOT = str(Path(__file__).resolve().parents[3])
 

@@ -50,6 +50,25 @@ def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("trained", "own_figures", "other", "figures"),
+    [("nsp", "next_sentence", "sop", "sentence_order"), ("sop", "sentence_order", "nsp", "next_sentence")],
+)
+def test_a_head_of_one_sentence_task_is_scored_on_records_of_the_other_where_that_is_asked_for(
+    settings, write_manifest, trained, own_figures, other, figures
+):
+    write_manifest(settings.input_file, "a" * 64, sentence_task=trained)
+    run(dataclasses.replace(settings, num_train_steps=1, sentence_task=trained, do_eval=False))
+    given = {"input_file": settings.input_file, "output_dir": settings.output_dir}
+    own = evaluate_checkpoint(EvaluationSettings(**given))
+    write_manifest(settings.input_file, "a" * 64, sentence_task=other)
+    result = evaluate_checkpoint(EvaluationSettings(**given, across_sentence_tasks=True))
+    assert result["sentence_task"] == other
+    # The same records with the same labels: the same head is as often right.
+    assert result[f"{figures}_accuracy"] == own[f"{own_figures}_accuracy"]
+
+
+@pytest.mark.slow
 def test_a_foreign_checkpoint_without_a_sentence_head_is_measured_without_it(finished, tmp_path):
     output = str(tmp_path / "foreign")
     architecture = {"hugging_face_architecture": "AlbertForMaskedLM"}

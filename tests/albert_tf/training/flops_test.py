@@ -1,7 +1,7 @@
 """The count of operations against a model small enough to count by hand."""
 
 from albert_tf.config import AlbertConfig
-from albert_tf.training.machine import train_step_flops
+from albert_tf.training.flops import train_step_flops
 
 
 def test_a_small_model_counted_by_hand():

@@ -21,7 +21,7 @@ from albert_tf.training import run_lock
 if sys.argv[2] == "without locks":
     def refuse(*_):
         raise OSError(37, "No locks available")
-    run_lock.fcntl.flock = refuse
+    run_lock.lock_files.fcntl.flock = refuse
 with run_lock.hold_run_lock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

@@ -1,0 +1,119 @@
+"""The flags that an experiment gives to the commands: checked by the commands' own declarations, and as words."""
+
+import difflib
+import importlib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from absl import flags
+
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import fields_of
+from albert_tf.runtime.settings_flags import values_of
+
+# The commands by what they do in an experiment. They run as processes of their own and are asked for their flags by
+# name: nothing of them, nor of data_prep, is part of this room.
+RECORDS, EMBEDDINGS = "records", "embeddings"
+PRETRAINING, EVALUATION, FINETUNING = "pretraining", "evaluation", "finetuning"
+COMMANDS = {
+    RECORDS: "data_prep.create_pretraining_data",
+    EMBEDDINGS: "data_prep.count_embeddings",
+    PRETRAINING: "albert_tf.run_pretraining",
+    EVALUATION: "albert_tf.run_evaluation",
+    FINETUNING: "albert_tf.run_finetuning",
+}
+# Flags that are not an experiment's to give: its files, and what it says in another place.
+OWN_FLAGS = {
+    RECORDS: (
+        *("input_file", "output_file", "spm_model_file", "vocab_file", "num_workers", "dask_scheduler", "task_index"),
+        *("num_tasks", "overwrite", "dry_run"),
+    ),
+    EMBEDDINGS: ("input_file", "output_file", "spm_model_file", "embedding_size", "overwrite"),
+    PRETRAINING: (
+        *("albert_config_file", "input_file", "eval_input_file", "output_dir", "spm_model_file", "init_embeddings"),
+        *("do_train", "do_eval", "num_train_steps", "train_minutes", "random_seed"),
+    ),
+    EVALUATION: ("input_file", "output_dir", "init_checkpoint", "output_file", "overwrite", "across_sentence_tasks"),
+    FINETUNING: (
+        *("task_name", "data_dir", "output_dir", "init_checkpoint", "do_train", "do_eval", "do_predict"),
+        *("random_seed", "num_seeds", "cache_dir"),
+    ),
+}
+
+
+def as_word(name: str, value: Any) -> str:
+    """A flag as a word of a command line.
+
+    >>> as_word("do_train", True), as_word("labels", ["yes", "no"]), as_word("ngram", "1:0.5,3:0.5")
+    ('--do_train=true', '--labels=yes,no', '--ngram=1:0.5,3:0.5')
+    """
+    if isinstance(value, bool):
+        value = str(value).lower()
+    elif isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
+    return f"--{name}={value}"
+
+
+def check_flags(kind: str, given: Mapping[str, Any], where: str) -> flags.FlagValues:
+    """Sees that a command has these flags and takes these values.
+
+    Args:
+        kind: of the command, a key of COMMANDS.
+        given: the flags; None stands for one that is left out.
+        where: the file and the row, for errors.
+
+    Returns:
+        the flags, parsed.
+
+    Raises:
+        InputError: one line that names the flag.
+    """
+    values = flags.FlagValues()
+    importlib.import_module(COMMANDS[kind]).define_flags(values)
+    command = COMMANDS[kind].rpartition(".")[2]
+    for name, value in given.items():
+        if name not in values:
+            close = difflib.get_close_matches(name, list(values), n=1)
+            advice = f"; did you mean {close[0]}?" if close else f"; {command} --help lists them"
+            raise InputError(f"{where}: {kind}: {command} has no flag {name!r}{advice}")
+        if name in OWN_FLAGS[kind]:
+            raise InputError(f"{where}: {kind}: {name!r} is set by run_experiments; leave it out")
+        if not isinstance(value, str | int | float | bool | list | None):
+            raise InputError(f"{where}: {kind}: {name!r} must be a value or a list of them. Received {value!r}.")
+    for name, value in given.items():
+        _parse(values, name, value, f"{where}: {kind}")
+    return values
+
+
+def check_settings(settings: type, values: flags.FlagValues, where: str, **files: Any) -> None:
+    """Sees that settings can be made of parsed flags, whose rules they know.
+
+    Args:
+        settings: their class.
+        values: the flags.
+        where: the file, the row and the command, for errors.
+        **files: values that the flags lack.
+
+    Raises:
+        InputError: what the settings raise, with the place.
+    """
+    known = {name: value for name, value in values_of(settings, values).items() if name in fields_of(settings)}
+    try:
+        settings(**{**known, **files})
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def _parse(values: flags.FlagValues, name: str, value: Any, where: str) -> None:
+    if value is None:
+        return
+    try:
+        values(["", as_word(name, value)], known_only=True)
+    except flags.Error as error:
+        text = " ".join(str(error).split())
+        raise InputError(f"{where}: {name!r} cannot be {value!r}: {text}") from None
+
+
+def names_of(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Those of the flags that have one of the names."""
+    return {name: value for name, value in given.items() if name in names}

@@ -1,0 +1,175 @@
+"""The steps of an experiment: records, pre-training, evaluations and fine-tuning of every row and seed."""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from albert_tf.config import AlbertConfig
+from albert_tf.experiments.command_lines import EMBEDDINGS, EVALUATION, FINETUNING, PRETRAINING, RECORDS, names_of
+from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, Experiment, Row
+from albert_tf.experiments.steps import Given, Made, Own, Step, Written
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.runtime.errors import InputError
+from albert_tf.training.flops import train_step_flops
+
+_RECORDS, _RECORDS_RESULT = "records.tfrecord", "records.tfrecord.manifest.json"
+_EMBEDDINGS_RESULT, _EVALUATION_RESULT = "embeddings.npz", "evaluation.json"
+_MODEL, _PRETRAINING_RESULT, _FINETUNING_RESULT = "model", "model/train_log.jsonl", "model/results.json"
+# What text is read and cleaned by, and how long its examples are: that of a row's records holds for what else is made.
+_READING = (
+    *("split_sentences", "language", "text_column", "input_format", "headings", "blank_line"),
+    *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
+)
+_LENGTHS = ("max_seq_length", "max_predictions_per_seq")
+# What the work of a step depends on; train_step_flops takes them in this order.
+_SIZES = ("train_batch_size", *_LENGTHS)
+# Single words, so that rows of different masks are asked the same.
+_HELD_OUT_FLAGS = {"masked_lm_prob": 0.15, "ngram": 1, "dupe_factor": 1, "random_seed": 54321}
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """What an experiment works on.
+
+    Attributes:
+        train: text to train on.
+        held_out: text to evaluate on.
+        vocabulary: its file.
+        vocab_size: pieces in it.
+    """
+
+    train: Given
+    held_out: Given
+    vocabulary: Given
+    vocab_size: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Unit:
+    """A row with a seed: its steps.
+
+    Attributes:
+        row: of the experiment.
+        seed: of pre-training.
+        config: of the model.
+        pretraining: the step.
+        evaluations: by sentence task of the records, "sop" and "nsp".
+        finetuning: by (name of the task, seed of fine-tuning).
+    """
+
+    row: Row
+    seed: int
+    config: AlbertConfig
+    pretraining: Step
+    evaluations: Mapping[str, Step]
+    finetuning: Mapping[tuple[str, int], Step]
+
+    def steps(self) -> Iterator[Step]:
+        """All of them, first things first; what several units need comes in each."""
+        for step in (self.pretraining, *self.evaluations.values(), *self.finetuning.values()):
+            yield from step.chain()
+
+    def names(self) -> dict[str, str]:
+        """What to call its steps, by their keys."""
+        of = f"row {self.row.name}, seed {self.seed}"
+        found = {made.key: f"row {self.row.name}: {made.kind}" for made in self.steps()}
+        found[self.pretraining.key] = f"{of}: {PRETRAINING}"
+        found |= {step.key: f"{of}: {EVALUATION} on {task} records" for task, step in self.evaluations.items()}
+        for (task, seed), step in self.finetuning.items():
+            found[step.key] = f"{of}: {FINETUNING} on {task}, seed {seed}"
+        return found
+
+
+def held_out_tasks(experiment: Experiment) -> tuple[str, ...]:
+    """The sentence tasks of the held-out records, sop first: every row is evaluated on each."""
+    asked = experiment.evaluations
+    others = [name for name in asked if name not in (MASKED_LM, NEXT_SENTENCE)]
+    return (*(["sop"] if others or NEXT_SENTENCE not in asked else []), *(["nsp"] if NEXT_SENTENCE in asked else []))
+
+
+def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]) -> list[Unit]:
+    """The rows with each seed, in the order of the file.
+
+    Args:
+        experiment: the file.
+        corpus: text and vocabulary.
+        data: of the tasks that have a folder, that by the task's name.
+
+    Raises:
+        InputError: a row's vocab_size is not the vocabulary's.
+    """
+    return [_make_unit(experiment, corpus, data, row, seed) for row in experiment.rows for seed in experiment.seeds]
+
+
+def distinct(steps: Iterable[Step]) -> list[Step]:
+    """The steps without repeats, in the order in which they come first."""
+    return list({step.key: step for step in steps}.values())
+
+
+def _make_unit(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int) -> Unit:
+    config = AlbertConfig.from_dict({"vocab_size": corpus.vocab_size, **row.config})
+    if config.vocab_size != corpus.vocab_size:
+        raise InputError(
+            f"{experiment.name}: row {row.name}: config: vocab_size is {config.vocab_size}, "
+            f"{corpus.vocabulary.path} has {corpus.vocab_size} pieces; leave it out"
+        )
+    pretraining = _pretraining(corpus, row, seed, config)
+    evaluations = {
+        task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task))
+        for task in held_out_tasks(experiment)
+    }
+    finetuning = {}
+    for task in experiment.tasks:
+        folder = {"data_dir": data[task.name]} if task.name in data else {}
+        for task_seed in task.seeds:
+            flags = {
+                **{"task_name": task.task_name, **folder, "init_checkpoint": Made(pretraining, _MODEL)},
+                **{"output_dir": Own(_MODEL), "do_train": True, "do_eval": True, "random_seed": task_seed},
+                **task.flags,
+            }
+            step = Step(FINETUNING, flags, _FINETUNING_RESULT)
+            finetuning[task.name, task_seed] = step
+    return Unit(row, seed, config, pretraining, evaluations, finetuning)
+
+
+def _pretraining(corpus: Corpus, row: Row, seed: int, config: AlbertConfig) -> Step:
+    records = _records(corpus.train, corpus, row.records)
+    flags: dict[str, Any] = {
+        "albert_config_file": Written("albert_config.json", dataclasses.asdict(config)),
+        "input_file": Made(records, _RECORDS),
+        "output_dir": Own(_MODEL),
+        "do_train": True,
+        "random_seed": seed,
+        "num_train_steps": row.num_train_steps,
+    }
+    if row.embeddings is not None:
+        flags["init_embeddings"] = Made(_embeddings(corpus, row, config.embedding_size), _EMBEDDINGS_RESULT)
+    sizes = [int(row.pretraining.get(name, getattr(PretrainingSettings, name))) for name in _SIZES]
+    work = train_step_flops(config, *sizes) * row.num_train_steps
+    return Step(PRETRAINING, {**flags, **row.pretraining}, _PRETRAINING_RESULT, work=float(work))
+
+
+def _records(text: Given, corpus: Corpus, flags: Mapping[str, Any]) -> Step:
+    files = {"input_file": text, "output_file": Own(_RECORDS), "spm_model_file": corpus.vocabulary}
+    return Step(RECORDS, {**files, **flags}, _RECORDS_RESULT)
+
+
+def _held_out_records(experiment: Experiment, corpus: Corpus, row: Row, task: str) -> Step:
+    ours = names_of(row.records, (*_READING, *_LENGTHS))
+    return _records(corpus.held_out, corpus, {**_HELD_OUT_FLAGS, **ours, **experiment.held_out, "sentence_task": task})
+
+
+def _embeddings(corpus: Corpus, row: Row, embedding_size: int) -> Step:
+    files = {"input_file": corpus.train, "spm_model_file": corpus.vocabulary, "output_file": Own(_EMBEDDINGS_RESULT)}
+    flags = {**names_of(row.records, _READING), "embedding_size": embedding_size, **(row.embeddings or {})}
+    return Step(EMBEDDINGS, {**files, **flags}, _EMBEDDINGS_RESULT, fixed={"overwrite": True})
+
+
+def _evaluation(pretraining: Step, records: Step) -> Step:
+    flags = {
+        "output_dir": Made(pretraining, _MODEL),
+        "input_file": Made(records, _RECORDS),
+        "output_file": Own(_EVALUATION_RESULT),
+        "across_sentence_tasks": True,
+    }
+    return Step(EVALUATION, flags, _EVALUATION_RESULT, fixed={"overwrite": True})

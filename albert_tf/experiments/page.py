@@ -1,0 +1,114 @@
+"""The page of an experiment: question, table, picture, and the commands by which each row can be run by hand."""
+
+import json
+import os
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import albert_tf
+from albert_tf.experiments.estimate import duration
+from albert_tf.experiments.experiment import Experiment
+from albert_tf.experiments.grid import Unit
+from albert_tf.experiments.steps import Step, Written
+from albert_tf.experiments.table import Table
+
+_WIDTH = 116
+
+
+def make_page(
+    experiment: Experiment,
+    table: Table,
+    units: Sequence[Unit],
+    failures: Mapping[str, str],
+    output_dir: str,
+    picture: str | None,
+) -> str:
+    """The page as Markdown.
+
+    Args:
+        experiment: the file.
+        table: of what is finished.
+        units: all of the experiment's.
+        failures: what went wrong, by the name of the row.
+        output_dir: of the run.
+        picture: its file's name beside the page; None for none.
+    """
+    parts = [f"# {experiment.name}", f"**Question.** {experiment.question}"]
+    if experiment.source:
+        parts.append(f"**Source.** {experiment.source}")
+    parts += [_describe_run(experiment, table), table.to_markdown().rstrip("\n"), _note_on_errors(experiment)]
+    if experiment.paper.note:
+        parts.append(experiment.paper.note)
+    parts += [f"- **row {name} failed:** {reason}" for name, reason in failures.items()]
+    if picture is not None:
+        parts.append(f"![the table as a picture]({picture})")
+    parts.append("## Rows")
+    parts += [_describe_changes(experiment)]
+    parts += ["## Commands", "Each row by hand, after the steps that it needs; a step that is there is not done again."]
+    seen: set[str] = set()
+    for unit in units:
+        parts.append(f"### {unit.row.name}, seed {unit.seed}")
+        steps = [step for step in _distinct(unit) if step.key not in seen]
+        seen |= {step.key for step in steps}
+        parts.append(_commands(steps, output_dir) if steps else "The same steps as a row above.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _describe_run(experiment: Experiment, table: Table) -> str:
+    steps = sorted({row.num_train_steps for row in table.rows})
+    budget = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
+    seeds = "one seed" if len(experiment.seeds) == 1 else f"{len(experiment.seeds)} seeds"
+    return (
+        f"**Run.** {budget} steps of pre-training a row, {seeds}; {os.cpu_count()} processors ({platform.machine()}), "
+        f"albert_tf {albert_tf.__version__}. Figures are of documents that were not trained on."
+    )
+
+
+def _note_on_errors(experiment: Experiment) -> str:
+    if len(experiment.seeds) > 1:
+        return f"After ±: the standard error of the mean over {len(experiment.seeds)} seeds of pre-training."
+    if any(len(task.seeds) > 1 for task in experiment.tasks):
+        return (
+            "After ±: the standard error of the mean over seeds of fine-tuning, of one pre-trained model; how much "
+            "another seed of pre-training would change is not in it."
+        )
+    return "One seed: how much another one would change is not known."
+
+
+def _describe_changes(experiment: Experiment) -> str:
+    lines = ["| | changes to the base |", "| --- | --- |"]
+    for row in experiment.rows:
+        changes = json.dumps(row.changes, ensure_ascii=False)
+        lines.append(f"| {row.name} | `{changes}` |" if row.changes else f"| {row.name} | none |")
+    return "\n".join(lines)
+
+
+def _commands(steps: Sequence[Step], output_dir: str) -> str:
+    lines = []
+    for step in steps:
+        note: Mapping[str, Any] = step.done(output_dir) or {}
+        seconds = note.get("seconds")
+        lines.append(f"# {step.kind}" + ("" if seconds is None else f", {duration(seconds)}"))
+        for value in step.flags.values():
+            if isinstance(value, Written):
+                path = os.path.join(step.folder(output_dir), value.name)
+                lines.append(f"# {path} holds {json.dumps(value.values)}")
+        lines += _wrap(["python", *step.words(output_dir)])
+    return "```\n" + "\n".join(lines) + "\n```"
+
+
+def _wrap(words: Sequence[str]) -> list[str]:
+    """A command line over several lines of a shell."""
+    lines = [""]
+    for word in map(shlex.quote, words):
+        if lines[-1] and len(lines[-1]) + len(word) > _WIDTH:
+            lines[-1] += " \\"
+            lines.append(" ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
+def _distinct(unit: Unit) -> list[Step]:
+    return list({step.key: step for step in unit.steps()}.values())

@@ -1,0 +1,66 @@
+"""The picture of an experiment: a panel for each column, a point with its error for each row."""
+
+from albert_tf.analysis.pyplot import import_pyplot
+from albert_tf.experiments.table import PERCENT, Column, Table
+from albert_tf.runtime import files
+
+_PANEL_WIDTH, _ROW_HEIGHT, _REST = 3.2, 0.42, 1.4  # inches
+_LABEL_WIDTH = 0.09  # inches a character
+_MOST_IN_A_LINE = 4
+
+
+def draw_table(table: Table, output_file: str, title: str) -> None:
+    """Draws the table and writes a PNG.
+
+    Args:
+        table: with at least one row and one column that has a figure.
+        output_file: appears whole or not at all.
+        title: above it.
+
+    Raises:
+        InputError: matplotlib is not installed.
+    """
+    pyplot = import_pyplot()
+    columns = [column for column in table.columns if any(column.key in row.cells for row in table.rows)]
+    across = min(len(columns), _MOST_IN_A_LINE)
+    lines = -(-len(columns) // across)
+    labels = _LABEL_WIDTH * max(len(row.name) for row in table.rows)
+    size = (labels + _PANEL_WIDTH * across, lines * (_REST + _ROW_HEIGHT * len(table.rows)))
+    figure, axes = pyplot.subplots(lines, across, figsize=size, sharey=True, squeeze=False)
+    figure.set_layout_engine("constrained")
+    try:
+        for axis, column in zip(axes.flat, columns):
+            _draw_column(axis, table, column)
+        for axis in axes.flat[len(columns) :]:
+            axis.set_visible(False)
+        axes[0, 0].invert_yaxis()
+        figure.suptitle(title, parse_math=False, wrap=True)
+        with files.replace_file(output_file) as file:
+            figure.savefig(file, format="png", dpi=130)
+    finally:
+        pyplot.close(figure)
+
+
+def _draw_column(axis, table: Table, column: Column) -> None:
+    """A point for each row that has a figure, with a bar of a standard error to both sides, and its number."""
+    scale = 100 if column.kind == PERCENT else 1
+    for place, row in enumerate(table.rows):
+        cell = row.cells.get(column.key)
+        if cell is None:
+            continue
+        error = 0.0 if cell.standard_error is None else scale * cell.standard_error
+        mean = scale * cell.mean
+        axis.errorbar(mean, place, xerr=error, fmt="o", color="C0", capsize=3, markersize=6)
+        if len(cell.values) > 1:
+            values = [scale * value for value in cell.values]
+            axis.plot(values, [place] * len(values), "|", color="C1", markersize=9)
+        text = f"{mean:.1f}" if column.kind == PERCENT else f"{mean:.3f}"
+        axis.annotate(text, (mean, place), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=8)
+    axis.set_yticks(range(len(table.rows)), [row.name for row in table.rows])
+    axis.set_ylim(-0.7, len(table.rows) - 0.4)
+    for label in axis.get_yticklabels():
+        label.set_parse_math(False)
+    axis.set_title(column.title + (", %" if column.kind == PERCENT else ""), fontsize=10, parse_math=False)
+    axis.margins(x=0.2)
+    axis.grid(axis="x", alpha=0.3)
+    axis.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,184 @@
+"""An experiment from its settings to its page."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from absl import logging
+
+from albert_tf.analysis.pyplot import import_pyplot
+from albert_tf.experiments.estimate import duration, estimate_seconds
+from albert_tf.experiments.experiment import read_experiment
+from albert_tf.experiments.grid import Corpus, Unit, distinct, make_units
+from albert_tf.experiments.page import make_page
+from albert_tf.experiments.picture import draw_table
+from albert_tf.experiments.runner import Runner
+from albert_tf.experiments.settings import ExperimentSettings
+from albert_tf.experiments.steps import STEPS_FOLDER, Given, Step, finished_notes
+from albert_tf.experiments.table import make_table
+from albert_tf.experiments.text_split import HELD_OUT, TRAIN, digest_of, split_documents
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.vocabularies import make_tokenizer
+from albert_tf.training.stop_signals import StopSignals
+
+TABLE_NAME, TABLE_JSON, PICTURE_NAME, PAGE_NAME = "table.md", "table.json", "table.png", "page.md"
+_KEY_DIGITS = 12
+
+
+class ExperimentRun:
+    """The rows of an experiment that a run is to do, and what they come to.
+
+    Args:
+        settings: the flags.
+
+    Raises:
+        InputError: whatever is wrong with the experiment, the rows or the files.
+    """
+
+    def __init__(self, settings: ExperimentSettings):
+        self._settings = settings
+        self.output_dir = str(settings.output_dir)
+        self.experiment = read_experiment(str(settings.experiment), settings.num_train_steps)
+        names = [row.name for row in self.experiment.rows]
+        unknown = [name for name in settings.rows if name not in names]
+        if unknown:
+            raise InputError(f"--rows: {self.experiment.name} has no row {unknown[0]!r}; it has {', '.join(names)}")
+        data = {
+            task.name: Given(task.data_dir, _digest_of_folder(task.data_dir, task.name))
+            for task in self.experiment.tasks
+            if task.data_dir is not None
+        }
+        self.units = make_units(self.experiment, self._corpus(), data)
+
+    @property
+    def chosen(self) -> list[Unit]:
+        """The units of --rows."""
+        return [unit for unit in self.units if not self._settings.rows or unit.row.name in self._settings.rows]
+
+    @property
+    def share(self) -> list[Unit]:
+        """The units that this task does: every --num_tasks'th of those of --rows."""
+        return self.chosen[self._settings.task_index :: self._settings.num_tasks]
+
+    def describe(self) -> str:
+        """The grid, the steps that are left, and how long they will take."""
+        experiment = self.experiment
+        lines = [f"{experiment.name}: {experiment.question}", ""]
+        for unit in self.share:
+            left = self._left([unit])
+            state = "done" if not left else f"{len(left)} steps left: {_count(left)}"
+            lines.append(f"{unit.row.name}, seed {unit.seed}, {unit.row.num_train_steps:,} training steps: {state}")
+        left = self._left(self.share)
+        seconds, unknown = estimate_seconds(left, finished_notes(self.output_dir))
+        lines += ["", f"{len(left)} steps left in all: {_count(left)}" if left else "nothing is left to do"]
+        if left:
+            known = f"about {duration(seconds)} by the steps that are finished" if seconds else "not known yet"
+            rest = f"; without {', '.join(sorted(unknown))}, of which none is finished" if unknown and seconds else ""
+            lines.append(f"time, one step after the other: {known}{rest}")
+        return "\n".join(lines)
+
+    def run(self) -> str:
+        """Does the steps of its share, and, when all rows are there, makes table, picture and page.
+
+        Returns:
+            the table as Markdown, or, where rows of other tasks are not there yet, a line about that.
+
+        Raises:
+            InputError: a row failed; the others are done, and the table has them.
+            RunStopped: a signal came.
+        """
+        names: dict[str, str] = {}
+        for unit in self.share:
+            names = {**unit.names(), **names}
+        with StopSignals("after the step under way") as signals:
+            runner = Runner(self.output_dir, signals, names)
+            failed = runner.run(distinct(step for unit in self.share for step in unit.steps()))
+        failures = _by_row(self.share, failed)
+        others = [unit for unit in self._unfinished(self.chosen) if unit.row.name not in failures]
+        if others:
+            rows = ", ".join(dict.fromkeys(unit.row.name for unit in others))
+            text = f"rows of other tasks are not finished ({rows}); the last task makes the table"
+        else:
+            text = self._write(failures)
+        if failures:
+            told = "; ".join(f"row {name}: {reason}" for name, reason in failures.items())
+            raise InputError(f"{self.experiment.name}: {told}")
+        return text
+
+    def _write(self, failures: Mapping[str, str]) -> str:
+        """Writes table, picture and page of the rows whose seeds are all finished; returns the table."""
+        unfinished = {unit.row.name for unit in self._unfinished(self.units)}
+        finished = [unit for unit in self.units if unit.row.name not in unfinished]
+        if not finished:
+            return "no row is finished"
+        table = make_table(self.experiment, finished, self.output_dir)
+        folder = os.path.join(self.output_dir, self.experiment.name)
+        picture = PICTURE_NAME
+        try:
+            import_pyplot()
+            draw_table(table, os.path.join(folder, PICTURE_NAME), self.experiment.question)
+        except InputError as error:
+            logging.warning("no picture: %s", error)
+            picture = None
+        head = {"experiment": self.experiment.name, "question": self.experiment.question}
+        files.write_json(
+            os.path.join(folder, TABLE_JSON), {**head, "source": self.experiment.source, **table.to_json()}
+        )
+        page = make_page(self.experiment, table, finished, failures, self.output_dir, picture)
+        for name, text in ((TABLE_NAME, table.to_markdown()), (PAGE_NAME, page)):
+            with files.replace_file(os.path.join(folder, name)) as file:
+                file.write(text.encode())
+        logging.info("%s", os.path.join(folder, PAGE_NAME))
+        return table.to_markdown()
+
+    def _left(self, units: Sequence[Unit]) -> list[Step]:
+        steps = distinct(step for unit in units for step in unit.steps())
+        return [step for step in steps if step.done(self.output_dir) is None]
+
+    def _unfinished(self, units: Sequence[Unit]) -> list[Unit]:
+        return [unit for unit in units if self._left([unit])]
+
+    def _corpus(self) -> Corpus:
+        """The text, split if need be, and the vocabulary."""
+        settings = self._settings
+        text = files.list_files(str(settings.input_file))
+        vocabulary = str(settings.spm_model_file)
+        vocab_size = make_tokenizer(vocabulary).vocab_size
+        digest = digest_of(text)
+        if settings.held_out_file is not None:
+            train = Given(str(settings.input_file), digest)
+            held_out_text = str(settings.held_out_file)
+            held_out = Given(held_out_text, digest_of(files.list_files(held_out_text, "held_out_file")))
+        else:
+            key = hashlib.sha256(f"{digest} {settings.held_out_every}".encode()).hexdigest()[:_KEY_DIGITS]
+            folder = os.path.join(self.output_dir, STEPS_FOLDER, f"text-{key}")
+            if not os.path.exists(folder) and not settings.dry_run:
+                split_documents(text, settings.held_out_every, folder)
+            train, held_out = (Given(os.path.join(folder, name), f"{key} {name}") for name in (TRAIN, HELD_OUT))
+        return Corpus(train, held_out, Given(vocabulary, digest_of([vocabulary])), vocab_size)
+
+
+def _by_row(units: Sequence[Unit], failed: Mapping[str, str]) -> dict[str, str]:
+    """The first reason by the name of the row."""
+    found: dict[str, str] = {}
+    for unit in units:
+        for step in unit.steps():
+            if step.key in failed:
+                found.setdefault(unit.row.name, failed[step.key])
+    return found
+
+
+def _count(steps: Sequence[Step]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(step.kind for step in steps).items())
+
+
+def _digest_of_folder(folder: str, task: str) -> str:
+    """A digest of the files in a task's folder."""
+    if not os.path.isdir(folder):
+        raise InputError(f"task {task}: there is no folder {folder}; the path in the experiment starts from here")
+    paths = [os.path.join(root, name) for root, _, names in os.walk(folder) for name in names]
+    return hashlib.sha256(
+        repr([(os.path.relpath(path, folder), digest_of([path])) for path in sorted(paths)]).encode()
+    ).hexdigest()

@@ -1,0 +1,177 @@
+"""The table of an experiment: means and standard errors over seeds, of every row."""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from albert_tf.analysis.training_log import first_entry
+from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, SENTENCE_ORDER, Experiment
+from albert_tf.experiments.grid import Unit, held_out_tasks
+
+PERCENT, NUMBER = "percent", "number"
+_TITLES = {"sop": "SOP", "nsp": "NSP"}
+# The figure of a sentence task in what run_evaluation writes, by the evaluation that asks for it.
+_ACCURACIES = {SENTENCE_ORDER: ("sop", "sentence_order_accuracy"), NEXT_SENTENCE: ("nsp", "next_sentence_accuracy")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """A column: its key in JSON, its title, and whether it holds shares or other numbers."""
+
+    key: str
+    title: str
+    kind: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What a row comes to in a column.
+
+    Attributes:
+        values: by seed.
+        mean: of them.
+        standard_error: of the mean; None for one value.
+    """
+
+    values: tuple[float, ...]
+    mean: float
+    standard_error: float | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Cell":
+        """The mean, and the standard deviation (of a sample) by the root of how many there are.
+
+        >>> Cell.of([1.0, 2.0, 3.0])
+        Cell(values=(1.0, 2.0, 3.0), mean=2.0, standard_error=0.5773502691896258)
+        """
+        error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+        return cls(tuple(values), statistics.fmean(values), error)
+
+    @classmethod
+    def of_groups(cls, groups: Sequence[Sequence[float]]) -> "Cell":
+        """The same of the groups' means, or, of one group, of its values.
+
+        Seeds of fine-tuning that share a seed of pre-training are no independent measurements of the row.
+        """
+        return cls.of(groups[0]) if len(groups) == 1 else cls.of([statistics.fmean(group) for group in groups])
+
+
+@dataclasses.dataclass(frozen=True)
+class TableRow:
+    """A row: what it is, and its cells by the column's key, without those that it has no figure for."""
+
+    name: str
+    parameters: int | None
+    num_train_steps: int
+    cells: Mapping[str, Cell]
+    paper: Sequence[float | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """The columns and the rows, and the names of the paper's columns."""
+
+    columns: Sequence[Column]
+    rows: Sequence[TableRow]
+    paper_columns: Sequence[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Columns and rows as JSON has them."""
+        return {
+            "columns": [dataclasses.asdict(column) for column in self.columns],
+            "rows": [
+                {
+                    **{"name": row.name, "parameters": row.parameters, "num_train_steps": row.num_train_steps},
+                    "cells": {key: dataclasses.asdict(cell) for key, cell in row.cells.items()},
+                    "paper": dict(zip(self.paper_columns, row.paper)),
+                }
+                for row in self.rows
+            ],
+        }
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        used = [column for column in self.columns if any(column.key in row.cells for row in self.rows)]
+        titles = ["", "parameters", *(column.title for column in used), *(f"paper: {t}" for t in self.paper_columns)]
+        lines = [titles, ["---"] * len(titles)]
+        for row in self.rows:
+            cells = [_text_of(row.cells.get(column.key), column.kind) for column in used]
+            paper = ["" if value is None else f"{value:g}" for value in row.paper]
+            count = "" if row.parameters is None else f"{row.parameters / 1e6:.2f} M"
+            lines.append([row.name, count, *cells, *paper])
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def columns_of(experiment: Experiment) -> list[Column]:
+    """The columns that an experiment measures."""
+    sets = held_out_tasks(experiment)
+    columns = []
+    if MASKED_LM in experiment.evaluations:
+        for task in sets:
+            beside = f", {_TITLES[task]} records" if len(sets) > 1 else ""
+            columns.append(Column(f"masked_lm_accuracy/{task}", f"masked LM{beside}", PERCENT))
+            columns.append(Column(f"masked_lm_loss/{task}", f"nats{beside}", NUMBER))
+    for name, (task, figure) in _ACCURACIES.items():
+        if name in experiment.evaluations:
+            columns.append(Column(f"{figure}/{task}", name.replace("_", " "), PERCENT))
+    columns += [Column(f"task/{task.name}", task.name, PERCENT) for task in experiment.tasks]
+    if len(experiment.tasks) > 1:
+        columns.append(Column("task_average", "average of tasks", PERCENT))
+    return columns
+
+
+def make_table(experiment: Experiment, units: Sequence[Unit], output_dir: str) -> Table:
+    """The table of finished rows.
+
+    Args:
+        experiment: the file.
+        units: those of its rows that are finished, with all seeds.
+        output_dir: of the run.
+
+    Raises:
+        InputError: a step's output is not what its command writes.
+    """
+    rows = []
+    for row in experiment.rows:
+        ours = [unit for unit in units if unit.row.name == row.name]
+        if not ours:
+            continue
+        figures = [_figures(unit, experiment, output_dir) for unit in ours]
+        names = [column.key for column in columns_of(experiment) if all(column.key in found for found in figures)]
+        cells = {name: Cell.of_groups([found[name] for found in figures]) for name in names}
+        start = first_entry(f"{ours[0].pretraining.folder(output_dir)}/{ours[0].pretraining.result}")
+        paper = experiment.paper.rows.get(row.name, [None] * len(experiment.paper.columns))
+        rows.append(TableRow(row.name, start.get("parameters"), row.num_train_steps, cells, paper))
+    return Table(columns_of(experiment), rows, experiment.paper.columns)
+
+
+def _figures(unit: Unit, experiment: Experiment, output_dir: str) -> dict[str, list[float]]:
+    """The values of a unit by column: one, or one for each seed of fine-tuning."""
+    found: dict[str, list[float]] = {}
+    for task, step in unit.evaluations.items():
+        for name, value in step.read_result(output_dir).items():
+            if isinstance(value, float):
+                found[f"{name}/{task}"] = [value]
+    for task in experiment.tasks:
+        results = [unit.finetuning[task.name, seed].read_result(output_dir) for seed in task.seeds]
+        found[f"task/{task.name}"] = [next(iter(one["scores"].values()))[one["metric"]] for one in results]
+    if len(experiment.tasks) > 1:
+        found["task_average"] = [
+            statistics.fmean(statistics.fmean(found[f"task/{task.name}"]) for task in experiment.tasks)
+        ]
+    return found
+
+
+def _text_of(cell: Cell | None, kind: str) -> str:
+    """A cell's text.
+
+    >>> _text_of(Cell.of([0.5, 0.52]), PERCENT), _text_of(Cell.of([3.25]), NUMBER), _text_of(None, PERCENT)
+    ('51.0 ± 1.0 %', '3.250', '')
+    """
+    if cell is None:
+        return ""
+    scale, digits, unit = (100, 1, " %") if kind == PERCENT else (1, 3, "")
+    error = "" if cell.standard_error is None else f" ± {scale * cell.standard_error:.{digits}f}"
+    return f"{scale * cell.mean:.{digits}f}{error}{unit}"
