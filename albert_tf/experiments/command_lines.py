@@ -1,6 +1,7 @@
 """The flags that an experiment gives to the commands: checked by the commands' own declarations, and as words."""
 
 import difflib
+import functools
 import importlib
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -54,7 +55,7 @@ def as_word(name: str, value: Any) -> str:
     return f"--{name}={value}"
 
 
-def check_flags(kind: str, given: Mapping[str, Any], where: str) -> flags.FlagValues:
+def check_flags(kind: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Sees that a command has these flags and takes these values.
 
     Args:
@@ -63,55 +64,57 @@ def check_flags(kind: str, given: Mapping[str, Any], where: str) -> flags.FlagVa
         where: the file and the row, for errors.
 
     Returns:
-        the flags, parsed.
+        the values of those that are given, as the command reads them.
 
     Raises:
         InputError: one line that names the flag.
     """
-    values = flags.FlagValues()
-    importlib.import_module(COMMANDS[kind]).define_flags(values)
-    command = COMMANDS[kind].rpartition(".")[2]
+    declared, command = _declared(kind), COMMANDS[kind].rpartition(".")[2]
+    values = {}
     for name, value in given.items():
-        if name not in values:
-            close = difflib.get_close_matches(name, list(values), n=1)
-            advice = f"; did you mean {close[0]}?" if close else f"; {command} --help lists them"
-            raise InputError(f"{where}: {kind}: {command} has no flag {name!r}{advice}")
+        if name not in declared:
+            close = difflib.get_close_matches(name, list(declared), n=1)
+            advice = f"did you mean {close[0]}?" if close else f"{command} --help lists them"
+            raise InputError(f"{where}: {kind}: {command} has no flag {name!r}; {advice}")
         if name in OWN_FLAGS[kind]:
             raise InputError(f"{where}: {kind}: {name!r} is set by run_experiments; leave it out")
         if not isinstance(value, str | int | float | bool | list | None):
             raise InputError(f"{where}: {kind}: {name!r} must be a value or a list of them. Received {value!r}.")
-    for name, value in given.items():
-        _parse(values, name, value, f"{where}: {kind}")
+        if value is not None:
+            text = as_word(name, value).partition("=")[2]
+            try:
+                values[name] = declared[name].parser.parse(text)
+            except ValueError as error:
+                reason = " ".join(str(error.args[0]).split())
+                raise InputError(f"{where}: {kind}: {name!r} cannot be {value!r}: {reason}") from None
     return values
 
 
-def check_settings(settings: type, values: flags.FlagValues, where: str, **files: Any) -> None:
-    """Sees that settings can be made of parsed flags, whose rules they know.
+def check_settings(kind: str, settings: type, values: Mapping[str, Any], where: str) -> None:
+    """Sees that settings can be made of flags: they know rules of their own.
 
     Args:
+        kind: of the command.
         settings: their class.
-        values: the flags.
-        where: the file, the row and the command, for errors.
-        **files: values that the flags lack.
+        values: as check_flags returns them, and of flags that are not an experiment's to give.
+        where: the file and the row, for errors.
 
     Raises:
         InputError: what the settings raise, with the place.
     """
-    known = {name: value for name, value in values_of(settings, values).items() if name in fields_of(settings)}
+    known, fields = {**values_of(settings, _declared(kind)), **values}, fields_of(settings)
     try:
-        settings(**{**known, **files})
+        settings(**{name: value for name, value in known.items() if name in fields})
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{where}: {kind}: {error}") from None
 
 
-def _parse(values: flags.FlagValues, name: str, value: Any, where: str) -> None:
-    if value is None:
-        return
-    try:
-        values(["", as_word(name, value)], known_only=True)
-    except flags.Error as error:
-        text = " ".join(str(error).split())
-        raise InputError(f"{where}: {name!r} cannot be {value!r}: {text}") from None
+@functools.cache
+def _declared(kind: str) -> flags.FlagValues:
+    """The flags of a command, with their defaults."""
+    values = flags.FlagValues()
+    importlib.import_module(COMMANDS[kind]).define_flags(values)
+    return values
 
 
 def names_of(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:

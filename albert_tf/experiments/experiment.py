@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import Any
 from albert_tf.config import AlbertConfig
 from albert_tf.experiments.command_lines import (
     EMBEDDINGS,
+    EVALUATION,
     FINETUNING,
     PRETRAINING,
     RECORDS,
@@ -27,7 +29,7 @@ from albert_tf.tasks.registry import TASK_NAMES
 EVALUATIONS = MASKED_LM, SENTENCE_ORDER, NEXT_SENTENCE = ("masked_lm", "sentence_order", "next_sentence")
 HELD_OUT = "held_out"
 
-_KEYS = ("question", "source", "base", "rows", "seeds", "evaluations", HELD_OUT, "tasks", "paper")
+_KEYS = ("question", "source", "base", "rows", "seeds", "evaluations", EVALUATION, HELD_OUT, "tasks", "paper")
 _SECTIONS = ("config", RECORDS, EMBEDDINGS, PRETRAINING)
 _ROW_KEYS = ("model", *_SECTIONS, "budget")
 _TASK_KEYS = ("task_name", "name", "data_dir", "flags", "seeds")
@@ -94,6 +96,7 @@ class Experiment:
         rows: in the file's order.
         seeds: of pre-training.
         evaluations: of EVALUATIONS.
+        evaluation: flags of run_evaluation.
         held_out: flags of the held-out records besides the usual ones.
         tasks: to fine-tune on.
         paper: its figures.
@@ -105,6 +108,7 @@ class Experiment:
     rows: tuple[Row, ...]
     seeds: tuple[int, ...]
     evaluations: tuple[str, ...]
+    evaluation: Mapping[str, Any]
     held_out: Mapping[str, Any]
     tasks: tuple[TaskOfTable, ...]
     paper: PaperFigures
@@ -142,6 +146,7 @@ def read_experiment(path: str, num_train_steps: int | None = None) -> Experiment
         rows=tuple(_make_row(path, name, base, changes, num_train_steps) for name, changes in rows.items()),
         seeds=_seeds(values.get("seeds", [_DEFAULT_SEED]), f"{path}: seeds"),
         evaluations=_evaluations(values.get("evaluations", [MASKED_LM, SENTENCE_ORDER]), f"{path}: evaluations"),
+        evaluation=_flags_of(EVALUATION, values.get(EVALUATION, {}), path),
         held_out=_held_out(values.get(HELD_OUT, {}), path),
         tasks=_tasks(values.get("tasks", []), f"{path}: tasks"),
         paper=_paper(values.get("paper", {}), rows, f"{path}: paper"),
@@ -182,9 +187,9 @@ def _make_row(path: str, name: str, base: Mapping, changes: Any, num_train_steps
         check_flags(section, sections[section] or {}, where)
     sections[PRETRAINING] = {**names_of(sections[RECORDS], _LENGTHS), **sections[PRETRAINING]}
     given = check_flags(PRETRAINING, sections[PRETRAINING], where)
-    steps = num_train_steps or _steps({**base, **changes}["budget"], sections[PRETRAINING], f"{where}: budget")
+    steps = num_train_steps or _steps({**base, **changes}["budget"], given, f"{where}: budget")
     own = {"albert_config_file": "", "input_file": "", "output_dir": "", "num_train_steps": steps, "do_train": True}
-    check_settings(PretrainingSettings, given, f"{where}: {PRETRAINING}", **own)
+    check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
     stated = {**dataclasses.asdict(config)}
     if "vocab_size" not in sections["config"]:
         # That of the vocabulary, which is given to the command.
@@ -192,7 +197,7 @@ def _make_row(path: str, name: str, base: Mapping, changes: Any, num_train_steps
     return Row(name, changes, stated, sections[RECORDS], sections[EMBEDDINGS], sections[PRETRAINING], steps)
 
 
-def _steps(budget: Any, pretraining: Mapping[str, Any], where: str) -> int:
+def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:
     """The steps of a budget in steps or in tokens, padding included."""
     budget = as_object(budget, where)
     check_keys(budget, _BUDGETS, where)
@@ -200,12 +205,13 @@ def _steps(budget: Any, pretraining: Mapping[str, Any], where: str) -> int:
         raise InputError(f"{where}: give one of steps and tokens, an integer of at least 1. Received {dict(budget)}.")
     if "steps" in budget:
         return budget["steps"]
-    sizes = [
-        pretraining.get(name, getattr(PretrainingSettings, name)) for name in ("train_batch_size", "max_seq_length")
-    ]
-    if not all(is_count(size) for size in sizes):
-        raise InputError(f"{where}: tokens want train_batch_size and max_seq_length as integers. Received {sizes}.")
-    return max(1, round(budget["tokens"] / (sizes[0] * sizes[1])))
+    sizes = [given.get(name, getattr(PretrainingSettings, name)) for name in ("train_batch_size", "max_seq_length")]
+    return max(1, round(budget["tokens"] / max(1, math.prod(sizes))))
+
+
+def _flags_of(kind: str, values: Any, where: str) -> Mapping[str, Any]:
+    check_flags(kind, as_object(values, f"{where}: {kind}"), where)
+    return values
 
 
 def _held_out(values: Any, path: str) -> Mapping[str, Any]:

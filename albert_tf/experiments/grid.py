@@ -115,7 +115,7 @@ def _make_unit(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
         )
     pretraining = _pretraining(corpus, row, seed, config)
     evaluations = {
-        task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task))
+        task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task), experiment.evaluation)
         for task in held_out_tasks(experiment)
     }
     finetuning = {}
@@ -165,11 +165,11 @@ def _embeddings(corpus: Corpus, row: Row, embedding_size: int) -> Step:
     return Step(EMBEDDINGS, {**files, **flags}, _EMBEDDINGS_RESULT, fixed={"overwrite": True})
 
 
-def _evaluation(pretraining: Step, records: Step) -> Step:
+def _evaluation(pretraining: Step, records: Step, more: Mapping[str, Any]) -> Step:
     flags = {
         "output_dir": Made(pretraining, _MODEL),
         "input_file": Made(records, _RECORDS),
         "output_file": Own(_EVALUATION_RESULT),
         "across_sentence_tasks": True,
     }
-    return Step(EVALUATION, flags, _EVALUATION_RESULT, fixed={"overwrite": True})
+    return Step(EVALUATION, {**flags, **more}, _EVALUATION_RESULT, fixed={"overwrite": True})

@@ -1,0 +1,142 @@
+"""The steps of an experiment, their command lines, and that a step is known by all that decides its output alone."""
+
+import dataclasses
+
+import pytest
+from absl import flags
+
+from albert_tf import run_evaluation, run_pretraining
+from albert_tf.experiments.experiment import read_experiment
+from albert_tf.experiments.grid import Corpus, distinct, held_out_tasks
+from albert_tf.experiments.steps import Given
+from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.runtime.errors import InputError
+from albert_tf.training.flops import train_step_flops
+
+CORPUS = Corpus(Given("train.txt", "t"), Given("held_out.txt", "h"), Given("v.model", "v"), 100)
+
+
+def _keys(units):
+    return {step.key for unit in units for step in unit.steps()}
+
+
+def test_records_are_made_once_for_all_rows_and_seeds_that_share_them(units):
+    steps = distinct(step for unit in units() for step in unit.steps())
+    kinds = [step.kind for step in steps]
+    # To train on and held out; two rows with two seeds.
+    assert {kind: kinds.count(kind) for kind in kinds} == {"records": 2, "pretraining": 4, "evaluation": 4}
+    # Each after those that it needs.
+    places = {step.key: place for place, step in enumerate(steps)}
+    assert all(places[made.key] < places[step.key] for step in steps for made in step.inputs())
+
+
+def test_each_sentence_task_has_held_out_records_on_which_every_row_is_scored(units):
+    rows = {name: {"records": {"sentence_task": name}} for name in ("none", "nsp", "sop")}
+    found = units(rows=rows, seeds=[1], evaluations=["masked_lm", "next_sentence", "sentence_order"])
+    steps = distinct(step for unit in found for step in unit.steps())
+    records = [step for step in steps if step.kind == "records"]
+    texts = [(step.flags["input_file"].path, step.flags["sentence_task"]) for step in records]
+    assert sorted(texts) == [
+        *(("held_out.txt", "nsp"), ("held_out.txt", "sop")),
+        *(("train.txt", "none"), ("train.txt", "nsp"), ("train.txt", "sop")),
+    ]
+    assert all(list(unit.evaluations) == ["sop", "nsp"] for unit in found)
+    assert all(
+        "--across_sentence_tasks=true" in step.words("o") for unit in found for step in unit.evaluations.values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("evaluations", "tasks"),
+    [
+        (["masked_lm"], ("sop",)),
+        (["next_sentence"], ("nsp",)),
+        (["masked_lm", "next_sentence"], ("nsp",)),
+        (["masked_lm", "sentence_order", "next_sentence"], ("sop", "nsp")),
+    ],
+)
+def test_held_out_records_are_of_the_tasks_that_are_asked_for(write, evaluations, tasks):
+    assert held_out_tasks(read_experiment(write(evaluations=evaluations))) == tasks
+
+
+def test_held_out_records_read_text_as_the_rows_do_and_hide_single_words(units):
+    (unit, *_) = units(held_out={"masked_lm_prob": 0.2}, evaluation={"max_eval_steps": 3})
+    assert "--max_eval_steps=3" in unit.evaluations["sop"].words("out")
+    made = [step for step in unit.evaluations["sop"].inputs() if step.kind == "records"]
+    given = made[0].flags
+    assert (given["do_lower_case"], given["max_seq_length"], given["max_predictions_per_seq"]) == (False, 32, 5)
+    assert (given["masked_lm_prob"], given["ngram"], given["dupe_factor"]) == (0.2, 1, 1)
+
+
+def test_a_changed_row_is_done_anew_and_no_other(units):
+    before = units()
+    rows = {"first": {}, "second": {"config": {"num_hidden_layers": 2, "num_hidden_groups": 2}}}
+    after = units(rows=rows)
+    assert _keys(before[:2]) == _keys(after[:2])
+    new = _keys(after) - _keys(before)
+    # Pre-training and evaluation of two seeds; the records stay.
+    assert sorted(key.split("-")[0] for key in new) == ["evaluation", "evaluation", "pretraining", "pretraining"]
+
+
+def test_names_order_and_places_do_not_count_but_settings_text_and_vocabulary_do(units):
+    first = units()
+    rows = {"renamed": {"config": {"num_hidden_layers": 1}}, "first": {}}
+    moved = dataclasses.replace(CORPUS, train=Given("elsewhere/train.txt", "t"))
+    assert _keys(units(rows=rows, question="Another?", corpus=moved)) == _keys(first)
+    for changed in ({"train": Given("train.txt", "u")}, {"vocabulary": Given("v.model", "w")}):
+        assert not _keys(units(corpus=dataclasses.replace(CORPUS, **changed))) & {
+            unit.pretraining.key for unit in first
+        }
+    assert not {unit.pretraining.key for unit in units(num_train_steps=11)} & _keys(first)
+    # Held-out text decides no training.
+    held_out = units(corpus=dataclasses.replace(CORPUS, held_out=Given("h.txt", "i")))
+    assert [unit.pretraining.key for unit in held_out] == [unit.pretraining.key for unit in first]
+    assert not {unit.evaluations["sop"].key for unit in held_out} & _keys(first)
+
+
+def test_the_command_lines_are_those_of_the_commands(units):
+    unit = units(
+        tasks=[{"task_name": "rte", "data_dir": "glue/RTE", "flags": {"learning_rate": 1e-4}, "seeds": [7]}],
+        data={"rte": Given("glue/RTE", "d")},
+    )[1]
+    values = flags.FlagValues()
+    run_pretraining.define_flags(values)
+    module, command, *words = unit.pretraining.words("out")
+    assert (module, command) == ("-m", "albert_tf.run_pretraining")
+    values(["", *words])
+    folder = unit.pretraining.folder("out")
+    assert (values.output_dir, values.albert_config_file) == (f"{folder}/model", f"{folder}/albert_config.json")
+    assert (values.num_train_steps, values.random_seed, values.max_seq_length) == (10, 2, 32)
+    assert values.input_file.endswith("records.tfrecord")
+    assert values.do_train
+    values = flags.FlagValues()
+    run_evaluation.define_flags(values)
+    values(["", *unit.evaluations["sop"].words("out")[2:]])
+    assert (values.output_dir, values.overwrite) == (f"{folder}/model", True)
+    step = unit.finetuning["rte", 7]
+    words = step.words("out")
+    for word in ("--task_name=rte", "--data_dir=glue/RTE", f"--init_checkpoint={folder}/model", "--random_seed=7"):
+        assert word in words
+    assert "--learning_rate=0.0001" in words
+
+
+def test_a_longer_or_deeper_row_is_more_work(units):
+    first, _, second, _ = units()
+    assert first.pretraining.work == 10 * train_step_flops(first.config, 8, 32, 5)
+    assert second.pretraining.work < first.pretraining.work
+    assert first.config.vocab_size == 100
+    assert PretrainingSettings.max_predictions_per_seq != 5
+
+
+def test_counted_embeddings_are_as_wide_as_the_rows(units):
+    rows = {"narrow": {"embeddings": {}, "config": {"embedding_size": 8}}, "random": {}}
+    narrow, random = units(rows=rows, seeds=[1])
+    (counted,) = [step for step in narrow.pretraining.inputs() if step.kind == "embeddings"]
+    assert counted.flags["embedding_size"] == 8
+    assert narrow.pretraining.flags["init_embeddings"].step is counted
+    assert "init_embeddings" not in random.pretraining.flags
+
+
+def test_a_vocab_size_that_is_not_the_vocabularys_is_refused(units):
+    with pytest.raises(InputError, match=r"row x: config: vocab_size is 7, v.model has 100 pieces"):
+        units(rows={"x": {"config": {"vocab_size": 7}}})

@@ -1,0 +1,34 @@
+"""Texts cut into documents to train on and documents held out."""
+
+from pathlib import Path
+
+import pytest
+
+from albert_tf.experiments.text_split import digest_of, split_documents
+from albert_tf.runtime.errors import InputError
+
+
+def test_every_third_document_is_held_out_and_a_files_end_ends_a_document(tmp_path):
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_bytes(b"\n1 a\r\n1 b\n\n\n2\n \n3")
+    second.write_bytes(b"4\n\n5\n\n6 \xc3\xa9\n\n7\n")
+    split_documents([str(first), str(second)], 3, str(tmp_path / "split"))
+    assert (tmp_path / "split/train.txt").read_bytes() == b"1 a\n1 b\n\n2\n\n4\n\n5\n\n7\n\n"
+    assert (tmp_path / "split/held_out.txt").read_bytes() == b"3\n\n6 \xc3\xa9\n\n"
+
+
+def test_texts_that_cannot_be_split_are_refused_and_leave_nothing(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("one\n\ntwo\n")
+    with pytest.raises(InputError, match="holds 2 documents, too few for --held_out_every=3"):
+        split_documents([str(path)], 3, str(tmp_path / "split"))
+    with pytest.raises(InputError, match="a.txt.gz is not: split it, and give --held_out_file"):
+        split_documents([str(path) + ".gz"], 2, str(tmp_path / "split"))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_digest_is_of_contents_and_not_of_names(tmp_path):
+    paths = [str(tmp_path / name) for name in "abc"]
+    for path, text in zip(paths, ("x", "x", "y")):
+        Path(path).write_text(text)
+    assert digest_of(paths[:1]) == digest_of(paths[1:2]) != digest_of(paths[2:])
