@@ -22,7 +22,7 @@ LEVELS = [
     ("checkpoints",),
     ("conversion", "training"),
     ("analysis", "finetuning", "planning", "pretraining", "uploading", "exports"),
-    ("serving",),
+    ("experiments", "serving"),
     ("portable", "rows", "server"),
 ]
 COMMAND_LEVEL = len(LEVELS)

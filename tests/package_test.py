@@ -59,7 +59,8 @@ def test_the_wheel_finds_its_configs_from_any_folder(installed, tmp_path):
 
 
 def test_the_wheel_has_every_shipped_file_and_its_types(installed):
-    for kind in (shipped_files.MODELS, shipped_files.PRETRAINING, shipped_files.FINETUNING):
+    kinds = shipped_files.MODELS, shipped_files.PRETRAINING, shipped_files.FINETUNING, shipped_files.EXPERIMENTS
+    for kind in kinds:
         wanted = sorted(path.name for path in (ROOT / "configs" / kind).iterdir())
         assert sorted(path.name for path in (installed / "albert_tf/configs" / kind).iterdir()) == wanted
     assert (installed / "albert_tf/py.typed").is_file()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from absl import logging
 
-from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
 from albert_tf.experiments.grid import Corpus, Unit, distinct, make_units
@@ -117,7 +116,6 @@ class ExperimentRun:
         folder = os.path.join(self.output_dir, self.experiment.name)
         picture = PICTURE_NAME
         try:
-            import_pyplot()
             draw_table(table, os.path.join(folder, PICTURE_NAME), self.experiment.question)
         except InputError as error:
             logging.warning("no picture: %s", error)

@@ -51,24 +51,24 @@ class Runner:
         left, failed = list(steps), dict[str, str]()
         told = False
         while left:
-            waiting = []
-            for step in left:
-                self._stop_if_asked()
-                broken = next((made for made in step.inputs() if made.key in failed), None)
-                if broken is not None:
-                    failed[step.key] = failed[broken.key]
-                elif not self._try(step, failed):
-                    waiting.append(step)
-            if len(waiting) == len(left):
-                if not told:
-                    logging.info("waiting for steps that other processes work at: %s", self._names[waiting[0].key])
-                told = True
-                time.sleep(_SECONDS_TO_WAIT)
-            left = waiting
+            self._stop_if_asked()
+            # The first that need not wait; then those before it are asked again.
+            step = next((step for step in left if self._try(step, failed)), None)
+            if step is not None:
+                left.remove(step)
+                continue
+            if not told:
+                logging.info("waiting for steps that other processes work at: %s", self._names[left[0].key])
+            told = True
+            time.sleep(_SECONDS_TO_WAIT)
         return failed
 
     def _try(self, step: Step, failed: dict[str, str]) -> bool:
-        """Sees that a step is done, and does it if need be; False if that must wait."""
+        """Sees that a step is done, and does it if need be, or that it cannot be; False if that must wait."""
+        broken = next((made for made in step.inputs() if made.key in failed), None)
+        if broken is not None:
+            failed[step.key] = failed[broken.key]
+            return True
         if step.done(self._output_dir) is not None:
             return True
         if any(made.done(self._output_dir) is None for made in step.inputs()):

@@ -1,0 +1,219 @@
+"""Experiments from settings to page: with commands that only write what real ones would, and once with real ones."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from albert_tf.experiments import run as run_module
+from albert_tf.experiments.run import ExperimentRun
+from albert_tf.experiments.settings import ExperimentSettings
+from albert_tf.experiments.steps import Step
+from albert_tf.runtime.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[3]
+WORDS = "the a cat dog sat ran on under mat tree and then it was red blue old new house garden".split()  # noqa: SIM905
+# What the commands write.
+_WRITTEN = {
+    "pretraining": {"kind": "start", "step": 0, "parameters": 700},
+    "evaluation": {"masked_lm_accuracy": 0.25, "masked_lm_loss": 3.0, "sentence_order_accuracy": 0.75},
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A text of documents of made-up sentences, and its vocabulary."""
+    sentences = [" ".join(WORDS[(i * k) % len(WORDS)] for k in range(1, 8)) for i in range(1, 121)]
+    documents = ["\n".join(sentences[at : at + 6]) for at in range(0, 120, 6)]
+    (tmp_path / "text.txt").write_text("\n\n".join(documents) + "\n")
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]) + "\n")
+    return tmp_path
+
+
+@pytest.fixture
+def settings(files, write):
+    """Settings of a run of the experiment that `write` writes."""
+
+    def make(experiment=None, **changes) -> ExperimentSettings:
+        given = {"experiment": experiment or write(), "input_file": str(files / "text.txt"), "held_out_every": 5}
+        given |= {"spm_model_file": str(files / "vocab.txt"), "output_dir": str(files / "out")}
+        return ExperimentSettings(**{**given, **changes})
+
+    return make
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Has steps run commands that only write; those of the rows in the list that it gives fail."""
+    failing: list[str] = []
+
+    def program(step, output_dir):
+        if step.kind == "pretraining" and str(step.flags["albert_config_file"].values["num_hidden_layers"]) in failing:
+            return ["sh", "-c", "echo 'run_pretraining: no room left' >&2; exit 1"]
+        path, written = Path(step.folder(output_dir), step.result), json.dumps(_WRITTEN.get(step.kind, {}))
+        path.parent.mkdir(exist_ok=True)
+        return [
+            "sh",
+            "-c",
+            'echo "$1" >> "$2"; echo "$3" > "$4"',
+            "",
+            step.kind,
+            f"{output_dir}/ran.txt",
+            written,
+            path,
+        ]
+
+    def draw(table, output_file, title):
+        Path(output_file).parent.mkdir(exist_ok=True)
+        Path(output_file).write_text(title)
+
+    monkeypatch.setattr(Step, "program", program)
+    monkeypatch.setattr(run_module, "draw_table", draw)
+    monkeypatch.setattr("albert_tf.experiments.runner._SECONDS_BETWEEN_LOOKS", 0.005)
+    return failing
+
+
+def _ran(files):
+    return (files / "out/ran.txt").read_text().split()
+
+
+def test_a_run_ends_in_a_table_a_picture_and_a_page_and_does_nothing_twice(files, settings, made_up):
+    table = ExperimentRun(settings()).run()
+    folder = files / "out/which"
+    assert sorted(path.name for path in folder.iterdir()) == ["page.md", "table.json", "table.md", "table.png"]
+    assert (folder / "table.md").read_text() == table
+    assert table.splitlines()[2] == "| first | 0.00 M | 25.0 ± 0.0 % | 3.000 ± 0.000 | 75.0 ± 0.0 % |"
+    page = (folder / "page.md").read_text()
+    assert table in page
+    assert page.count("-m albert_tf.run_pretraining") == 4
+    assert page.count("-m data_prep.create_pretraining_data") == 2
+    assert '| second | `{"config": {"num_hidden_layers": 1}}` |' in page
+    assert "The same steps" not in page
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert len(_ran(files)) == 2 + 4 + 4
+    assert ExperimentRun(settings()).run() == table
+    assert len(_ran(files)) == 10
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_row_that_fails_is_told_of_and_the_others_are_in_the_table(files, settings, made_up):
+    made_up.append("1")
+    with pytest.raises(InputError, match=r"^which: row second: run_pretraining: no room left \(exit code 1; .*log.txt"):
+        ExperimentRun(settings()).run()
+    page = (files / "out/which/page.md").read_text()
+    assert "| first |" in page
+    assert "- **row second failed:** run_pretraining: no room left" in page
+    made_up.clear()
+    assert "| second |" in ExperimentRun(settings()).run()
+    # Nothing of the first row was done again.
+    assert sorted(_ran(files)) == ["evaluation"] * 4 + ["pretraining"] * 4 + ["records"] * 2
+
+
+def test_tasks_of_an_array_share_the_rows_and_the_last_one_makes_the_table(files, settings, made_up):
+    first = ExperimentRun(settings(num_tasks=2)).run()
+    assert "not finished (first, second); the last task makes the table" in first
+    assert not (files / "out/which").exists()
+    assert "| second |" in ExperimentRun(settings(num_tasks=2, task_index=1)).run()
+    assert len(_ran(files)) == 10
+
+
+def test_a_part_of_the_rows_makes_a_table_of_its_own(files, settings, made_up):
+    assert "second" not in ExperimentRun(settings(rows=("first",))).run()
+    assert len(_ran(files)) == 2 + 2 + 2
+
+
+def test_a_changed_file_does_what_changed_anew(files, settings, write, made_up):
+    ExperimentRun(settings()).run()
+    rows = {"first": {}, "second": {"config": {"num_hidden_layers": 1}}, "third": {"pretraining": {"beta_2": 0.98}}}
+    assert "| third |" in ExperimentRun(settings(write(rows=rows))).run()
+    assert _ran(files)[10:] == ["pretraining", "evaluation"] * 2
+
+
+def test_a_dry_run_tells_what_is_left_and_how_long_it_takes(files, settings, made_up):
+    text = ExperimentRun(settings(dry_run=True)).describe()
+    assert "first, seed 1, 10 training steps: 4 steps left: 2 records, 1 pretraining, 1 evaluation" in text
+    assert "10 steps left in all: 2 records, 4 pretraining, 4 evaluation" in text
+    assert "not known yet" in text
+    assert not (files / "out").exists()
+    ExperimentRun(settings(rows=("first",))).run()
+    text = ExperimentRun(settings(dry_run=True)).describe()
+    assert "first, seed 2, 10 training steps: done" in text
+    assert re.search(r"time, one step after the other: about \d+ s by the steps that are finished", text)
+    ExperimentRun(settings()).run()
+    assert "nothing is left to do" in ExperimentRun(settings(dry_run=True)).describe()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": ("fist",)}, "--rows: which has no row 'fist'; it has first, second"),
+        ({"task_index": 2, "num_tasks": 2}, "--task_index must be from 0 to --num_tasks - 1"),
+        ({"output_dir": "gs://bucket/out"}, "steps need a folder of this machine"),
+        ({"held_out_every": 50}, "holds 20 documents, too few for --held_out_every=50"),
+    ],
+)
+def test_flags_that_cannot_be_are_one_line(settings, changes, message):
+    with pytest.raises(InputError, match=message):
+        ExperimentRun(settings(**changes))
+
+
+def test_a_task_without_its_folder_is_one_line(settings, write):
+    path = write(tasks=[{"task_name": "rte", "data_dir": "no/such"}])
+    with pytest.raises(InputError, match="task rte: there is no folder no/such"):
+        ExperimentRun(settings(path))
+
+
+_SMALL = {
+    "config": {
+        **{"embedding_size": 4, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2},
+        **{"intermediate_size": 8, "max_position_embeddings": 32},
+    },
+    "records": {"max_seq_length": 32, "max_predictions_per_seq": 4, "dupe_factor": 2},
+    "pretraining": {"train_batch_size": 8, "num_warmup_steps": 1, "optimizer": "adamw", "learning_rate": 0.01},
+    "budget": {"steps": 4},
+    "model": "albert_tiny",
+}
+
+
+@pytest.mark.slow
+def test_real_commands_killed_on_the_way_come_to_the_same_table(files, write):
+    task = files / "task"
+    task.mkdir()
+    for name in ("train", "dev"):
+        rows = [f"{'cat' if number % 2 else 'dog'}\tthe {WORDS[number % 15]} sat" for number in range(16)]
+        (task / f"{name}.tsv").write_text("label\ttext\n" + "\n".join(rows) + "\n")
+    fine = {"num_train_steps": 2, "train_batch_size": 4, "num_warmup_steps": 0, "max_seq_length": 16}
+    path = write(
+        base=_SMALL,
+        rows={"nsp": {"records": {"sentence_task": "nsp"}}, "sop": {}},
+        seeds=[1],
+        evaluations=["masked_lm", "sentence_order", "next_sentence"],
+        tasks=[{"task_name": "classification", "data_dir": str(task), "flags": fine}],
+    )
+
+    def command(out):
+        given = [f"--experiment={path}", f"--input_file={files / 'text.txt'}", "--held_out_every=4"]
+        given += [f"--spm_model_file={files / 'vocab.txt'}", f"--output_dir={files / out}"]
+        return [sys.executable, "-m", "albert_tf.run_experiments", *given]
+
+    whole = subprocess.run(command("whole"), cwd=ROOT, capture_output=True, text=True, check=False)
+    assert whole.returncode == 0, whole.stderr
+    for seconds, number in ((6, signal.SIGKILL), (12, signal.SIGTERM), (9, signal.SIGKILL)):
+        with subprocess.Popen(command("killed"), cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as run:
+            time.sleep(seconds)
+            run.send_signal(number)
+    subprocess.run(command("killed"), cwd=ROOT, capture_output=True, check=True)
+    tables = [(files / out / "which/table.json").read_bytes() for out in ("whole", "killed")]
+    assert tables[0] == tables[1]
+    nsp, sop = json.loads(tables[0])["rows"]
+    assert 100 < sop["parameters"] < 2000
+    for row in (nsp, sop):
+        # A head of one task, scored on records of both.
+        assert {"sentence_order_accuracy/sop", "next_sentence_accuracy/nsp", "task/classification"} <= set(row["cells"])
+    assert os.path.getsize(files / "whole/which/table.png") > 10_000
