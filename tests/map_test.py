@@ -13,6 +13,7 @@ AS_A_WHOLE = (
     "configs/models/",
     "configs/finetuning/",
     "configs/pretraining/",
+    "configs/experiments/",
     "tests/",
     "docs/experiments/",
     "docs/api/",

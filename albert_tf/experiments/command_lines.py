@@ -118,5 +118,5 @@ def _declared(kind: str) -> flags.FlagValues:
 
 
 def names_of(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Those of the flags that have one of the names."""
+    """The flags that have one of the names."""
     return {name: value for name, value in given.items() if name in names}

@@ -87,7 +87,7 @@ class PaperFigures:
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """What an experiment's file says.
+    """The contents of an experiment's file, checked.
 
     Attributes:
         name: of the file, without its ending.

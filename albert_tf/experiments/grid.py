@@ -29,7 +29,7 @@ _HELD_OUT_FLAGS = {"masked_lm_prob": 0.15, "ngram": 1, "dupe_factor": 1, "random
 
 @dataclasses.dataclass(frozen=True)
 class Corpus:
-    """What an experiment works on.
+    """The text and the vocabulary that an experiment works on.
 
     Attributes:
         train: text to train on.
@@ -70,7 +70,7 @@ class Unit:
             yield from step.chain()
 
     def names(self) -> dict[str, str]:
-        """What to call its steps, by their keys."""
+        """The names of its steps for people, by their keys."""
         of = f"row {self.row.name}, seed {self.seed}"
         found = {made.key: f"row {self.row.name}: {made.kind}" for made in self.steps()}
         found[self.pretraining.key] = f"{of}: {PRETRAINING}"

@@ -72,7 +72,7 @@ class Step:
 
     @functools.cached_property
     def key(self) -> str:
-        """What the step is known by: its kind and a digest of all that decides its output."""
+        """Its name: its kind and a digest of all that decides its output."""
         settings = {name: _identity(value) for name, value in self.flags.items()}
         digest = hashlib.sha256(to_json([self.kind, settings], sort_keys=True).encode()).hexdigest()
         return f"{self.kind}-{digest[:_KEY_DIGITS]}"
@@ -142,7 +142,7 @@ def finished_notes(output_dir: str) -> list[Mapping[str, Any]]:
 
 
 def _identity(value: Any) -> Any:
-    """What a flag's value is known by."""
+    """The part of a key that a flag's value comes to."""
     if isinstance(value, Given):
         return {"given": value.digest}
     if isinstance(value, Made):

@@ -27,7 +27,7 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """What a row comes to in a column.
+    """The figure of a row in a column.
 
     Attributes:
         values: by seed.
