@@ -21,6 +21,8 @@ _READING = (
     *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
 )
 _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
+# Flags of pre-training and fine-tuning that name files or folders.
+_PATHS = ("init_checkpoint", "train_file", "dev_file", "test_file")
 # What the work of a step depends on; train_step_flops takes them in this order.
 _SIZES = ("train_batch_size", *_LENGTHS)
 # Single words, so that rows of different masks are asked the same.
@@ -93,12 +95,19 @@ def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
     Args:
         experiment: the file.
         corpus: text and vocabulary.
-        data: of the tasks that have a folder, that by the task's name.
+        data: the files and folders that `named_paths` finds, by their paths.
 
     Raises:
         InputError: a row's vocab_size is not the vocabulary's.
     """
     return [_make_unit(experiment, corpus, data, row, seed) for row in experiment.rows for seed in experiment.seeds]
+
+
+def named_paths(experiment: Experiment) -> list[str]:
+    """The paths of files and folders that the flags of an experiment name."""
+    flags = [*(row.pretraining for row in experiment.rows), *(task.flags for task in experiment.tasks)]
+    named = [given[name] for given in flags for name in _PATHS if name in given]
+    return list(dict.fromkeys([*(task.data_dir for task in experiment.tasks if task.data_dir is not None), *named]))
 
 
 def distinct(steps: Iterable[Step]) -> list[Step]:
@@ -113,26 +122,26 @@ def _make_unit(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
             f"{experiment.name}: row {row.name}: config: vocab_size is {config.vocab_size}, "
             f"{corpus.vocabulary.path} has {corpus.vocab_size} pieces; leave it out"
         )
-    pretraining = _pretraining(corpus, row, seed, config)
+    pretraining = _pretraining(corpus, data, row, seed, config)
     evaluations = {
         task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task), experiment.evaluation)
         for task in held_out_tasks(experiment)
     }
     finetuning = {}
     for task in experiment.tasks:
-        folder = {"data_dir": data[task.name]} if task.name in data else {}
+        folder = {} if task.data_dir is None else {"data_dir": data[task.data_dir]}
         for task_seed in task.seeds:
             flags = {
                 **{"task_name": task.task_name, **folder, "init_checkpoint": Made(pretraining, _MODEL)},
                 **{"output_dir": Own(_MODEL), "do_train": True, "do_eval": True, "random_seed": task_seed},
-                **task.flags,
+                **_with_files(task.flags, data),
             }
             step = Step(FINETUNING, flags, _FINETUNING_RESULT)
             finetuning[task.name, task_seed] = step
     return Unit(row, seed, config, pretraining, evaluations, finetuning)
 
 
-def _pretraining(corpus: Corpus, row: Row, seed: int, config: AlbertConfig) -> Step:
+def _pretraining(corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, config: AlbertConfig) -> Step:
     records = _records(corpus.train, corpus, row.records)
     flags: dict[str, Any] = {
         "albert_config_file": Written("albert_config.json", dataclasses.asdict(config)),
@@ -146,7 +155,7 @@ def _pretraining(corpus: Corpus, row: Row, seed: int, config: AlbertConfig) -> S
         flags["init_embeddings"] = Made(_embeddings(corpus, row, config.embedding_size), _EMBEDDINGS_RESULT)
     sizes = [int(row.pretraining.get(name, getattr(PretrainingSettings, name))) for name in _SIZES]
     work = train_step_flops(config, *sizes) * row.num_train_steps
-    return Step(PRETRAINING, {**flags, **row.pretraining}, _PRETRAINING_RESULT, work=float(work))
+    return Step(PRETRAINING, {**flags, **_with_files(row.pretraining, data)}, _PRETRAINING_RESULT, work=float(work))
 
 
 def _records(text: Given, corpus: Corpus, flags: Mapping[str, Any]) -> Step:
@@ -173,3 +182,8 @@ def _evaluation(pretraining: Step, records: Step, more: Mapping[str, Any]) -> St
         "across_sentence_tasks": True,
     }
     return Step(EVALUATION, {**flags, **more}, _EVALUATION_RESULT, fixed={"overwrite": True})
+
+
+def _with_files(flags: Mapping[str, Any], data: Mapping[str, Given]) -> dict[str, Any]:
+    """The flags, those that name files with what is in them."""
+    return {name: data.get(value, value) if name in _PATHS else value for name, value in flags.items()}

@@ -97,7 +97,7 @@ def test_names_order_and_places_do_not_count_but_settings_text_and_vocabulary_do
 def test_the_command_lines_are_those_of_the_commands(units):
     unit = units(
         tasks=[{"task_name": "rte", "data_dir": "glue/RTE", "flags": {"learning_rate": 1e-4}, "seeds": [7]}],
-        data={"rte": Given("glue/RTE", "d")},
+        data={"glue/RTE": Given("glue/RTE", "d")},
     )[1]
     values = flags.FlagValues()
     run_pretraining.define_flags(values)

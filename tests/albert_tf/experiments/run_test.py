@@ -163,9 +163,26 @@ def test_flags_that_cannot_be_are_one_line(settings, changes, message):
         ExperimentRun(settings(**changes))
 
 
+def test_a_changed_file_of_a_task_is_another_step(files, settings, write):
+    train = files / "train.tsv"
+    path = write(tasks=[{"task_name": "classification", "flags": {"train_file": str(train)}}])
+    keys = []
+    for text in ("a", "b", "a"):
+        train.write_text(text)
+        (unit, *_) = ExperimentRun(settings(path)).units
+        keys.append(unit.finetuning["classification", 12345].key)
+    assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_name_that_is_taken_is_refused(settings, write, tmp_path):
+    path = Path(write()).rename(tmp_path / "steps.json")
+    with pytest.raises(InputError, match="steps/ is the folder of the steps; rename it"):
+        ExperimentRun(settings(str(path)))
+
+
 def test_a_task_without_its_folder_is_one_line(settings, write):
     path = write(tasks=[{"task_name": "rte", "data_dir": "no/such"}])
-    with pytest.raises(InputError, match="task rte: there is no folder no/such"):
+    with pytest.raises(InputError, match="there is no no/such, which the experiment names"):
         ExperimentRun(settings(path))
 
 

@@ -1,11 +1,12 @@
-"""Lock files that are removed: while they are still locked, and once somebody else has removed them."""
+"""Lock files: taken if nobody holds them, and removed while they are still locked."""
 
+import errno
 import fcntl
 import os
 
 import pytest
 
-from albert_tf.runtime.lock_files import remove_lock_file
+from albert_tf.runtime.lock_files import remove_lock_file, try_flock
 
 
 def _locked(path):
@@ -42,3 +43,22 @@ def test_a_lock_file_that_is_gone_is_let_go_of(tmp_path):
     remove_lock_file(str(path), descriptor)
     with pytest.raises(OSError):
         os.fstat(descriptor)
+
+
+def test_a_file_that_somebody_holds_is_not_locked(tmp_path, monkeypatch):
+    path = tmp_path / "lock"
+    holder, other = _locked(str(path)), os.open(path, os.O_RDWR)
+    with pytest.raises(BlockingIOError):
+        try_flock(other)
+    os.close(holder)
+    assert try_flock(other)
+
+    def refuse(_, number):
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(fcntl, "flock", lambda *_: refuse(_, errno.ENOLCK))
+    assert not try_flock(other)
+    monkeypatch.setattr(fcntl, "flock", lambda *_: refuse(_, errno.EIO))
+    with pytest.raises(OSError, match="no"):
+        try_flock(other)
+    os.close(other)

@@ -1,6 +1,7 @@
 """One run in a folder at a time: the error names the holder, a dead process holds nothing, with and without locks."""
 
 import errno
+import fcntl
 import json
 import os
 import socket
@@ -11,17 +12,17 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.training import run_lock
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.run_lock import LOCK_NAME, hold_for_all_workers, hold_run_lock
 
 _HOLDER = """
+import fcntl
 import sys
 from albert_tf.training import run_lock
 if sys.argv[2] == "without locks":
     def refuse(*_):
         raise OSError(37, "No locks available")
-    run_lock.lock_files.fcntl.flock = refuse
+    fcntl.flock = refuse
 with run_lock.hold_run_lock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
@@ -36,7 +37,7 @@ def locks(request, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     if request.param == "without locks":
-        monkeypatch.setattr(run_lock.fcntl, "flock", refuse)
+        monkeypatch.setattr(fcntl, "flock", refuse)
     return request.param
 
 
