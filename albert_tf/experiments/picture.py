@@ -1,5 +1,7 @@
 """The picture of an experiment: a panel for each column, a point with its error for each row."""
 
+import math
+
 from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.experiments.table import PERCENT, Column, Table
 from albert_tf.runtime import files
@@ -22,8 +24,8 @@ def draw_table(table: Table, output_file: str, title: str) -> None:
     """
     pyplot = import_pyplot()
     columns = [column for column in table.columns if any(column.key in row.cells for row in table.rows)]
-    across = min(len(columns), _MOST_IN_A_LINE)
-    lines = -(-len(columns) // across)
+    lines = math.ceil(len(columns) / _MOST_IN_A_LINE)
+    across = math.ceil(len(columns) / lines)
     labels = _LABEL_WIDTH * max(len(row.name) for row in table.rows)
     size = (labels + _PANEL_WIDTH * across, lines * (_REST + _ROW_HEIGHT * len(table.rows)))
     figure, axes = pyplot.subplots(lines, across, figsize=size, sharey=True, squeeze=False)
