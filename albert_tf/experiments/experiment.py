@@ -162,7 +162,7 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in {**base, **changes}.items() if value is not None}
 
 
-def _make_row(path: str, name: str, base: Mapping, changes: Any, num_train_steps: int | None) -> Row:
+def _make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_train_steps: int | None) -> Row:
     where = f"{path}: row {name}"
     if not _ROW_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InputError(

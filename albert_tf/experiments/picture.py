@@ -1,6 +1,7 @@
 """The picture of an experiment: a panel for each column, a point with its error for each row."""
 
 import math
+from typing import Any
 
 from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.experiments.table import PERCENT, Column, Table
@@ -43,7 +44,7 @@ def draw_table(table: Table, output_file: str, title: str) -> None:
         pyplot.close(figure)
 
 
-def _draw_column(axis, table: Table, column: Column) -> None:
+def _draw_column(axis: Any, table: Table, column: Column) -> None:
     """A point for each row that has a figure, with a bar of a standard error to both sides, and its number."""
     scale = 100 if column.kind == PERCENT else 1
     for place, row in enumerate(table.rows):

@@ -115,7 +115,7 @@ class ExperimentRun:
             return "no row is finished"
         table = make_table(self.experiment, finished, self.output_dir)
         folder = os.path.join(self.output_dir, self.experiment.name)
-        picture = PICTURE_NAME
+        picture: str | None = PICTURE_NAME
         try:
             draw_table(table, os.path.join(folder, PICTURE_NAME), self.experiment.question)
         except InputError as error:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from absl import logging
@@ -116,7 +116,7 @@ class Runner:
         files.write_json(os.path.join(folder, DONE_NAME), note)
         return None
 
-    def _wait(self, child: subprocess.Popen) -> None:
+    def _wait(self, child: subprocess.Popen[bytes]) -> None:
         told = False
         while child.poll() is None:
             if self._signals.received and not told:
@@ -145,7 +145,7 @@ def _lock(path: str) -> Iterator[int | None]:
         os.close(descriptor)
 
 
-def _end_with_parent():
+def _end_with_parent() -> Callable[[], None] | None:
     """A function for a new process, by which SIGTERM comes to it when this one is killed; None where that cannot be."""
     if sys.platform != "linux":
         return None

@@ -150,10 +150,10 @@ def make_table(experiment: Experiment, units: Sequence[Unit], output_dir: str) -
 def _figures(unit: Unit, experiment: Experiment, output_dir: str) -> dict[str, list[float]]:
     """The values of a unit by column: one, or one for each seed of fine-tuning."""
     found: dict[str, list[float]] = {}
-    for task, step in unit.evaluations.items():
+    for kind, step in unit.evaluations.items():
         for name, value in step.read_result(output_dir).items():
             if isinstance(value, float):
-                found[f"{name}/{task}"] = [value]
+                found[f"{name}/{kind}"] = [value]
     for task in experiment.tasks:
         results = [unit.finetuning[task.name, seed].read_result(output_dir) for seed in task.seeds]
         found[f"task/{task.name}"] = [next(iter(one["scores"].values()))[one["metric"]] for one in results]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Iterator
 
 from absl import logging
 
@@ -51,7 +52,7 @@ def split_documents(paths: list[str], every: int, folder: str) -> None:
     logging.info("%s: %d documents to train on, %d held out", folder, *counts)
 
 
-def _documents(paths: list[str]):
+def _documents(paths: list[str]) -> Iterator[bytes]:
     """The documents of files, as bytes that end in a line's end."""
     for path in paths:
         lines: list[bytes] = []
