@@ -155,7 +155,10 @@ def _pretraining(corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int,
         flags["init_embeddings"] = Made(_embeddings(corpus, row, config.embedding_size), _EMBEDDINGS_RESULT)
     sizes = [int(row.pretraining.get(name, getattr(PretrainingSettings, name))) for name in _SIZES]
     work = train_step_flops(config, *sizes) * row.num_train_steps
-    return Step(PRETRAINING, {**flags, **_with_files(row.pretraining, data)}, _PRETRAINING_RESULT, work=float(work))
+    # The records are of this vocabulary; the run keeps a copy, for fine-tuning.
+    kept = {"spm_model_file": corpus.vocabulary}
+    flags |= _with_files(row.pretraining, data)
+    return Step(PRETRAINING, flags, _PRETRAINING_RESULT, work=float(work), fixed=kept)
 
 
 def _records(text: Given, corpus: Corpus, flags: Mapping[str, Any]) -> Step:

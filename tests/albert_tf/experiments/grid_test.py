@@ -108,6 +108,8 @@ def test_the_command_lines_are_those_of_the_commands(units):
     assert (values.output_dir, values.albert_config_file) == (f"{folder}/model", f"{folder}/albert_config.json")
     assert (values.num_train_steps, values.random_seed, values.max_seq_length) == (10, 2, 32)
     assert values.input_file.endswith("records.tfrecord")
+    # The run keeps a copy of the vocabulary, which fine-tuning wants.
+    assert values.spm_model_file == "v.model"
     assert values.do_train
     values = flags.FlagValues()
     run_evaluation.define_flags(values)
