@@ -98,7 +98,7 @@ class Table:
         lines = [titles, ["---"] * len(titles)]
         for row in self.rows:
             cells = [_text_of(row.cells.get(column.key), column.kind) for column in used]
-            paper = ["" if value is None else f"{value:g}" for value in row.paper]
+            paper = ["" if value is None else str(value) for value in row.paper]
             count = "" if row.parameters is None else f"{row.parameters / 1e6:.2f} M"
             lines.append([row.name, count, *cells, *paper])
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
