@@ -86,7 +86,7 @@ class ExperimentRun:
             the table as Markdown, or, where rows of other tasks are not there yet, a line about that.
 
         Raises:
-            InputError: a row failed; the others are done, and the table has them.
+            InputError: a row of its share failed; the others are done, and the table has them.
             RunStopped: a signal came.
         """
         names: dict[str, str] = {}
@@ -94,14 +94,14 @@ class ExperimentRun:
             names = {**unit.names(), **names}
         with StopSignals("after the step under way") as signals:
             runner = Runner(self.output_dir, signals, names)
-            failed = runner.run(distinct(step for unit in self.share for step in unit.steps()))
-        failures = _by_row(self.share, failed)
-        others = [unit for unit in self._unfinished(self.chosen) if unit.row.name not in failures]
-        if others:
-            rows = ", ".join(dict.fromkeys(unit.row.name for unit in others))
-            text = f"rows of other tasks are not finished ({rows}); the last task makes the table"
+            runner.run(distinct(step for unit in self.share for step in unit.steps()))
+        failures = self._failures(self.chosen)
+        left = [unit.row.name for unit in self.chosen if self._left([unit]) and unit.row.name not in failures]
+        if left:
+            text = f"rows of other tasks are not finished ({', '.join(dict.fromkeys(left))}); the last makes the table"
         else:
             text = self._write(failures)
+        failures = {unit.row.name: failures[unit.row.name] for unit in self.share if unit.row.name in failures}
         if failures:
             told = "; ".join(f"row {name}: {reason}" for name, reason in failures.items())
             raise InputError(f"{self.experiment.name}: {told}")
@@ -109,7 +109,7 @@ class ExperimentRun:
 
     def _write(self, failures: Mapping[str, str]) -> str:
         """Writes table, picture and page of the rows whose seeds are all finished; returns the table."""
-        unfinished = {unit.row.name for unit in self._unfinished(self.units)}
+        unfinished = {unit.row.name for unit in self.units if self._left([unit])}
         finished = [unit for unit in self.units if unit.row.name not in unfinished]
         if not finished:
             return "no row is finished"
@@ -136,8 +136,15 @@ class ExperimentRun:
         steps = distinct(step for unit in units for step in unit.steps())
         return [step for step in steps if step.done(self.output_dir) is None]
 
-    def _unfinished(self, units: Sequence[Unit]) -> list[Unit]:
-        return [unit for unit in units if self._left([unit])]
+    def _failures(self, units: Sequence[Unit]) -> dict[str, str]:
+        """Why rows failed when they were last tried, by this task or another; the first reason of each."""
+        found: dict[str, str] = {}
+        for unit in units:
+            for step in self._left([unit]):
+                reason = step.failure(self.output_dir)
+                if reason is not None:
+                    found.setdefault(unit.row.name, reason)
+        return found
 
     def _corpus(self) -> Corpus:
         """The text, split if need be, and the vocabulary."""
@@ -157,16 +164,6 @@ class ExperimentRun:
                 split_documents(text, settings.held_out_every, folder)
             train, held_out = (Given(os.path.join(folder, name), f"{key} {name}") for name in (TRAIN, HELD_OUT))
         return Corpus(train, held_out, Given(vocabulary, digest_of([vocabulary])), vocab_size)
-
-
-def _by_row(units: Sequence[Unit], failed: Mapping[str, str]) -> dict[str, str]:
-    """The first reason by the name of the row."""
-    found: dict[str, str] = {}
-    for unit in units:
-        for step in unit.steps():
-            if step.key in failed:
-                found.setdefault(unit.row.name, failed[step.key])
-    return found
 
 
 def _count(steps: Sequence[Step]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from absl import logging
 
-from albert_tf.experiments.steps import DONE_NAME, LOCK_NAME, LOG_NAME, Step
+from albert_tf.experiments.steps import DONE_NAME, FAILED_NAME, LOCK_NAME, LOG_NAME, Step
 from albert_tf.runtime import files
 from albert_tf.runtime.lock_files import try_flock
 from albert_tf.training.stop_signals import StopSignals
@@ -88,7 +88,8 @@ class Runner:
 
     def _do(self, step: Step, folder: str, lock: int) -> str | None:
         """Runs the command of a step; the reason if it failed."""
-        log = os.path.join(folder, LOG_NAME)
+        log, failure = os.path.join(folder, LOG_NAME), os.path.join(folder, FAILED_NAME)
+        Path(failure).unlink(missing_ok=True)
         is_fresh = not os.path.exists(log)
         step.write_inputs(self._output_dir)
         logging.info("%s: %s", self._names[step.key], folder)
@@ -109,7 +110,10 @@ class Runner:
             self._wait(child)
         self._stop_if_asked()
         if child.returncode or not os.path.exists(os.path.join(folder, step.result)):
-            return f"{_last_line(log)} (exit code {child.returncode}; {log})"
+            reason = f"{_last_line(log)} (exit code {child.returncode}; {log})"
+            # For those who share the rows.
+            files.write_json(failure, {"reason": reason})
+            return reason
         note = {"kind": step.kind, "work": step.work, "command": step.words(self._output_dir)}
         # The time of a step that had been stopped is not known.
         note["seconds"] = round(time.monotonic() - begin, 3) if is_fresh else None

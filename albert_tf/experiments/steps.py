@@ -14,7 +14,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 
-DONE_NAME, LOG_NAME, LOCK_NAME = "done.json", "log.txt", "step.lock"
+DONE_NAME, FAILED_NAME, LOG_NAME, LOCK_NAME = "done.json", "failed.json", "log.txt", "step.lock"
 STEPS_FOLDER = "steps"
 _KEY_DIGITS = 12
 
@@ -121,6 +121,13 @@ class Step:
         try:
             return files.read_json(os.path.join(folder, DONE_NAME))
         except (OSError, InputError):
+            return None
+
+    def failure(self, output_dir: str) -> str | None:
+        """The reason why it failed when it was last tried, by whichever process; None if it did not."""
+        try:
+            return str(files.read_json(os.path.join(self.folder(output_dir), FAILED_NAME))["reason"])
+        except (OSError, InputError, KeyError):
             return None
 
     def read_result(self, output_dir: str) -> dict[str, Any]:

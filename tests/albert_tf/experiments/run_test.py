@@ -117,10 +117,23 @@ def test_a_row_that_fails_is_told_of_and_the_others_are_in_the_table(files, sett
 
 def test_tasks_of_an_array_share_the_rows_and_the_last_one_makes_the_table(files, settings, made_up):
     first = ExperimentRun(settings(num_tasks=2)).run()
-    assert "not finished (first, second); the last task makes the table" in first
+    assert "not finished (first, second); the last makes the table" in first
     assert not (files / "out/which").exists()
     assert "| second |" in ExperimentRun(settings(num_tasks=2, task_index=1)).run()
     assert len(_ran(files)) == 10
+
+
+def test_the_last_task_makes_the_table_without_a_row_that_failed_in_another(files, settings, write, made_up):
+    made_up.append("1")
+    path = write(seeds=[1])
+    with pytest.raises(InputError, match="which: row second: run_pretraining: no room left"):
+        ExperimentRun(settings(path, num_tasks=2, task_index=1)).run()
+    assert not (files / "out/which").exists()
+    assert "second" not in ExperimentRun(settings(path, num_tasks=2)).run()
+    assert "- **row second failed:** run_pretraining" in (files / "out/which/page.md").read_text()
+    made_up.clear()
+    assert "| second |" in ExperimentRun(settings(path, num_tasks=2, task_index=1)).run()
+    assert "failed" not in (files / "out/which/page.md").read_text()
 
 
 def test_a_part_of_the_rows_makes_a_table_of_its_own(files, settings, made_up):
