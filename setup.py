@@ -38,6 +38,7 @@ COMMANDS = {
         "run_squad_v1",
         "run_squad_v2",
         "serve",
+        "write_report",
     ],
 }
 
@@ -57,7 +58,11 @@ setup(
     ],
     # A checkout has them at its top (albert_tf/runtime/shipped_files.py finds them in either place).
     package_dir={f"albert_tf.configs.{kind}": f"configs/{kind}" for kind in CONFIGS},
-    package_data={"": ["*.json", "*.flags", "py.typed"], "albert_tf.server": ["page/*"]},
+    package_data={
+        "": ["*.json", "*.flags", "py.typed"],
+        "albert_tf.server": ["page/*"],
+        "albert_tf.reports": ["templates/*"],
+    },
     install_requires=[
         "absl-py>=2.1",
         "google-crc32c>=1.6,<2",
@@ -90,6 +95,7 @@ setup(
             "mypy>=2.4,<2.5",
             "matplotlib>=3.8,<4",
             "huggingface-hub>=0.34,<3",
+            "jinja2>=3.1,<4",
             "pyarrow>=18,<26",
             "zstandard>=0.23,<1",
             "orjson>=3.10,<4",
@@ -129,6 +135,8 @@ setup(
         # The scores of the tasks.
         "finetuning": ["scikit-learn>=1.5,<2", "scipy>=1.13,<2"],
         "plot": ["matplotlib>=3.8,<4"],
+        # The page of a run.
+        "report": ["jinja2>=3.1,<4"],
         # The last versions whose ALBERT tokenizer runs sentencepiece.
         "parity": [
             "ai-edge-litert>=2.3,<3",

@@ -23,7 +23,7 @@ LEVELS = [
     ("conversion", "training"),
     ("analysis", "finetuning", "planning", "pretraining", "uploading", "exports"),
     ("experiments", "serving"),
-    ("portable", "rows", "server"),
+    ("portable", "reports", "rows", "server"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which run our own commands.

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,15 +26,17 @@ class Curves:
         train: {key: (steps, values)} of the training lines, steps ascending, values finite.
         evaluation: the same of the evaluation lines.
         sentence_task: "sop", "nsp" or "none"; "sop" where the log does not say.
+        starts: the lines that processes wrote when they took the run up, each with its "step".
     """
 
     name: str
     train: dict[str, tuple[list[int], list[float]]]
     evaluation: dict[str, tuple[list[int], list[float]]]
     sentence_task: str = SOP
+    starts: tuple[Mapping[str, Any], ...] = ()
 
 
-def read_log(path: str, name: str = "") -> Curves:
+def read_log(path: str, name: str = "", faults: list[str] | None = None) -> Curves:
     """Reads the log of a run.
 
     A run that was resumed has repeated the steps after its last checkpoint; of each step the last line counts. A
@@ -44,6 +46,7 @@ def read_log(path: str, name: str = "") -> Curves:
     Args:
         path: a train_log.jsonl, or the output_dir that holds it.
         name: for the legend; the name of the output_dir if left out.
+        faults: takes what is wrong in place of an error, and the curves are those of the lines before; None: raise it.
 
     Raises:
         InputError: no such file, a line that is not of a log, or no training steps.
@@ -51,19 +54,26 @@ def read_log(path: str, name: str = "") -> Curves:
     if not path.endswith(".jsonl"):
         path = os.path.join(path, LOG_NAME)
     tables: dict[str, dict[str, dict[int, float]]] = {"train": {}, "eval": {}}
-    sentence_task = SOP
-    for entry in _read_entries(path):
-        if entry["kind"] == "start" and entry.get("sentence_task") in SENTENCE_TASKS:
-            sentence_task = entry["sentence_task"]
-        table = tables.get(entry["kind"], {})
-        for key, value in entry.items():
-            if key not in ("kind", "step") and _is_number(value):
-                table.setdefault(key, {})[entry["step"]] = float(value)
-    if not tables["train"]:
-        raise InputError(f"{path}: no training steps in it yet")
+    sentence_task, starts = SOP, []
+    try:
+        for entry in _read_entries(path):
+            if entry["kind"] == "start":
+                starts.append(entry)
+                if entry.get("sentence_task") in SENTENCE_TASKS:
+                    sentence_task = entry["sentence_task"]
+            table = tables.get(entry["kind"], {})
+            for key, value in entry.items():
+                if key not in ("kind", "step") and _is_number(value):
+                    table.setdefault(key, {})[entry["step"]] = float(value)
+        if not tables["train"]:
+            raise InputError(f"{path}: no training steps in it yet")
+    except InputError as error:
+        if faults is None:
+            raise
+        faults.append(str(error))
     name = name or os.path.basename(os.path.dirname(os.path.abspath(path)))
     train, evaluation = ({key: _columns(values) for key, values in table.items()} for table in tables.values())
-    return Curves(name, train, evaluation, sentence_task)
+    return Curves(name, train, evaluation, sentence_task, tuple(starts))
 
 
 def first_entry(path: str) -> dict[str, Any]:

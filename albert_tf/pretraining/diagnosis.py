@@ -15,43 +15,16 @@ from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.kernels import View, formulas
 from albert_tf.pretraining.constant_answers import count_masked_pieces
+from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, SIGNS
 
-# Calibrated on the runs in docs/training.md, "My loss is stuck at 7".
-PLATEAU_MARGIN = 0.15  # nats
-ONE_VECTOR = 0.98
-LOOKS_NOWHERE = 0.98
 # Of the pooler's outputs; beyond it the slope of its tanh is below a tenth.
 SATURATED = 0.95
-MOST_SATURATED, CHANCE = 0.2, 0.53
-# No run has learned from context before; what holds then is no sign of anything.
-FEWEST_STEPS = 200
 # Steps between two looks at the encoder: one costs less than a training step, and may then cost no more than 1 %.
 _STEPS_BETWEEN_LOOKS = 50
 # A warning that stays true is repeated after so many reports.
 _REPORTS_BETWEEN_WARNINGS = 10
 # Size of the sample: examples, and tokens in all of them; and pieces to count the frequencies of.
 _MOST_EXAMPLES, _MOST_TOKENS, _MOST_PIECES = 8, 2048, 30_000
-
-_PLATEAU = (
-    "masked_lm_loss {masked_lm_loss:.2f} is no better than answering by how frequent pieces are (unigram_loss "
-    "{unigram_loss:.2f}): nothing is learned from context yet. Small models leave this plateau after some 1,000 steps; "
-    "if this one does not, try a lower --learning_rate, a longer warm-up, or --optimizer=muon (docs/training.md)"
-)
-_ONE_VECTOR = (
-    "position_similarity {position_similarity:.3f}: all positions of a text have nearly the same vector, so the model "
-    "cannot tell them apart. Start anew with a lower --learning_rate, a longer warm-up, or --optimizer=muon "
-    "(docs/training.md)"
-)
-_LOOKS_NOWHERE = (
-    "attention_entropy {attention_entropy:.3f}: attention takes the mean of all positions and looks at none in "
-    "particular. If it stays so, try --optimizer=muon, a larger initializer_range, or shorter sequences first "
-    "(docs/training.md)"
-)
-_SATURATED = (
-    "pooler_saturation {pooler_saturation:.2f}: this share of the pooler's outputs stands at -1 or 1, where it hardly "
-    "learns, and the sentence task is at chance. If it stays so, start anew with --sentence_head_rate=0.1 "
-    "(docs/training.md)"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -217,8 +190,7 @@ class Diagnosis:
         self._model, self._sample = model, sample
         self._warns_from = max(warmup_end, FEWEST_STEPS)
         self._looked_at: int | None = None
-        texts = (_PLATEAU, _ONE_VECTOR, _LOOKS_NOWHERE, _SATURATED)
-        self._plateau, self._one_vector, self._looks_nowhere, self._saturated = map(_Warning, texts)
+        self._warnings = {sign.figure: _Warning(sign.text) for sign in SIGNS}
 
     def report(self, step: int, metrics: dict[str, float]) -> dict[str, float]:
         """Computes the figures, and warns of what they tell.
@@ -237,13 +209,8 @@ class Diagnosis:
             self._looked_at = step
             figures |= look_at_encoder(self._model, self._sample.batch)
         if step >= self._warns_from:
-            self._warn({**metrics, **figures}, looks)
+            known = {**metrics, **figures}
+            for sign in SIGNS:
+                if sign.figure in known:
+                    self._warnings[sign.figure].update(sign.holds(known), known)
         return figures
-
-    def _warn(self, figures: dict[str, float], looked: bool) -> None:
-        self._plateau.update(figures["masked_lm_loss"] > figures["unigram_loss"] - PLATEAU_MARGIN, figures)
-        if looked:
-            self._one_vector.update(figures["position_similarity"] > ONE_VECTOR, figures)
-            self._looks_nowhere.update(figures["attention_entropy"] > LOOKS_NOWHERE, figures)
-            at_chance = figures.get("sentence_order_accuracy", 1.0) < CHANCE
-            self._saturated.update(at_chance and figures["pooler_saturation"] > MOST_SATURATED, figures)

@@ -12,7 +12,7 @@ from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Shar
 from albert_tf.training.settings import BACKEND_TEXT, BACKENDS, TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
-_WARMUP_OF_PLANNED = 0.06
+WARMUP_OF_PLANNED = 0.06
 # An excerpt has [CLS], two times [SEP], and a few words on either side.
 _SHORTEST = 8
 _LONGEST_NGRAM = 20
@@ -103,7 +103,7 @@ class PretrainingSettings(TrainingSettings):
         # Some are computed with before those of every run are checked.
         check(self)
         if self.train_minutes is not None and self.warmup_proportion is None:
-            object.__setattr__(self, "warmup_proportion", _WARMUP_OF_PLANNED)
+            object.__setattr__(self, "warmup_proportion", WARMUP_OF_PLANNED)
         if self.warmup_proportion is not None:
             object.__setattr__(self, "num_warmup_steps", round(self.num_train_steps * self.warmup_proportion))
         super().__post_init__()

@@ -19,6 +19,7 @@ WRITERS = {
     "data_prep.collect_docstrings": (["output_file", "heldout_output_file"], ["--source_folder=missing"]),
     "data_prep.inspect_records": (["json_file", "plot_file"], ["--input_file=missing", "--spm_model_file=missing"]),
     "albert_tf.plot_training": (["output_file"], ["--output_dir=missing"]),
+    "albert_tf.write_report": (["output_file"], ["--output_dir=missing"]),
     "albert_tf.collect_glue_submission": (["output_file"], ["--output_dir=missing"]),
     "albert_tf.run_evaluation": (["output_file"], ["--input_file=missing", "--output_dir=missing"]),
 }

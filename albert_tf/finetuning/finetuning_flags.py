@@ -1,0 +1,52 @@
+"""The flags of a fine-tuning run, for the command that trains and the report of its run."""
+
+from absl import flags
+
+from albert_tf.finetuning.settings import FinetuningSettings
+from albert_tf.runtime.settings_flags import define_flags_of
+from albert_tf.tasks.registry import TaskOptions
+from albert_tf.tasks.task import TaskSettings
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.training.training_flags import define_training_flags
+
+_FIRST = {
+    "Input and output": ("task_name", "data_dir", "output_dir"),
+    "Weights and vocabulary": (
+        *("init_checkpoint", "allow_missing_heads", "keep_head", "albert_config_file", "spm_model_file"),
+    ),
+    "What to do": ("do_train", "do_eval", "do_predict"),
+}
+_RECIPE = {
+    "Batches and optimisation": (
+        *("train_batch_size", "eval_batch_size", "optimizer", "learning_rate", "layerwise_learning_rate_decay"),
+        *("num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
+    ),
+    "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"),
+    "Checkpoints, evaluation and seeds": (
+        *("early_stopping_patience", "num_seeds", "save_checkpoints_steps", "keep_checkpoint_max", "random_seed"),
+    ),
+    "Features": ("num_workers", "cache_dir"),
+}
+
+_SQUAD_AND_RACE = "SQuAD and RACE"
+_OWN_TASK = (
+    *("train_file", "dev_file", "test_file", "text_column", "text_pair_column", "label_column"),
+    *("labels", "multi_label", "regression"),
+)
+_WINDOWS = ("max_query_length", "doc_stride", "max_answer_length", "n_best_size", "max_qa_length")
+
+
+def define_finetuning_flags(flag_values: flags.FlagValues) -> None:
+    """Declares them all, with the titles of --help."""
+    for title, names in _FIRST.items():
+        # As in the official scripts, a command that is not asked to train does not; settings made in Python do.
+        define_flags_of(FinetuningSettings, title, flag_values, names, but={"do_train": False})
+    define_flags_of(TaskSettings, "Lengths", flag_values, ["max_seq_length"])
+    define_flags_of(FinetuningSettings, "Lengths", flag_values, ["pad_to_max_length"])
+    define_flags_of(TaskSettings, _SQUAD_AND_RACE, flag_values, _WINDOWS)
+    define_flags_of(TaskOptions, "A task of your own", flag_values, _OWN_TASK)
+    define_flags_of(TaskOptions, _SQUAD_AND_RACE, flag_values, ["beam", "null_score_diff_threshold", "race_level"])
+    define_flags_of(TextCleaning, "Text cleaning, as in pre-training", flag_values)
+    for title, names in _RECIPE.items():
+        define_flags_of(FinetuningSettings, title, flag_values, names)
+    define_training_flags(flag_values)

@@ -1,0 +1,58 @@
+"""The page of several runs: their figures side by side, their curves over one another, their settings' differences."""
+
+from collections.abc import Sequence
+
+from albert_tf.reports.blocks import Block, Charts, Notes, Section, Table
+from albert_tf.reports.curves import compare_charts
+from albert_tf.reports.run_folder import RunFolder
+from albert_tf.reports.run_sections import parts_of, progress_figures, score_text
+from albert_tf.reports.run_settings import NOTHING, differences, show_value
+
+
+def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
+    """The sections of a page of several runs.
+
+    Args:
+        runs: at least two, of any kind.
+    """
+    notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
+    blocks: list[Block] = [_figures(runs), *([Notes(notes, is_warning=True)] if notes else [])]
+    charts = compare_charts([run.curves for run in runs])
+    names = [run.name for run in runs]
+    rows = [[f"--{name}", *values] for name, values in differences([run.settings for run in runs])]
+    rows += _of_configs(runs)
+    differing = Table(["", *names], rows, words=1 + len(names))
+    return [
+        Section("", blocks),
+        Section("Curves", [Charts(charts)] if charts else [Notes(["No run has reported a step yet."])]),
+        Section("Different settings", [differing] if rows else [Notes(["There are none."])]),
+    ]
+
+
+def _figures(runs: Sequence[RunFolder]) -> Table:
+    """A row for each figure, a column for each run: how far it came, and the best it reached on held-out data."""
+    columns: list[dict[str, str]] = []
+    for run in runs:
+        found = {one.name: f"{one.value} ({one.remark})" if one.remark else one.value for one in progress_figures(run)}
+        if run.config is not None:
+            encoder = sum(parts_of(run.config, False, None).values())
+            found["parameters without heads"] = f"{encoder:,}"
+        if run.best is not None and run.best.evaluation is not None:
+            found["best checkpoint, step"] = f"{run.best.step:,}"
+            found |= {
+                f"{name.replace('_', ' ')}, held out": score_text(name, value)
+                for name, value in run.best.evaluation.items()
+                if type(value) in (int, float)
+            }
+        columns.append(found)
+    names = dict.fromkeys(name for found in columns for name in found)
+    rows = [[name, *(found.get(name, NOTHING) for found in columns)] for name in names]
+    return Table(["", *(run.name for run in runs)], rows)
+
+
+def _of_configs(runs: Sequence[RunFolder]) -> list[list[str]]:
+    """The fields of the models' configs that are not the same in all runs."""
+    configs = [vars(run.config) if run.config else {} for run in runs]
+    names = dict.fromkeys(name for config in configs for name in config)
+    rows = [[name, *(show_value(config.get(name)) for config in configs)] for name in names]
+    return [row for row in rows if len(set(row[1:])) > 1]

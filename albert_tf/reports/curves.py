@@ -1,0 +1,149 @@
+"""The charts of one run, or of several over one another."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from albert_tf.analysis.training_log import Curves
+from albert_tf.reports.charts import Chart, Curve, line_chart, percent, short_number
+
+_NOTHING: tuple[list[int], list[float]] = ([], [])
+_TASKS = {"sop": "sentence order", "nsp": "next sentence", "none": "sentence task"}
+_TOKENS, _TRAINING = "tokens", "training"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Spec:
+    """A chart: its title, the figures of the log that it shows with their names, and how values are written."""
+
+    title: str
+    keys: dict[str, str]
+    number: Callable[[float], str] = short_number
+    bounds: tuple[float | None, float | None] = (None, None)
+    is_smoothed: bool = True
+
+
+_SPECS = (
+    _Spec("Loss of masked LM (nats)", {"masked_lm_loss": _TRAINING, "unigram_loss": "without context"}),
+    _Spec("Masked pieces right", {"masked_lm_accuracy": _TRAINING}, percent, (0.0, None)),
+    _Spec("Loss of {task} (nats)", {"sentence_order_loss": _TRAINING}),
+    _Spec("{task}: pairs right", {"sentence_order_accuracy": _TRAINING}, percent),
+    _Spec("Loss (nats)", {"loss": _TRAINING}),
+    _Spec("Examples right", {"accuracy": _TRAINING}, percent),
+    _Spec("Learning rate", {"learning_rate": "of the step"}, bounds=(0.0, None), is_smoothed=False),
+    _Spec("Gradient norm, before clipping", {"gradient_norm": _TRAINING}, bounds=(0.0, None)),
+    _Spec("Tokens a second, padding included", {"tokens_per_second": _TRAINING}, bounds=(0.0, None)),
+    _Spec("Share of what the device reaches", {"matmul_peak_share": _TRAINING}, percent, (0.0, None)),
+    _Spec("Share of the time waiting for input", {"input_wait_share": _TRAINING}, percent, (0.0, None)),
+    _Spec(
+        "Inside the encoder",
+        {
+            "position_similarity": "similarity of positions",
+            "attention_entropy": "entropy of attention",
+            "pooler_saturation": "pooler at its ends",
+        },
+        percent,
+        (0.0, 1.0),
+        is_smoothed=False,
+    ),
+)
+# Shown as a line of reference.
+_REFERENCES = ("unigram_loss",)
+# Left out where the parts of it are shown.
+_SUM = "loss"
+
+
+def charts_of(run: Curves) -> list[Chart]:
+    """The charts of one run: training as lines, held-out data as dots; steps below, tokens above."""
+    top = (_TOKENS, tokens_by_step(run))
+    charts = []
+    for spec in _specs(run):
+        curves = [
+            Curve(
+                name,
+                run.train.get(key, _NOTHING),
+                color=number,
+                is_dashed=key in _REFERENCES,
+                is_smoothed=spec.is_smoothed and key not in _REFERENCES,
+            )
+            for number, (key, name) in enumerate(spec.keys.items())
+        ]
+        main = next(iter(spec.keys))
+        curves.append(Curve("held out", marks=run.evaluation.get(main, _NOTHING), color=len(spec.keys)))
+        charts.append(line_chart(_title(spec, run), curves, spec.number, bounds=spec.bounds, top=top))
+    charts.append(_scores([run], lambda run, score: score, top))
+    return [chart for chart in charts if chart is not None]
+
+
+def compare_charts(runs: Sequence[Curves]) -> list[Chart]:
+    """The charts of several runs, a colour for each; the first figure of each chart alone."""
+    charts = []
+    for spec in {spec.title: spec for run in runs for spec in _specs(run)}.values():
+        key = next(iter(spec.keys))
+        curves = [
+            Curve(
+                run.name,
+                run.train.get(key, _NOTHING),
+                run.evaluation.get(key, _NOTHING),
+                color=number,
+                is_smoothed=spec.is_smoothed,
+            )
+            for number, run in enumerate(runs)
+        ]
+        is_one_of_several = len(spec.keys) > 1 and spec.keys[key] != _TRAINING
+        title = f"{_title(spec, runs[0])}: {spec.keys[key]}" if is_one_of_several else _title(spec, runs[0])
+        charts.append(line_chart(title, curves, spec.number, bounds=spec.bounds))
+    charts.append(_scores(runs, lambda run, score: f"{run.name}: {score}"))
+    return [chart for chart in charts if chart is not None]
+
+
+def tokens_by_step(run: Curves) -> list[tuple[int, float]]:
+    """(step, tokens until then, padding included), from what the log says of each report; [] if it says too little.
+
+    The tokens of an example are those of the report: tokens a second by examples a second.
+    """
+    steps, examples = run.train.get("examples_seen", _NOTHING)
+    speeds = [dict(zip(*run.train.get(f"{name}_per_second", _NOTHING))) for name in (_TOKENS, "examples")]
+    found, seen, total = [(0, 0.0)], 0.0, 0.0
+    for step, count in zip(steps, examples):
+        tokens, rows = (speed.get(step, 0.0) for speed in speeds)
+        if not tokens or not rows:
+            return []
+        total += max(0.0, count - seen) * tokens / rows
+        seen = count
+        found.append((step, total))
+    return found if len(found) > 1 else []
+
+
+def _specs(run: Curves) -> list[_Spec]:
+    """The charts that a run has something for."""
+    is_pretraining = "masked_lm_loss" in run.train
+    return [
+        spec
+        for spec in _SPECS
+        if any(key in run.train or key in run.evaluation for key in spec.keys)
+        and not (is_pretraining and _SUM in spec.keys)
+    ]
+
+
+def _title(spec: _Spec, run: Curves) -> str:
+    title = spec.title.format(task=_TASKS[run.sentence_task])
+    return title[0].upper() + title[1:]
+
+
+def _scores(runs: Sequence[Curves], label: Callable[[Curves, str], str], top=("", ())) -> Chart | None:
+    """The scores of fine-tuning on held-out data that lie between -1 and 1, as lines with dots.
+
+    None where no run was scored more than once: one dot tells no more than the table.
+    """
+    curves = []
+    for run in runs:
+        if "masked_lm_accuracy" in run.evaluation:
+            continue
+        for score, (steps, values) in run.evaluation.items():
+            is_score = not any(word in score for word in ("loss", "error", "num_"))
+            if is_score and all(-1 <= value <= 1 for value in values):
+                points = (steps, values)
+                curves.append(Curve(label(run, score), points, points, color=len(curves), is_smoothed=False))
+    if all(len(curve.points[0]) < 2 for curve in curves):
+        return None
+    return line_chart("Scores on held-out examples", curves, lambda value: f"{value:.4g}", top=top)

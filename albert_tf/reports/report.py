@@ -1,0 +1,86 @@
+"""One page about a run, or about several beside one another: read, put together, written."""
+
+from collections.abc import Sequence
+
+from albert_tf.reports.blocks import Page, Samples
+from albert_tf.reports.comparison import comparison_sections
+from albert_tf.reports.finetuning_report import finetuning_sections
+from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
+from albert_tf.reports.page import render
+from albert_tf.reports.pretraining_report import pretraining_sections
+from albert_tf.reports.records_facts import Records, find_records
+from albert_tf.reports.run_folder import FINETUNING, RunFolder, name_runs, read_run
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+
+_LEADS = {"run_pretraining": "Pre-training", "run_finetuning": "Fine-tuning", "": "A run"}
+_MOST_RUNS = 8
+
+
+def write_report(
+    output_dirs: Sequence[str], output_file: str, texts_file: str | None = None, num_samples: int = 5
+) -> None:
+    """Writes a page about one run, or one that compares several; it needs nothing from elsewhere.
+
+    Args:
+        output_dirs: folders of runs of pre-training or fine-tuning, finished or not.
+        output_file: the HTML; appears whole or not at all.
+        texts_file: texts with [MASK], one a line, for the newest checkpoint of a pre-training run to fill in; None:
+            held-out records, where they still lie.
+        num_samples: how many of those; 0 for none, and then TensorFlow is not needed.
+
+    Raises:
+        InputError: a folder that is no run, more runs than there are colours, texts that cannot be used, or jinja2 is
+            not installed.
+    """
+    if len(output_dirs) > _MOST_RUNS:
+        raise InputError(f"--output_dir names {len(output_dirs)} runs; a page compares at most {_MOST_RUNS}")
+    texts = read_texts(texts_file) if texts_file else []
+    runs = [read_run(path, name) for path, name in zip(output_dirs, name_runs(list(output_dirs)))]
+    if texts and (len(runs) > 1 or runs[0].command == FINETUNING):
+        raise InputError("--texts is for one run of pre-training, whose newest checkpoint fills them in")
+    html = render(_page_of(runs[0], texts, num_samples) if len(runs) == 1 else _page_of_several(runs))
+    with files.replace_file(output_file) as file:
+        file.write(html.encode("utf-8", errors="replace"))
+
+
+def _page_of(run: RunFolder, texts: list[str], num_samples: int) -> Page:
+    if run.command == FINETUNING:
+        sections = finetuning_sections(run)
+    else:
+        records = [found for flag in ("input_file", "eval_input_file") if (found := find_records(run, flag))]
+        held_out = next((one for one in records if one.title == "held out"), None)
+        samples, note = _fill_in(run, texts, held_out, num_samples)
+        sections = pretraining_sections(run, records, samples, note)
+    state = "going on, or killed: its run.lock is there" if run.is_locked else ""
+    return Page(run.name, ", ".join(filter(None, (f"{_LEADS[run.command]} in {run.path}", state))), sections)
+
+
+def _page_of_several(runs: Sequence[RunFolder]) -> Page:
+    return Page(", ".join(run.name for run in runs), f"{len(runs)} runs side by side", comparison_sections(runs))
+
+
+def _fill_in(
+    run: RunFolder, texts: list[str], held_out: Records | None, num_samples: int
+) -> tuple[Samples | None, str]:
+    """Masked texts filled in, and a remark on them."""
+    if not run.checkpoints:
+        if texts:
+            raise InputError(f"{run.path} has no checkpoint that could fill in --texts")
+        return None, ""
+    step = f"{run.checkpoints[-1].step:,}"
+    try:
+        if texts:
+            return fill_in(run, texts), f"By the checkpoint of step {step}."
+        texts, truths = held_out_texts(run, held_out, num_samples) if num_samples else ([], [])
+        if not texts:
+            return None, ""
+        note = (
+            f"Short records of the held-out data, by the checkpoint of step {step}. Each has masks at several places "
+            "at once; words that training shows as others stand as they were shown."
+        )
+        return fill_in(run, texts, truths), note
+    except InputError as error:
+        if not held_out or (texts and not num_samples):
+            raise
+        return None, f"Nothing is filled in: {error}."
