@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from albert_tf.reports.charts import Chart
 
@@ -14,14 +14,6 @@ class Figure:
     name: str
     value: str
     remark: str = ""
-
-
-@dataclasses.dataclass(frozen=True)
-class Figures:
-    """Some of them side by side."""
-
-    kind: ClassVar[str] = "figures"
-    figures: Sequence[Figure]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,14 +48,6 @@ class Table:
 
 
 @dataclasses.dataclass(frozen=True)
-class Charts:
-    """Charts side by side, as many as there is room for."""
-
-    kind: ClassVar[str] = "charts"
-    charts: Sequence[Chart]
-
-
-@dataclasses.dataclass(frozen=True)
 class Matrix:
     """A confusion matrix: a row for each true class, its counts by predicted class, the share of each in its row."""
 
@@ -81,17 +65,7 @@ class Entry:
     facts: Sequence[tuple[str, str]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Entries:
-    """Texts below one another."""
-
-    kind: ClassVar[str] = "entries"
-    title: str
-    entries: Sequence[Entry]
-
-
-@dataclasses.dataclass(frozen=True)
-class Guess:
+class Guess(NamedTuple):
     """A piece in place of a mask: itself, its probability, and whether it stood there."""
 
     piece: str
@@ -116,26 +90,31 @@ class Sample:
 
 
 @dataclasses.dataclass(frozen=True)
-class Samples:
-    """Texts with masks filled in."""
+class Group:
+    """Parts of one kind, one after the other.
 
-    kind: ClassVar[str] = "samples"
-    samples: Sequence[Sample]
+    Attributes:
+        kind: "figures", "charts", "entries" or "samples".
+        parts: each a Figure, a Chart, an Entry or a Sample.
+        title: above them.
+    """
+
+    kind: str
+    parts: Sequence[Figure] | Sequence[Chart] | Sequence[Entry] | Sequence[Sample]
+    title: str = ""
 
 
-Block = Figures | Notes | Table | Charts | Matrix | Entries | Samples
+Block = Notes | Table | Matrix | Group
 
 
-@dataclasses.dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A heading and what stands below it."""
 
     title: str
     blocks: Sequence[Block]
 
 
-@dataclasses.dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A whole page."""
 
     title: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from albert_tf.reports.blocks import Block, Charts, Notes, Section, Table
+from albert_tf.reports.blocks import Block, Group, Notes, Section, Table
 from albert_tf.reports.curves import compare_charts
 from albert_tf.reports.run_folder import RunFolder
 from albert_tf.reports.run_sections import parts_of, progress_figures, score_text
@@ -24,7 +24,7 @@ def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
     differing = Table(["", *names], rows, words=1 + len(names))
     return [
         Section("", blocks),
-        Section("Curves", [Charts(charts)] if charts else [Notes(["No run has reported a step yet."])]),
+        Section("Curves", [Group("charts", charts)] if charts else [Notes(["No run has reported a step yet."])]),
         Section("Different settings", [differing] if rows else [Notes(["There are none."])]),
     ]
 

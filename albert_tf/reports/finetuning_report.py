@@ -5,19 +5,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf.reports.blocks import Block, Charts, Figure, Figures, Notes, Section, Table, numbers
+from albert_tf.reports import run_sections
+from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section, Table, numbers
 from albert_tf.reports.curves import compare_charts
 from albert_tf.reports.run_folder import RunFolder
-from albert_tf.reports.run_sections import (
-    curve_blocks,
-    evaluation_blocks,
-    model_section,
-    progress_figures,
-    score_text,
-    settings_section,
-    speed_section,
-    stop_notes,
-)
 from albert_tf.reports.split_report import split_blocks
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -33,28 +24,32 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
         run: of fine-tuning.
     """
     shown = _best_seed(run)
-    notes = [*run.notes, *(f"{seed.name}: {note}" for seed in run.seeds for note in seed.notes), *stop_notes(shown)]
+    notes = [
+        *run.notes,
+        *(f"{seed.name}: {note}" for seed in run.seeds for note in seed.notes),
+        *run_sections.stop_notes(shown),
+    ]
     if not run.results and not run.is_locked:
         notes.append("results.json is not there: the run did not come to its end.")
-    blocks: list[Block] = [Figures([*_task_figures(run), *progress_figures(shown)])]
+    blocks: list[Block] = [Group("figures", [*_task_figures(run), *run_sections.progress_figures(shown)])]
     blocks += [Notes(notes, is_warning=True)] if notes else []
     if run.seeds:
-        curves: list[Block] = [Charts(compare_charts([seed.curves for seed in run.seeds]))]
+        curves: list[Block] = [Group("charts", compare_charts([seed.curves for seed in run.seeds]))]
         blocks.append(Notes([f"{len(run.seeds)} seeds; what is not of all of them is of {shown.name}."]))
     else:
-        curves = curve_blocks(run)
+        curves = run_sections.curve_blocks(run)
     sections = [
         Section("", blocks),
-        Section("Scores", [*_seed_tables(run), *_score_tables(run), *evaluation_blocks(shown)]),
+        Section("Scores", [*_seed_tables(run), *_score_tables(run), *run_sections.evaluation_blocks(shown)]),
         Section("Curves", curves),
         *(
             Section(f"Split {split}", split_blocks(shown.path, split, report))
             for split, report in shown.reports.items()
         ),
         Section("Data", _data_blocks(shown)),
-        model_section(shown),
-        speed_section(shown),
-        settings_section(run),
+        run_sections.model_section(shown),
+        run_sections.speed_section(shown),
+        run_sections.settings_section(run),
     ]
     return [section for section in sections if section is not None and section.blocks]
 
@@ -77,7 +72,7 @@ def _task_figures(run: RunFolder) -> list[Figure]:
         value = numbers(of_split).get(str(metric))
         if value is not None:
             remark = "median of the seeds" if run.seeds else ""
-            figures.append(Figure(f"{metric}, {split}", score_text(str(metric), value), remark))
+            figures.append(Figure(f"{metric}, {split}", run_sections.score_text(str(metric), value), remark))
     return figures
 
 
@@ -116,7 +111,8 @@ def _of_split(scores: Any, split: str) -> dict[str, float]:
 def _scores_table(title: str, first: str, rows: Sequence[tuple[str, Mapping[str, float]]]) -> Table:
     names = list(dict.fromkeys(name for _, scores in rows for name in scores))
     cells = [
-        [name, *(score_text(one, scores[one]) if one in scores else "–" for one in names)] for name, scores in rows
+        [name, *(run_sections.score_text(one, scores[one]) if one in scores else "–" for one in names)]
+        for name, scores in rows
     ]
     return Table([first, *(name.replace("_", " ") for name in names)], cells, title)
 

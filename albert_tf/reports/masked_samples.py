@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from albert_tf.reports.blocks import Guess, Mask, Sample, Samples
+from albert_tf.reports.blocks import Group, Guess, Mask, Sample
 from albert_tf.reports.records_facts import Records, read_some
 from albert_tf.reports.run_folder import RunFolder
 from albert_tf.runtime import files
@@ -72,7 +72,7 @@ def held_out_texts(run: RunFolder, records: Records | None, count: int) -> tuple
     return [text for _, text, _ in found[:count]], [truths for _, _, truths in found[:count]]
 
 
-def fill_in(run: RunFolder, texts: Sequence[str], truths: Sequence[Sequence[str]] = ()) -> Samples:
+def fill_in(run: RunFolder, texts: Sequence[str], truths: Sequence[Sequence[str]] = ()) -> Group:
     """Asks the newest checkpoint for what stands at the masks; imports TensorFlow.
 
     Args:
@@ -100,7 +100,7 @@ def fill_in(run: RunFolder, texts: Sequence[str], truths: Sequence[Sequence[str]
             for truth, candidates in zip(known, filled.masks)
         ]
         samples.append(Sample(_around_masks(text, len(masks)), masks))
-    return Samples(samples)
+    return Group("samples", samples)
 
 
 def _as_text(ids: Sequence[int], originals: dict[int, int], tokenizer: Tokenizer) -> tuple[str, list[str]]:

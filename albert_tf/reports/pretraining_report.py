@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from albert_tf.pretraining.settings import WARMUP_OF_PLANNED
 from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, SIGNS, Sign
-from albert_tf.reports.blocks import Block, Figure, Figures, Notes, Samples, Section
+from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section
 from albert_tf.reports.records_facts import Records, records_blocks
 from albert_tf.reports.run_folder import RunFolder
 from albert_tf.reports.run_sections import (
@@ -26,7 +26,7 @@ _SCORES = {
 
 
 def pretraining_sections(
-    run: RunFolder, records: Sequence[Records], samples: Samples | None, sample_note: str
+    run: RunFolder, records: Sequence[Records], samples: Group | None, sample_note: str
 ) -> list[Section]:
     """The sections of a run's page.
 
@@ -38,7 +38,7 @@ def pretraining_sections(
     """
     figures = [*progress_figures(run), *_score_figures(run)]
     warnings = [*run.notes, *stop_notes(run), *signs_of(run)]
-    blocks: list[Block] = [Figures(figures), *([Notes(warnings, is_warning=True)] if warnings else [])]
+    blocks: list[Block] = [Group("figures", figures), *([Notes(warnings, is_warning=True)] if warnings else [])]
     filled: list[Block] = [block for block in (samples, Notes([sample_note]) if sample_note else None) if block]
     sections = [
         Section("", blocks),

@@ -10,7 +10,7 @@ from albert_tf.records.manifest import Manifest, read_manifest
 from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.pretraining_records import PretrainingInstance, from_example
 from albert_tf.records.record_files import read_records
-from albert_tf.reports.blocks import Block, Charts, Notes, Table
+from albert_tf.reports.blocks import Block, Group, Notes, Table
 from albert_tf.reports.charts import bar_chart
 from albert_tf.reports.run_folder import RunFolder
 from albert_tf.runtime import files
@@ -108,7 +108,7 @@ def records_blocks(records: Sequence[Records]) -> list[Block]:
         if one.lengths
     ]
     if charts:
-        blocks.append(Charts([chart for chart in charts if chart is not None]))
+        blocks.append(Group("charts", [chart for chart in charts if chart is not None]))
     notes = [one.note for one in records if one.note]
     notes += [f"{one.title}: the records have no manifest." for one in records if one.paths and not one.manifest]
     return [*blocks, Notes(notes)] if notes else blocks

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from albert_tf.reports.blocks import Page, Samples
+from albert_tf.reports.blocks import Group, Page
 from albert_tf.reports.comparison import comparison_sections
 from albert_tf.reports.finetuning_report import finetuning_sections
 from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
@@ -60,9 +60,7 @@ def _page_of_several(runs: Sequence[RunFolder]) -> Page:
     return Page(", ".join(run.name for run in runs), f"{len(runs)} runs side by side", comparison_sections(runs))
 
 
-def _fill_in(
-    run: RunFolder, texts: list[str], held_out: Records | None, num_samples: int
-) -> tuple[Samples | None, str]:
+def _fill_in(run: RunFolder, texts: list[str], held_out: Records | None, num_samples: int) -> tuple[Group | None, str]:
     """Masked texts filled in, and a remark on them."""
     if not run.checkpoints:
         if texts:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC
 from albert_tf.config import AlbertConfig
-from albert_tf.reports.blocks import Block, Charts, Figure, Notes, Section, Table
+from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section, Table
 from albert_tf.reports.charts import short_number
 from albert_tf.reports.curves import charts_of, tokens_by_step
 from albert_tf.reports.model_parts import count_parts, count_pretraining_heads
@@ -78,7 +78,7 @@ def speed_figures(run: RunFolder) -> list[Figure]:
 def curve_blocks(run: RunFolder) -> list[Block]:
     """The curves of a run, or a line that there are none."""
     charts = charts_of(run.curves)
-    return [Charts(charts)] if charts else [Notes(["No step was reported yet."])]
+    return [Group("charts", charts)] if charts else [Notes(["No step was reported yet."])]
 
 
 def speed_section(run: RunFolder) -> Section | None:
@@ -172,8 +172,8 @@ def settings_section(run: RunFolder) -> Section | None:
     """The flags of the run: those that are not at their defaults first, the others folded away."""
     if run.settings is None:
         return None
-    changed = [one for one in run.settings.settings if one.is_changed]
-    rest = [one for one in run.settings.settings if not one.is_changed and one.value is not None]
+    changed = [one for one in run.settings.settings if one.is_changed()]
+    rest = [one for one in run.settings.settings if not one.is_changed() and one.value is not None]
     blocks: list[Block] = [
         Table(["flag", "value", "default"], _rows(changed, with_default=True), "Different from the defaults", words=3)
     ]

@@ -33,7 +33,6 @@ class Setting:
     default: Any
     is_known: bool = True
 
-    @property
     def is_changed(self) -> bool:
         """True where the run has a value other than the default."""
         return not self.is_known or self.value != self.default

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from albert_tf.reports.blocks import Block, Charts, Entries, Entry, Matrix, Notes, Table, numbers
+from albert_tf.reports.blocks import Block, Entry, Group, Matrix, Notes, Table, numbers
 from albert_tf.reports.charts import Curve, line_chart, short_number
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -79,7 +79,7 @@ def _errors(errors: Any) -> list[Block]:
         facts = [(name.replace("_", " "), _cell(value)) for name, value in one.items() if name not in _TEXTS]
         entries.append(Entry(texts, facts))
     is_sure = any(name.startswith("probabilit") for one in errors for name in one)
-    return [Entries("The surest errors" if is_sure else "Errors", entries)]
+    return [Group("entries", entries, "The surest errors" if is_sure else "Errors")]
 
 
 def _cell(value: Any) -> str:
@@ -126,7 +126,7 @@ def _thresholds(rows: _Rows) -> Table:
     return Table(columns, cells, "By threshold", words=0, note=note)
 
 
-def _truth_and_prediction(rows: _Rows) -> Charts:
+def _truth_and_prediction(rows: _Rows) -> Group:
     step = -(-len(rows) // _MOST_DOTS)
     some = sorted((row["label"], row["prediction"]) for row in rows[::step])
     values = [value for pair in some for value in pair]
@@ -136,7 +136,7 @@ def _truth_and_prediction(rows: _Rows) -> Charts:
         Curve(f"{len(some):,} of {len(rows):,} examples", marks=tuple(zip(*some))),
     ]
     chart = line_chart("Prediction against truth", curves, short_number, x_title="label", from_zero=False)
-    return Charts([chart] if chart else [])
+    return Group("charts", [chart] if chart else [])
 
 
 def _read_lines(path: str) -> Iterator[Mapping[str, Any]]:

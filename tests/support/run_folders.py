@@ -8,15 +8,8 @@ from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
 from albert_tf.checkpoints.checkpoint_state import TrainingState, write_state
 from albert_tf.config import AlbertConfig
 
-CONFIG = AlbertConfig(
-    vocab_size=60,
-    embedding_size=8,
-    hidden_size=16,
-    num_hidden_layers=2,
-    num_attention_heads=2,
-    intermediate_size=32,
-    max_position_embeddings=16,
-)
+_WIDTHS = {"embedding_size": 8, "hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2}
+CONFIG = AlbertConfig(vocab_size=60, num_hidden_layers=2, max_position_embeddings=16, **_WIDTHS)
 _VOID = ("meta",)
 _STATE = TrainingState(step=0, examples_seen=0, random_seed=1, input_files=[], optimizer="lamb")
 

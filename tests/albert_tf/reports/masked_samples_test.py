@@ -62,7 +62,7 @@ def test_the_guess_that_stood_there_is_marked(masked_run, monkeypatch):
 
     monkeypatch.setattr("albert_tf.serving.fill_mask.FillMask", Model)
     block = fill_in(folder, ["a [MASK] b[mask]", "[MASK]"], [["de", "▁ba"], []])
-    first, second = block.samples
+    first, second = block.parts
     assert first.parts == ["a ", " b", ""]
     assert [(mask.truth, [guess.is_right for guess in mask.guesses]) for mask in first.masks] == [
         ("-de", [False, True]),

@@ -14,7 +14,7 @@ def test_what_is_changed_is_told_from_the_defaults(tmp_path):
     settings = _read(tmp_path, text)
     by_name = {one.name: one for one in settings.settings}
     # The official defaults: a batch of 4096, LAMB.
-    changed = {name for name, one in by_name.items() if one.is_changed}
+    changed = {name for name, one in by_name.items() if one.is_changed()}
     assert changed == {"learning_rate", "do_train"}
     assert by_name["learning_rate"].group == "Batches and optimisation"
     assert (by_name["learning_rate"].value, by_name["learning_rate"].default) == (0.5, 0.00176)
