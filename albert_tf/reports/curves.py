@@ -48,6 +48,9 @@ _SPECS = (
 )
 # Shown as a line of reference.
 _REFERENCES = ("unigram_loss",)
+_HELD_OUT = "Scores on held-out examples"
+# Parts of the names of what an evaluation tells besides.
+_NO_SCORES = ("loss", "error", "num_")
 # Left out where the parts of it are shown.
 _SUM = "loss"
 
@@ -70,7 +73,8 @@ def charts_of(run: Curves) -> list[Chart]:
         main = next(iter(spec.keys))
         curves.append(Curve("held out", marks=run.evaluation.get(main, _NOTHING), color=len(spec.keys)))
         charts.append(line_chart(_title(spec, run), curves, spec.number, bounds=spec.bounds, top=top))
-    charts.append(_scores([run], lambda run, score: score, top))
+    scores = [(name.replace("_", " "), points) for name, points in _scores_of(run).items()]
+    charts.append(_score_chart(_HELD_OUT, scores, top))
     return [chart for chart in charts if chart is not None]
 
 
@@ -92,7 +96,9 @@ def compare_charts(runs: Sequence[Curves]) -> list[Chart]:
         is_one_of_several = len(spec.keys) > 1 and spec.keys[key] != _TRAINING
         title = f"{_title(spec, runs[0])}: {spec.keys[key]}" if is_one_of_several else _title(spec, runs[0])
         charts.append(line_chart(title, curves, spec.number, bounds=spec.bounds))
-    charts.append(_scores(runs, lambda run, score: f"{run.name}: {score}"))
+    scores = [(run.name, *next(iter(_scores_of(run).items()), ("", _NOTHING))) for run in runs]
+    metrics = " and ".join(dict.fromkeys(metric.replace("_", " ") for _, metric, _ in scores if metric))
+    charts.append(_score_chart(f"{_HELD_OUT}: {metrics}", [(name, points) for name, _, points in scores]))
     return [chart for chart in charts if chart is not None]
 
 
@@ -130,20 +136,22 @@ def _title(spec: _Spec, run: Curves) -> str:
     return title[0].upper() + title[1:]
 
 
-def _scores(runs: Sequence[Curves], label: Callable[[Curves, str], str], top=("", ())) -> Chart | None:
-    """The scores of fine-tuning on held-out data that lie between -1 and 1, as lines with dots.
+def _scores_of(run: Curves) -> dict[str, tuple[list[int], list[float]]]:
+    """The scores of fine-tuning on held-out data that lie between -1 and 1, the task's own metric first."""
+    if "masked_lm_accuracy" in run.evaluation:
+        return {}
+    return {
+        name: (steps, values)
+        for name, (steps, values) in run.evaluation.items()
+        if not any(word in name for word in _NO_SCORES) and all(-1 <= value <= 1 for value in values)
+    }
 
-    None where no run was scored more than once: one dot tells no more than the table.
-    """
-    curves = []
-    for run in runs:
-        if "masked_lm_accuracy" in run.evaluation:
-            continue
-        for score, (steps, values) in run.evaluation.items():
-            is_score = not any(word in score for word in ("loss", "error", "num_"))
-            if is_score and all(-1 <= value <= 1 for value in values):
-                points = (steps, values)
-                curves.append(Curve(label(run, score), points, points, color=len(curves), is_smoothed=False))
-    if all(len(curve.points[0]) < 2 for curve in curves):
+
+def _score_chart(title: str, scores: Sequence[tuple[str, tuple[list[int], list[float]]]], top=("", ())) -> Chart | None:
+    """Scores as lines with dots; None where nothing was scored twice: one dot tells no more than the table."""
+    if all(len(steps) < 2 for _, (steps, _) in scores):
         return None
-    return line_chart("Scores on held-out examples", curves, lambda value: f"{value:.4g}", top=top)
+    curves = [
+        Curve(label, points, points, color=number, is_smoothed=False) for number, (label, points) in enumerate(scores)
+    ]
+    return line_chart(title, curves, lambda value: f"{value:.4g}", top=top)

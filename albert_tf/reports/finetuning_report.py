@@ -24,6 +24,7 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
         run: of fine-tuning.
     """
     shown = _best_seed(run)
+    by_checkpoint = f"By checkpoint, {shown.name}" if run.seeds else "By checkpoint"
     notes = [
         *run.notes,
         *(f"{seed.name}: {note}" for seed in run.seeds for note in seed.notes),
@@ -40,7 +41,9 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
         curves = run_sections.curve_blocks(run)
     sections = [
         Section("", blocks),
-        Section("Scores", [*_seed_tables(run), *_score_tables(run), *run_sections.evaluation_blocks(shown)]),
+        Section(
+            "Scores", [*_seed_tables(run), *_score_tables(run), *run_sections.evaluation_blocks(shown, by_checkpoint)]
+        ),
         Section("Curves", curves),
         *(
             Section(f"Split {split}", split_blocks(shown.path, split, report))

@@ -113,7 +113,7 @@ def stop_notes(run: RunFolder) -> list[str]:
     return notes
 
 
-def evaluation_blocks(run: RunFolder) -> list[Block]:
+def evaluation_blocks(run: RunFolder, title: str = "By checkpoint") -> list[Block]:
     """The evaluations in training, the checkpoints that are still there, and which is the best."""
     kept = {one.step: one for one in run.checkpoints}
     found: dict[int, dict[str, float]] = {}
@@ -137,7 +137,7 @@ def evaluation_blocks(run: RunFolder) -> list[Block]:
     left_out = len(found) - len(shown)
     note = f"{left_out} earlier evaluations are in train_log.jsonl." if left_out else ""
     columns = ["step", *(name.replace("_", " ") for name in names), "checkpoint"]
-    return [Table(columns, rows, "By checkpoint", words=0, note=note)]
+    return [Table(columns, rows, title, words=0, note=note)]
 
 
 def model_section(run: RunFolder) -> Section | None:
@@ -173,7 +173,7 @@ def settings_section(run: RunFolder) -> Section | None:
     if run.settings is None:
         return None
     changed = [one for one in run.settings.settings if one.is_changed()]
-    rest = [one for one in run.settings.settings if not one.is_changed() and one.value is not None]
+    rest = [one for one in run.settings.settings if not one.is_changed() and one.is_given]
     blocks: list[Block] = [
         Table(["flag", "value", "default"], _rows(changed, with_default=True), "Different from the defaults", words=3)
     ]

@@ -25,6 +25,7 @@ class Setting:
         group: the title above it in --help.
         value, default: None where it was not given, or has none.
         is_known: whether this version has the flag, and so its default.
+        is_given: whether the run named it; one that another took the place of was not.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Setting:
     value: Any
     default: Any
     is_known: bool = True
+    is_given: bool = True
 
     def is_changed(self) -> bool:
         """True where the run has a value other than the default."""
@@ -73,7 +75,7 @@ def read_settings(path: str, command: str) -> RunSettings:
             rest = [line]
         odd += [word for word in rest if word.strip()]
     known = [
-        Setting(flag.name, group, flag.value, flag.default)
+        Setting(flag.name, group, flag.value, flag.default, is_given=flag.present > 0)
         for group, members in grouped_flags(given).items()
         for flag in members
     ]
@@ -93,7 +95,7 @@ def show_value(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or NOTHING
-    return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else f"{value}"
+    return f"{value}"
 
 
 def differences(runs: Sequence[RunSettings | None]) -> list[tuple[str, list[str]]]:

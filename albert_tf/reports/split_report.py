@@ -17,6 +17,8 @@ _MOST_CLASSES, _MOST_PAIRS = 30, 20
 _TEXT = 500
 _THRESHOLDS = tuple(round(0.1 * tenth, 1) for tenth in range(1, 10))
 _MOST_DOTS = 600
+# The fields that say which class or kind of entity a row is of.
+_CLASS_NAMES = ("label", "kind")
 # The fields of an error that are texts of the task.
 _TEXTS = ("text", "sentence", "question")
 _Rows = Sequence[Mapping[str, Any]]
@@ -65,6 +67,7 @@ def _measures(classes: Any, title: str) -> list[Block]:
     if not isinstance(classes, list) or not classes:
         return []
     names = list(dict.fromkeys(name for one in classes for name in one))
+    names.sort(key=lambda name: name not in _CLASS_NAMES)
     rows = [["–" if one.get(name) is None else _cell(one[name]) for name in names] for one in classes]
     return [Table([name.replace("_", " ") for name in names], rows, title, is_folded=len(rows) > _MOST_CLASSES)]
 

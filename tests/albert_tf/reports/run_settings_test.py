@@ -19,6 +19,7 @@ def test_what_is_changed_is_told_from_the_defaults(tmp_path):
     assert by_name["learning_rate"].group == "Batches and optimisation"
     assert (by_name["learning_rate"].value, by_name["learning_rate"].default) == (0.5, 0.00176)
     assert settings.text("do_train") == "no"
+    assert (by_name["optimizer"].is_given, by_name["num_train_steps"].is_given) == (True, False)
     assert settings.value("no_such_flag") is None
 
 
@@ -45,4 +46,4 @@ def test_differences_are_those_of_values(tmp_path):
 
 def test_values_are_written_for_a_person():
     values = (None, "", [], True, False, 12, 30_000, 0.00176, ["a", "b"], "text")
-    assert [*map(show_value, values)] == ["–", "–", "–", "yes", "no", "12", "30,000", "0.00176", "a, b", "text"]
+    assert [*map(show_value, values)] == ["–", "–", "–", "yes", "no", "12", "30000", "0.00176", "a, b", "text"]
