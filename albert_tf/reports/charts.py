@@ -34,7 +34,8 @@ class Curve:
         marks: (x, y) of single dots, such as evaluations.
         color: number of a colour of the page.
         is_dashed: as a line of reference is.
-        is_smoothed: whether a moving average is the line, and the values faint behind it.
+        is_smoothed: whether a moving average is the line.
+        has_faint: whether the values are faint behind that.
     """
 
     label: str
@@ -43,6 +44,7 @@ class Curve:
     color: int = 0
     is_dashed: bool = False
     is_smoothed: bool = True
+    has_faint: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +130,7 @@ def line_chart(
     bounds: tuple[float | None, float | None] = (None, None),
     top: tuple[str, Sequence[tuple[float, float]]] = ("", ()),
     from_zero: bool = True,
+    most_dots: int = 100,
 ) -> Chart | None:
     """Curves over one another.
 
@@ -139,6 +142,7 @@ def line_chart(
         bounds: lowest and highest value of the y axis; None: by the values.
         top: title of an upper axis, and (x, its value there), both ascending.
         from_zero: whether the lower axis begins at 0, as that of steps does.
+        most_dots: of a curve.
 
     Returns:
         None without a value to draw.
@@ -151,7 +155,7 @@ def line_chart(
     values = [y for average in averages for y in average[1]] + [y for curve in curves for y in curve.marks[1]]
     x_scale = _scale(0.0 if from_zero else min(xs), max(xs), PLOT[0], PLOT[2], room=0.0)
     y_scale = _scale(min(values), max(values), PLOT[3], PLOT[1], bounds)
-    lines = [_line(curve, average, x_scale, y_scale, number) for curve, average in zip(curves, averages)]
+    lines = [_line(curve, average, x_scale, y_scale, number, most_dots) for curve, average in zip(curves, averages)]
     return Chart(
         title,
         x_title,
@@ -222,7 +226,8 @@ def percent(value: float) -> str:
 
 def _scale(low, high, start, end, bounds=(None, None), room=_ROOM) -> Scale:
     """A scale with some room around the values, except at a given bound."""
-    span = (high - low) or abs(high) or 1.0
+    # Values that differ by their rounding alone are one.
+    span = high - low if high - low > 1e-9 * max(abs(low), abs(high)) else abs(high) or 1.0
     lowest = low - room * span if bounds[0] is None else bounds[0]
     highest = high + room * span if bounds[1] is None else bounds[1]
     return Scale(lowest, highest if highest > lowest else lowest + span, start, end)
@@ -236,18 +241,18 @@ def _average(curve: Curve) -> Points:
     return [xs[place] for place in places], moving_average(ys, window, places)
 
 
-def _places(count: int) -> list[int]:
-    """Indices of at most _MOST_POINTS of so many values, the last one among them."""
+def _places(count: int, most: int = _MOST_POINTS) -> list[int]:
+    """Indices of at most so many of the values, and of the last one."""
     if not count:
         return []
-    return sorted({*range(0, count, math.ceil(count / _MOST_POINTS)), count - 1})
+    return sorted({*range(0, count, math.ceil(count / most)), count - 1})
 
 
-def _line(curve: Curve, average: Points, x_scale: Scale, y_scale: Scale, number: Callable[[float], str]) -> Line:
+def _line(curve: Curve, average: Points, x_scale: Scale, y_scale: Scale, number, most_dots: int) -> Line:
     xs, ys = curve.points
-    has_faint = curve.is_smoothed and round(len(ys) * _SMOOTHING) > 1
+    has_faint = curve.has_faint and curve.is_smoothed and round(len(ys) * _SMOOTHING) > 1
     faint = [(xs[place], ys[place]) for place in _places(len(xs))] if has_faint else []
-    dots = list(zip(*curve.marks))
+    dots = [(curve.marks[0][place], curve.marks[1][place]) for place in _places(len(curve.marks[0]), most_dots)]
     # A line of one point would not be seen.
     dots += list(zip(xs, ys)) if len(xs) == 1 else []
     return Line(

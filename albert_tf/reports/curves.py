@@ -90,6 +90,7 @@ def compare_charts(runs: Sequence[Curves]) -> list[Chart]:
                 run.evaluation.get(key, _NOTHING),
                 color=number,
                 is_smoothed=spec.is_smoothed,
+                has_faint=False,
             )
             for number, run in enumerate(runs)
         ]

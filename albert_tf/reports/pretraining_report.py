@@ -69,7 +69,7 @@ def _tell(sign: Sign, reports: Sequence[tuple[int, dict[str, float]]]) -> str:
     held = [(step, figures) for step, figures in looked if sign.holds(figures)]
     if not held:
         return ""
-    when = f"At {len(held)} of {len(looked)} reports after the warm-up, from step {held[0][0]:,} to {held[-1][0]:,}"
+    when = f"At {len(held):,} of {len(looked):,} reports after the warm-up, from step {held[0][0]:,} to {held[-1][0]:,}"
     return f"{when}: {sign.text.format(**held[-1][1])}."
 
 

@@ -44,7 +44,7 @@ def progress_figures(run: RunFolder) -> list[Figure]:
     examples = run.curves.train.get("examples_seen", ([], []))[1]
     epochs = run.curves.train.get("epochs", ([], []))[1]
     if examples:
-        figures.append(Figure("examples", short_number(examples[-1]), f"{epochs[-1]:.2f} epochs" if epochs else ""))
+        figures.append(Figure("examples", short_number(examples[-1]), f"{epochs[-1]:,.2f} epochs" if epochs else ""))
     if tokens := tokens_by_step(run.curves):
         figures.append(Figure("tokens", short_number(tokens[-1][1]), "padding included"))
     if seconds := run.curves.train.get("seconds", ([], []))[1]:

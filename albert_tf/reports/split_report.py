@@ -138,7 +138,9 @@ def _truth_and_prediction(rows: _Rows) -> Group:
         Curve("as it should be", (ends, ends), is_dashed=True, is_smoothed=False, color=1),
         Curve(f"{len(some):,} of {len(rows):,} examples", marks=tuple(zip(*some))),
     ]
-    chart = line_chart("Prediction against truth", curves, short_number, x_title="label", from_zero=False)
+    chart = line_chart(
+        "Prediction against truth", curves, short_number, x_title="label", from_zero=False, most_dots=_MOST_DOTS
+    )
     return Group("charts", [chart] if chart else [])
 
 

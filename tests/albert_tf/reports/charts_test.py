@@ -35,11 +35,14 @@ def test_a_long_curve_is_thinned_and_keeps_its_end():
     assert len(points) <= 301
     assert points[-1].startswith(f"{RIGHT:.1f},")
     assert len(chart.lines[0].faint.split()) <= 301
+    scored = line_chart("a", [Curve("a", marks=(steps, [0.5] * len(steps)))], short_number)
+    assert len(scored.lines[0].dots) <= 101
+    assert scored.lines[0].dots[-1].text == "a: 0.5 at 60,000"
 
 
 def test_what_has_no_values_is_left_out_and_odd_values_are_drawn():
     assert line_chart("a", [Curve("a")], short_number) is None
-    for values in ([0.0, 0.0], [5.0, 5.0], [-1e38, 1e38], [1e-30, 2e-30], [3.0]):
+    for values in ([0.0, 0.0], [5.0, 5.0], [0.7, 0.1 + 0.6], [-1e38, 1e38], [1e-30, 2e-30], [3.0]):
         chart = line_chart("a", [Curve("a", (range(len(values)), values), is_smoothed=False)], short_number)
         assert 2 <= len(chart.y_ticks) <= 8
         assert "nan" not in chart.lines[0].strong

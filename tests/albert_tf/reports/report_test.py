@@ -246,6 +246,3 @@ def test_the_command_loads_no_model_unless_it_is_asked_to(pretrained, tmp_path):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "[]\n"
     assert target.read_bytes().startswith(b"<!DOCTYPE html>")
-    again = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert again.returncode == 1
-    assert "--overwrite replaces it" in again.stderr
