@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from albert_tf.analysis.training_log import Curves
-from albert_tf.reports.charts import Chart, Curve, line_chart, percent, short_number
+from albert_tf.reports.charts import COLORS, Chart, Curve, line_chart, percent, short_number
 
 _NOTHING: tuple[list[int], list[float]] = ([], [])
 _TASKS = {"sop": "sentence order", "nsp": "next sentence", "none": "sentence task"}
@@ -48,6 +48,7 @@ _SPECS = (
 )
 # Shown as a line of reference.
 _REFERENCES = ("unigram_loss",)
+_GRAY = COLORS - 1
 _HELD_OUT = "Scores on held-out examples"
 # Parts of the names of what an evaluation tells besides.
 _NO_SCORES = ("loss", "error", "num_")
@@ -64,14 +65,14 @@ def charts_of(run: Curves) -> list[Chart]:
             Curve(
                 name,
                 run.train.get(key, _NOTHING),
-                color=number,
+                color=_GRAY if key in _REFERENCES else number,
                 is_dashed=key in _REFERENCES,
                 is_smoothed=spec.is_smoothed and key not in _REFERENCES,
             )
             for number, (key, name) in enumerate(spec.keys.items())
         ]
         main = next(iter(spec.keys))
-        curves.append(Curve("held out", marks=run.evaluation.get(main, _NOTHING), color=len(spec.keys)))
+        curves.append(Curve("held out", marks=run.evaluation.get(main, _NOTHING), color=1))
         charts.append(line_chart(_title(spec, run), curves, spec.number, bounds=spec.bounds, top=top))
     scores = [(name.replace("_", " "), points) for name, points in _scores_of(run).items()]
     charts.append(_score_chart(_HELD_OUT, scores, top))

@@ -61,24 +61,22 @@ def _page_of_several(runs: Sequence[RunFolder]) -> Page:
 
 
 def _fill_in(run: RunFolder, texts: list[str], held_out: Records | None, num_samples: int) -> tuple[Group | None, str]:
-    """Masked texts filled in, and a remark on them."""
+    """Masked texts filled in, and a remark on them; held-out records where there are no texts."""
     if not run.checkpoints:
         if texts:
             raise InputError(f"{run.path} has no checkpoint that could fill in --texts")
         return None, ""
     step = f"{run.checkpoints[-1].step:,}"
+    if texts:
+        return fill_in(run, texts), f"By the checkpoint of step {step}."
     try:
-        if texts:
-            return fill_in(run, texts), f"By the checkpoint of step {step}."
-        texts, truths = held_out_texts(run, held_out, num_samples) if num_samples else ([], [])
-        if not texts:
+        found, truths = held_out_texts(run, held_out, num_samples) if num_samples else ([], [])
+        if not found:
             return None, ""
         note = (
             f"Short records of the held-out data, by the checkpoint of step {step}. Each has masks at several places "
             "at once; words that training shows as others stand as they were shown."
         )
-        return fill_in(run, texts, truths), note
+        return fill_in(run, found, truths), note
     except InputError as error:
-        if not held_out or (texts and not num_samples):
-            raise
         return None, f"Nothing is filled in: {error}."

@@ -11,7 +11,7 @@ from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, TrainingState, i
 from albert_tf.config import AlbertConfig
 from albert_tf.reports.run_settings import RunSettings, read_settings
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import DamagedError, InputError
+from albert_tf.runtime.errors import InputError
 
 PRETRAINING, FINETUNING = "run_pretraining", "run_finetuning"
 _COMMANDS = (PRETRAINING, FINETUNING)
@@ -211,7 +211,7 @@ def _tried(read: Callable[[], _Value], notes: list[str]) -> _Value | None:
     """Reads something; where it cannot be read, gives None and a note."""
     try:
         return read()
-    except (InputError, DamagedError) as error:
+    except InputError as error:
         notes.append(str(error))
     except OSError as error:
         notes.append(f"{error.filename}: {error.strerror}")
