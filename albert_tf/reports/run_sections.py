@@ -32,7 +32,7 @@ def score_text(name: str, value: float) -> str:
     """A score of a log or a results.json: shares of what was right in per cent, everything else as a number."""
     if ("accuracy" in name or name == "exact") and 0 <= value <= 1:
         return f"{100 * value:.2f} %"
-    return f"{value:,}" if isinstance(value, int) or value == int(value) else f"{value:.4f}"
+    return f"{value:,.0f}" if name.startswith("num_") or isinstance(value, int) else f"{value:.4f}"
 
 
 def progress_figures(run: RunFolder) -> list[Figure]:

@@ -90,6 +90,17 @@ def test_a_finetuning_page_has_scores_and_errors(write_finetuned, show, report, 
     assert "Scores on held-out examples" in page.texts
 
 
+def test_many_classes_are_the_pairs_that_are_confused_most(write_finetuned, show):
+    labels = [f"class {number}" for number in range(31)]
+    counts = [[0] * 31 for _ in labels]
+    counts[3][7], counts[8][2], counts[5][5] = 12, 34, 99
+    page = show(write_finetuned("run", {"labels": labels, "confusion_matrix": counts}, {"accuracy": 1.0, "f1": 1.0}))
+    cells = ["true class", "taken for", "examples", "class 8", "class 2", "34", "class 3", "class 7", "12"]
+    assert page.row("The most frequent confusions", 9) == cells
+    assert "99" not in page.texts
+    assert page.row("dev", 2) == ["100.00 %", "1.0000"]
+
+
 def test_thresholds_of_multi_label_predictions(write_finetuned, show):
     rows = [
         {"guid": "0", "prediction": ["a"], "label": ["a", "b"], "probabilities": {"a": 0.9, "b": 0.35}},
