@@ -7,7 +7,7 @@ Shapes: B batch, S sequence, P positions, T tokens without padding, H hidden, I 
 
 from keras import ops
 
-from albert_tf.kernels import backend
+from albert_tf.kernels import backend, formulas
 
 
 def project(x, kernel, bias=None):
@@ -41,6 +41,22 @@ def attend(wanted, hidden, kernel, bias, num_heads, dropout, view):
     (query,) = run.project_heads(wanted, kernel[:, :width], bias[:width], num_heads, 1)
     key, value = run.project_heads(hidden, kernel[:, width:], bias[width:], num_heads, 2)
     return run.attention(query, key, value, view.attention_bias, dropout.rate, keep)
+
+
+def attention_probabilities(hidden, kernel, bias, num_heads, view):
+    """What `attend` multiplies the values by, before dropout, by the formula: no fast path keeps them.
+
+    Args:
+        hidden: what attends and is attended to, float [B, S, H].
+        kernel, bias, num_heads: see attend.
+        view: View, whose unpadding and positions do not matter.
+
+    Returns:
+        float32 [B, N, S, S]; see formulas.attention_probabilities.
+    """
+    width = kernel.shape[0]
+    query, key = formulas.project_heads(hidden, kernel[:, : 2 * width], bias[: 2 * width], num_heads, 2)
+    return formulas.attention_probabilities(query, key, view.attention_bias)
 
 
 def add_projection(x, weights, residual, norm, dropout, view):

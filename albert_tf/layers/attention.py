@@ -1,6 +1,6 @@
 """Multi-head self-attention with its output projection, residual connection and LayerNorm.
 
-Shapes: B batch, S sequence, P positions, H hidden.
+Shapes: B batch, S sequence, P positions, H hidden, N heads.
 """
 
 import keras
@@ -71,3 +71,17 @@ class SelfAttention(ConfiguredLayer):
         heads, norm = self.config.num_attention_heads, (gamma, beta, self.layer_norm.epsilon)
         context = kernels.attend(wanted, hidden, kernel, bias, heads, self.attention_dropout, view)
         return kernels.add_projection(context, (output_kernel, output_bias), wanted, norm, self.hidden_dropout, view)
+
+    def probabilities(self, hidden, view):
+        """The share of its attention that each position gives each other, before dropout, for whoever looks inside.
+
+        Args:
+            hidden: float [B, S, H], what the layer is applied to.
+            view: kernels.View of the batch.
+
+        Returns:
+            float32 [B, N, S, S]: of each head, of the row's position to the column's.
+        """
+        (kernel, _), (bias, *_) = self.compute_weights()
+        heads = self.config.num_attention_heads
+        return kernels.attention_probabilities(ops.cast(hidden, kernel.dtype), kernel, bias, heads, view)

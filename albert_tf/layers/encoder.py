@@ -1,6 +1,6 @@
 """The ALBERT encoder: E -> H, then L applications of a few blocks (paper section 3.1, cross-layer sharing).
 
-Shapes: B batch, S sequence, E embedding, H hidden, L layers, G groups, P positions.
+Shapes: B batch, S sequence, E embedding, H hidden, L layers, G groups, P positions, N heads.
 """
 
 import itertools
@@ -40,6 +40,11 @@ class SharedEncoder(ConfiguredLayer):
     def group_of_layer(self, layer):
         """The group whose parameters layer `layer` uses; by integers, as the official float form misrounds some."""
         return layer * self.config.num_hidden_groups // self.config.num_hidden_layers
+
+    @property
+    def num_applications(self):
+        """The number of blocks that are applied one after the other in all layers."""
+        return self.config.num_hidden_layers * self.config.inner_group_num
 
     def blocks_of_layer(self, layer):
         """The list of TransformerBlock that layer `layer` applies, one after the other."""
@@ -82,6 +87,7 @@ class SharedEncoder(ConfiguredLayer):
         sequence_ids=None,
         seed=None,
         training=False,
+        output_attentions=False,
     ):
         """Encodes.
 
@@ -96,17 +102,22 @@ class SharedEncoder(ConfiguredLayer):
                 is one in a row. Not with skip_padding.
             seed: int32 [2] for dropout; every application of a block folds its own number into it.
             training: bool.
+            output_attentions: return the probabilities of attention too. Not with skip_padding.
 
         Returns:
             tuple of L + 1 float [B, S, H]: the projected embeddings, then each layer's output; the last is [B, P, H]
             where `positions` are given. With `constant_graph` the first and the last of them only, with
             `skip_padding` the last only, of no meaning in such padding as is neither wanted nor [CLS].
+            With `output_attentions` all of them, and after them `num_applications` float32 [B, N, S, S], of every
+            block in the order of application.
         """
         config = self.config
         if skip_padding and training:
             raise ValueError("`skip_padding` is for evaluation and serving. Received training=True.")
         if skip_padding and sequence_ids is not None:
             raise ValueError("`skip_padding` is for one sequence in a row. Received sequence_ids.")
+        if skip_padding and output_attentions:
+            raise ValueError("`output_attentions` is of all positions. Received skip_padding=True.")
         if skip_padding:
             view = kernels.View.without_padding(input_mask, config.num_attention_heads, positions, wanted)
         else:
@@ -117,11 +128,15 @@ class SharedEncoder(ConfiguredLayer):
             weights = self.embedding_projection.kernel, self.embedding_projection.bias
             hidden = kernels.project(hidden, *(ops.cast(weight, self.compute_dtype) for weight in weights))
         run = kernels.BlockRunner(view, self.compute_dtype, self.remat)
-        apply_layers = self._apply_layers_in_loops if self.constant_graph else self._apply_layers
-        hidden_states = apply_layers(run, hidden, positions)
+        attentions = []
+        if output_attentions:
+            hidden_states = self._apply_layers(_observed(run, view, attentions), hidden, positions)
+        else:
+            apply_layers = self._apply_layers_in_loops if self.constant_graph else self._apply_layers
+            hidden_states = apply_layers(run, hidden, positions)
         if skip_padding:
             return (view.restore(hidden_states[-1]) if positions is None else hidden_states[-1],)
-        return tuple(hidden_states)
+        return (*hidden_states, *attentions)
 
     def _apply_layers(self, run, hidden, positions):
         """The hidden states before the first layer and after each: a list. `positions` are those read of the last."""
@@ -147,3 +162,13 @@ class SharedEncoder(ConfiguredLayer):
 
     def get_config(self):
         return {**super().get_config(), "remat": self.remat, "constant_graph": self.constant_graph}
+
+
+def _observed(run, view, attentions):
+    """A BlockRunner as a function that first appends to a list the probabilities of the block's attention."""
+
+    def apply(block, hidden, number, positions=None):
+        attentions.append(block.attention.probabilities(hidden, view))
+        return run(block, hidden, number, positions)
+
+    return apply

@@ -1,6 +1,6 @@
 """AlbertModel: embeddings, shared encoder, pooler.
 
-Shapes: B batch, S sequence, P positions, E embedding, H hidden, L layers.
+Shapes: B batch, S sequence, P positions, E embedding, H hidden, L layers, N heads.
 """
 
 from typing import Any, TypeVar
@@ -171,6 +171,7 @@ class AlbertModel(ConfiguredModel):
         positions: Any = None,
         skip_padding: bool = False,
         wanted: Any = None,
+        output_attentions: bool = False,
     ) -> dict[str, Any]:
         """Encodes a batch.
 
@@ -194,12 +195,16 @@ class AlbertModel(ConfiguredModel):
                 padding, and there are no other "hidden_states". All else is the same for every mask.
             wanted: int32 [B, S], with `skip_padding` and without `positions`: 1 where "sequence_output" is read,
                 padding or not. Where there is neither that nor a token, it has no meaning then.
+            output_attentions: return "attentions" too, which are computed besides: all else stays the same. Not with
+                `skip_padding`; with `constant_graph` the layers are then applied without a loop.
 
         Returns:
             dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
             projection; with `constant_graph` that and the last), "sequence_output" [B, S, H] (the last of them),
             "pooled_output" float32 [B, H], with "sequence_starts" [B, N, H]. With `positions` "sequence_output" is
-            [B, P, H], and "hidden_states" are those before the last.
+            [B, P, H], and "hidden_states" are those before the last. With `output_attentions` "attentions" as well, a
+            tuple of float32 [B, N, S, S], one for each block applied (L, or L * inner_group_num): the probabilities,
+            after softmax and before dropout, by which a row's position reads a column's; 0 for padding to be read.
         """
         inputs = self._read(inputs)
         tensors = encoder_inputs(inputs)
@@ -211,7 +216,9 @@ class AlbertModel(ConfiguredModel):
         if wanted is not None:
             tensors[_WANTED] = wanted
         seeds = self._dropout_seeds(training, dropout_seed)
-        embedding_output, *hidden_states = self._encode(tensors, skip_padding, seeds, training)
+        embedding_output, *states = self._encode(tensors, skip_padding, seeds, training, output_attentions)
+        end = len(states) - (self.encoder.num_applications if output_attentions else 0)
+        hidden_states, attentions = states[:end], states[end:]
         first, last = _first_and_read(hidden_states.pop(), starts, positions)
         if positions is None and skip_padding and wanted is None:
             last = last * ops.cast(inputs[INPUT_MASK], last.dtype)[:, :, None]
@@ -220,10 +227,14 @@ class AlbertModel(ConfiguredModel):
             "hidden_states": tuple(hidden_states if positions is not None else [*hidden_states, last]),
             "sequence_output": last,
         }
+        if output_attentions:
+            outputs["attentions"] = tuple(attentions)
         return outputs if self.pooler is None else {**outputs, "pooled_output": self.pool(first)}
 
-    def _encode(self, tensors: dict[str, Any], skip_padding: bool, seeds: tuple[Any, Any], training: bool) -> list[Any]:
-        """[embedding_output, *hidden_states] of the inputs and, if not all are read, positions."""
+    def _encode(
+        self, tensors: dict[str, Any], skip_padding: bool, seeds: tuple[Any, Any], training: bool, attentions: bool
+    ) -> list[Any]:
+        """[embedding_output, *hidden_states, *attentions] of the inputs and, if not all are read, positions."""
         embeddings_seed, encoder_seed = seeds
 
         def encode(*parts: Any) -> list[Any]:
@@ -245,6 +256,7 @@ class AlbertModel(ConfiguredModel):
                 sequence_ids=given.get(SEQUENCE_IDS),
                 seed=encoder_seed,
                 training=training,
+                output_attentions=attentions,
             )
             return [embedding_output, *hidden_states]
 

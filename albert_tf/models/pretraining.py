@@ -53,6 +53,7 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
         dropout_seed: Any = None,
         read_only_predictions: bool = False,
         add_output_bias: bool = True,
+        output_attentions: bool = False,
     ) -> dict[str, Any]:
         """Encodes a batch and scores both tasks.
 
@@ -63,6 +64,7 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
             read_only_predictions: compute the last layer for [CLS] and the masked positions alone, with the same
                 results: all that the two tasks read.
             add_output_bias: False leaves it to losses.masked_lm_sums, as MaskedLMHead says.
+            output_attentions: return "attentions" too, see AlbertModel.call.
 
         Returns:
             what AlbertModel returns (for `positions` the masked ones, where only they are read), and
@@ -76,6 +78,7 @@ class AlbertForPretraining(PretrainingFit, ConfiguredModel):
             training=training,
             dropout_seed=dropout_seed,
             positions=positions if read_only_predictions else None,
+            output_attentions=output_attentions,
         )
         return {
             **outputs,

@@ -53,7 +53,7 @@ def _batch(segments):
 
 
 def output_errors(our_model, their_model, torch, pairs=_PAIRS):
-    """The largest absolute error of each output that their model has, and of every layer.
+    """The largest absolute error of each output that their model has, of every layer and every attention.
 
     Args:
         our_model: an AlbertForPretraining.
@@ -61,13 +61,16 @@ def output_errors(our_model, their_model, torch, pairs=_PAIRS):
         torch: the package.
         pairs: names of outputs, theirs and ours.
     """
+    # Their faster ways have no probabilities to show.
+    their_model.set_attn_implementation("eager")
     batch = _batch(our_model.config.type_vocab_size)
-    outputs = our_model({name: tf.constant(value) for name, value in batch.items()})
+    outputs = our_model({name: tf.constant(value) for name, value in batch.items()}, output_attentions=True)
     arguments = {"attention_mask": "input_mask", "token_type_ids": "segment_ids", "input_ids": "input_ids"}
     with torch.no_grad():
         found = their_model.eval()(
             **{theirs: torch.tensor(batch[ours]).long() for theirs, ours in arguments.items()},
             output_hidden_states=True,
+            output_attentions=True,
         )
     states = found.hidden_states
     # transformers 5 lists the output of every block, 4 that of every layer.
@@ -77,6 +80,8 @@ def output_errors(our_model, their_model, torch, pairs=_PAIRS):
     for theirs, ours in pairs:
         if getattr(found, theirs, None) is not None:
             compared[theirs] = (outputs[ours], getattr(found, theirs))
+    attentions = zip(outputs["attentions"], found.attentions, strict=True)
+    compared |= {f"attentions_{i}": pair for i, pair in enumerate(attentions)}
     assert len(compared) >= our_model.config.num_hidden_layers + 2
     return {name: float(np.abs(mine.numpy() - its.numpy()).max()) for name, (mine, its) in compared.items()}
 
