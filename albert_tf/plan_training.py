@@ -43,6 +43,7 @@ def _run() -> None:
     # Several plans may be made at a time.
     os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] = "1"
     import_tensorflow(backend="jax")
+    from albert_tf.checkpoints.model_agreement import with_dropout
     from albert_tf.config import AlbertConfig
     from albert_tf.planning.chips import parse_topology
     from albert_tf.planning.description import describe_plan
@@ -52,7 +53,7 @@ def _run() -> None:
     # A plan reads no records and writes no checkpoints.
     settings = PretrainingSettings(**values_of(PretrainingSettings, given) | {"input_file": "", "output_dir": ""})
     topologies = {name: parse_topology(name) for name in given.topology}
-    config = AlbertConfig.from_json_file(given.albert_config_file)
+    config = with_dropout(AlbertConfig.from_json_file(given.albert_config_file), settings)
     check_length(settings, config)
     names = [field.name for field in dataclasses.fields(PlannedRun) if field.name in given]
     values = {name: getattr(settings, name) for name in names}

@@ -1,6 +1,11 @@
-"""Checks that weights belong to a model of a config: some keys change what weights mean, though their shapes fit."""
+"""Checks that weights belong to a model of a config: some keys change what weights mean, though their shapes fit.
+
+Dropout does not; its rates may change in the middle of a run, as the paper removes it.
+"""
 
 import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from absl import logging
 
@@ -42,9 +47,32 @@ def check_same_model(config: AlbertConfig, stored: AlbertConfig, source: str, ad
         raise InputError(f"{source} was trained with {before}, the config given has {now}; {advice}")
 
 
+def with_dropout(config: AlbertConfig, settings: Any, before: AlbertConfig | None = None) -> AlbertConfig:
+    """The config with the rates of dropout that a run is asked for, else with those that it had before.
+
+    Args:
+        config: of the file.
+        settings: with a field for each rate, None where nobody asks.
+        before: of the run's newest checkpoint; None for a new run, or for one that goes by the file.
+    """
+    asked = {key: getattr(settings, key) for key in _DROPOUT if getattr(settings, key) is not None}
+    kept = {} if before is None else {key: getattr(before, key) for key in _DROPOUT if key not in asked}
+    unlike = [key for key, rate in kept.items() if rate != getattr(config, key)]
+    if unlike:
+        logging.warning(
+            "the run goes on with %s, as it was trained, not with the config's %s; give --%s to change that",
+            *(_listed(kept, unlike), " and ".join(str(getattr(config, key)) for key in unlike), " and --".join(unlike)),
+        )
+    return dataclasses.replace(config, **asked, **kept)
+
+
 def tell_of_other_dropout(config: AlbertConfig, stored: AlbertConfig, source: str) -> None:
-    """Warns if a run goes on with other rates of dropout."""
-    for key in _DROPOUT:
-        before, now = getattr(stored, key), getattr(config, key)
-        if before != now:
-            logging.warning("%s was trained with %s=%s, this run goes on with %s", source, key, before, now)
+    """Warns, in one line, if a run goes on with other rates of dropout."""
+    before, now = (dataclasses.asdict(one) for one in (stored, config))
+    if changed := [key for key in _DROPOUT if before[key] != now[key]]:
+        rates = " and ".join(str(now[key]) for key in changed)
+        logging.warning("%s was trained with %s, this run goes on with %s", source, _listed(before, changed), rates)
+
+
+def _listed(values: Mapping[str, Any], keys: Iterable[str]) -> str:
+    return " and ".join(f"{key}={values[key]}" for key in keys)

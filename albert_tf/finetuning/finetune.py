@@ -9,6 +9,7 @@ import keras
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.model_agreement import with_dropout
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import open_checkpoint, stored_tasks
 from albert_tf.finetuning.data import FinetuningData
@@ -161,9 +162,7 @@ def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, st
         raise InputError("the model's shape is not known; give --albert_config_file, or an --init_checkpoint with one")
     if vocabulary_file is None:
         raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
-    rates = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    asked = {name: getattr(settings, name) for name in rates if getattr(settings, name) is not None}
-    return dataclasses.replace(config, **asked), vocabulary_file, cleaning
+    return with_dropout(config, settings), vocabulary_file, cleaning
 
 
 def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:

@@ -2,6 +2,8 @@
 
 import time
 
+from albert_tf.checkpoints.model_agreement import with_dropout
+from albert_tf.checkpoints.newest_state import newest_config
 from albert_tf.config import AlbertConfig
 from albert_tf.inputs.pretraining_dataset import explain_record_errors
 from albert_tf.pretraining.opened_records import open_all_records
@@ -21,6 +23,7 @@ def run(settings: PretrainingSettings) -> None:
     """
     began = time.monotonic()
     config = AlbertConfig.from_json_file(settings.albert_config_file)
+    config = with_dropout(config, settings, newest_config(settings.output_dir) if settings.do_train else None)
     records, evaluation_records = open_all_records(settings, config)
     batch_sizes = [stage.batch_size for stage in settings.stages]
     with open_session(settings, batch_sizes) as session, explain_record_errors(records.paths):

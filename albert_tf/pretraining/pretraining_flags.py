@@ -22,6 +22,7 @@ _GROUPS = {
         *("learning_rate_schedule", "poly_power", "decay_proportion", "num_train_steps", "train_minutes"),
         *("num_warmup_steps", "warmup_proportion", "start_warmup_step", "batch_schedule", "random_seed"),
     ),
+    "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "Checkpoints and evaluation": ("save_checkpoints_steps", "keep_checkpoint_max", "max_eval_steps"),
     "Optimizer": ("beta_2", "weight_decay_rate", "max_gradient_norm"),
     "Records without masks (create_pretraining_data --masking=dynamic)": (

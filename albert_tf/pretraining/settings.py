@@ -93,6 +93,10 @@ class PretrainingSettings(TrainingSettings):
     max_gradient_norm: Annotated[
         float, Interval("(0, 1e30)"), "What the norm of all gradients together is clipped to."
     ] = 1.0
+    hidden_dropout_prob: Annotated[
+        Share | None, "Dropout in the encoder; left out: as the run had it, in a new run the config."
+    ] = None
+    attention_probs_dropout_prob: Annotated[Share | None, "Dropout of attention; left out: likewise."] = None
 
     @property
     def first_weights(self) -> StrPath | None:
