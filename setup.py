@@ -18,6 +18,7 @@ COMMANDS = {
         "train_vocabulary",
     ],
     "albert_tf": [
+        "analyse_layers",
         "collect_glue_submission",
         "convert_checkpoint",
         "export_checkpoints",

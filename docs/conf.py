@@ -31,7 +31,8 @@ BENCHMARKS = [f"docs/benchmarks/{path.stem}" for path in (ROOT / "docs/benchmark
 CONTENTS = {
     "Using it": (
         *("Start here <self>", "BUILD", "docs/data", "docs/training", "docs/finetuning", "docs/serving"),
-        *("docs/server", "docs/published", "docs/conversion", "docs/python", "docs/operations", "docs/scaling"),
+        *("docs/server", "docs/published", "docs/conversion", "docs/python", "docs/analysis", "docs/operations"),
+        "docs/scaling",
         "docs/experiments",
     ),
     "Reference": ("docs/api/index", "docs/official", "docs/tokenization", "docs/tasks", "configs/README"),

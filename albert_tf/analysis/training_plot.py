@@ -1,17 +1,12 @@
 """Draws the curves of one or several training runs."""
 
-import contextlib
 import math
 import textwrap
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from absl import logging
-
-from albert_tf.analysis.pyplot import import_pyplot
+from albert_tf.analysis.pyplot import drawable, import_pyplot, save_figure
 from albert_tf.analysis.training_log import Curves
-from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
 _SMOOTHING = 0.03  # the curve is a moving average over this share of the run
@@ -85,10 +80,9 @@ def draw(runs: Sequence[Curves], output_file: str, baselines: Sequence[Baseline]
             _label(axis, _PANELS[kind], with_legend=kind != "learning_rate" or len(runs) > 1)
         axes[-1, 0].set_xlabel("training step")
         if title:
-            wrapped = "\n".join(textwrap.wrap(_drawable(title), _TITLE_WIDTH))
+            wrapped = "\n".join(textwrap.wrap(drawable(title), _TITLE_WIDTH))
             figure.suptitle(wrapped, parse_math=False)
-        with _told_of_missing_glyphs(), files.replace_file(output_file) as file:
-            figure.savefig(file, format="png", dpi=130)
+        save_figure(figure, output_file)
     finally:
         pyplot.close(figure)
 
@@ -148,7 +142,7 @@ def _lines_of(runs: Sequence[Curves], kind: str) -> list[_Line]:
     for number, run in enumerate(runs):
         for task, (key, label) in enumerate(_keys_of(run, kind).items()):
             look = {
-                "label": _drawable(f"{run.name}: {label}" if several and label else label or run.name),
+                "label": drawable(f"{run.name}: {label}" if several and label else label or run.name),
                 "color": f"C{number if several else task}" if kind != "learning_rate" or several else _RATE_COLOR,
                 "style": "--" if several and task else "-",
                 "mark": _MARKS[task % len(_MARKS)],
@@ -199,7 +193,7 @@ def _draw_line(axes, line: _Line) -> None:
 def _draw_baselines(axes, baselines: Sequence[Baseline]) -> None:
     for number, baseline in enumerate(baselines):
         gray = str(0.25 + 0.4 * number / max(1, len(baselines) - 1))
-        text = _drawable(f"{baseline.label}: {baseline.accuracy:.1%}")
+        text = drawable(f"{baseline.label}: {baseline.accuracy:.1%}")
         axes.axhline(baseline.accuracy, color=gray, linewidth=1.2, linestyle=(0, (6, 3)), label=text)
 
 
@@ -216,19 +210,3 @@ def _label(axes, panel: _Panel, with_legend: bool) -> None:
     if with_legend:
         for text in axes.legend(fontsize="small", framealpha=0.85).get_texts():
             text.set_parse_math(False)
-
-
-def _drawable(text: str) -> str:
-    """A text that matplotlib can draw as it is: it cannot draw lone surrogates, and leaves labels with "_" out."""
-    text = text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "?")
-    return f" {text}" if text.startswith("_") else text
-
-
-@contextlib.contextmanager
-def _told_of_missing_glyphs() -> Iterator[None]:
-    """Says in one line that the font lacks characters, for which matplotlib gives a warning each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    if any("Glyph" in str(warning.message) for warning in caught):
-        logging.warning("the font lacks some characters of the title or of a name; boxes stand in their place")

@@ -1,4 +1,4 @@
-"""State and config in a run's newest readable checkpoint: choices that the run made once, and keeps when it is resumed."""
+"""State and config in a run's newest readable checkpoint: choices a run made once, and keeps when it is resumed."""
 
 from collections.abc import Callable
 from typing import TypeVar

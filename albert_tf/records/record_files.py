@@ -54,6 +54,16 @@ def detect_compression(path: str) -> str:
     return ""
 
 
+def is_record_file(path: str) -> bool:
+    """Tells whether a file begins as a TFRecord file does, compressed or not."""
+    with _open(path, detect_compression(path)) as file:
+        try:
+            start = _read(file, path, 0, _HEADER.size)
+        except InputError:
+            return False
+    return len(start) == _HEADER.size and _header_is_sound(start)
+
+
 def read_records(path: str) -> Iterator[tuple[int, bytes]]:
     """Reads a TFRecord file, compressed or not, checking every checksum.
 

@@ -1,4 +1,4 @@
-"""`output_attentions`: the probabilities of every head against kernels/formulas.py, masks, and what it costs unasked."""
+"""`output_attentions`: the probabilities of every head against kernels/formulas.py, masks, the cost unasked."""
 
 import dataclasses
 

@@ -41,8 +41,8 @@ def test_a_rate_is_that_of_the_flag_else_of_the_run_else_of_the_config(settings,
     assert _rates(with_dropout(small_config, settings, before)) == (0.2, 0.0)
     assert _rates(with_dropout(small_config, asked, before)) == (0.3, 0.0)
     assert _told(caplog) == [
-        "the run goes on with hidden_dropout_prob=0.2 and attention_probs_dropout_prob=0.0, as it was trained, not with "
-        "the config's 0.1 and 0.1; give --hidden_dropout_prob and --attention_probs_dropout_prob to change that",
+        "the run goes on with hidden_dropout_prob=0.2 and attention_probs_dropout_prob=0.0, as it was trained, not "
+        "with the config's 0.1 and 0.1; give --hidden_dropout_prob and --attention_probs_dropout_prob to change that",
         "the run goes on with attention_probs_dropout_prob=0.0, as it was trained, not with the config's 0.1; give "
         "--attention_probs_dropout_prob to change that",
     ]
@@ -70,8 +70,8 @@ def test_a_change_is_one_line(small_config, caplog):
     tell_of_other_dropout(dataclasses.replace(small_config, **NONE), small_config, "FOLDER")
     tell_of_other_dropout(small_config, small_config, "FOLDER")
     assert _told(caplog) == [
-        "FOLDER was trained with hidden_dropout_prob=0.1 and attention_probs_dropout_prob=0.1, this run goes on with 0.0 "
-        "and 0.0"
+        "FOLDER was trained with hidden_dropout_prob=0.1 and attention_probs_dropout_prob=0.1, this run goes on with "
+        "0.0 and 0.0"
     ]
 
 
@@ -81,7 +81,8 @@ def test_dropout_removed_in_the_middle_of_a_run_is_said_in_one_line(finished, ca
     run(dataclasses.replace(finished, num_train_steps=STEPS + 1, **NONE))
     (line,) = _told(caplog)
     assert line.endswith(
-        "was trained with hidden_dropout_prob=0.1 and attention_probs_dropout_prob=0.1, this run goes on with 0.0 and 0.0"
+        "was trained with hidden_dropout_prob=0.1 and attention_probs_dropout_prob=0.1, "
+        "this run goes on with 0.0 and 0.0"
     )
     written = AlbertConfig.from_json_file(os.path.join(finished.output_dir, "albert_config.json"))
     assert _rates(written) == _rates(newest_config(finished.output_dir)) == (0.0, 0.0)
@@ -98,7 +99,9 @@ def test_a_run_that_is_told_nothing_more_keeps_its_rates_to_the_bit(settings, re
     for name, value in read_weights(settings.output_dir).items():
         np.testing.assert_array_equal(value, whole[name], err_msg=name)
     (line,) = _told(caplog)
-    assert "the run goes on with hidden_dropout_prob=0.4 and attention_probs_dropout_prob=0.0, as it was trained" in line
+    assert (
+        "the run goes on with hidden_dropout_prob=0.4 and attention_probs_dropout_prob=0.0, as it was trained" in line
+    )
     _leave_the_first_checkpoint(settings.output_dir)
     run(told)
     assert _told(caplog)[1:] == []

@@ -1,0 +1,47 @@
+"""Settings of analyse_layers: known before anything heavy is imported."""
+
+import dataclasses
+from typing import Annotated
+
+from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import Count, StrPath, check, described
+
+
+@described
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LayerSettings:
+    """Settings of a look into the layers of models; their names are those of the flags of analyse_layers."""
+
+    init_checkpoint: Annotated[
+        tuple[str, ...], "The models: runs, checkpoints of any format, hf:// or official:// names, comma-separated."
+    ]
+    names: Annotated[tuple[str, ...], "What to call each in figure and table; left out: by its folder."] = ()
+    input_file: Annotated[StrPath, "Texts, one a line, or records: comma-separated paths and globs."]
+    num_examples: Annotated[Count, "Most texts or records to read."] = 256
+    max_seq_length: Annotated[Count, "Where texts are cut; records have a length of their own."] = 128
+    applications: Annotated[
+        Count | None, "Apply the shared layer so many times; left out: as often as the model does."
+    ] = None
+    albert_config_file: Annotated[
+        StrPath | None, "The shape of an official checkpoint with none beside it; left out: each model's own."
+    ] = None
+    spm_model_file: Annotated[
+        StrPath | None, "The vocabulary of all of them; left out: the one beside each checkpoint."
+    ] = None
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not self.init_checkpoint or not all(self.init_checkpoint):
+            raise InputError(f"--init_checkpoint must name models. Received {','.join(self.init_checkpoint)!r}.")
+        if self.names and len(self.names) != len(self.init_checkpoint):
+            raise InputError(
+                f"--names must be as many as --init_checkpoint: {len(self.init_checkpoint)}. "
+                f"Received {len(self.names)}: {', '.join(self.names)}."
+            )
+
+    @property
+    def titles(self) -> list[str]:
+        """A name for each model, no two alike."""
+        paths = [path.rstrip("/") for path in self.init_checkpoint]
+        names = list(self.names) or [path.rpartition("/")[2] or path for path in paths]
+        return names if len(set(names)) == len(names) else [f"{name} ({at + 1})" for at, name in enumerate(names)]
