@@ -15,6 +15,7 @@ _GROUPS = {
     "Input and output": ("init_checkpoint", "albert_config_file", "spm_model_file", "output_dir", "overwrite"),
     "What the model takes and computes in": (
         *("format", "precision", "head", "max_seq_length", "fixed_length", "batch_size"),
+        *("output_hidden_states", "output_attentions"),
     ),
 }
 

@@ -75,6 +75,11 @@ def export_saved_model(settings: ExportSettings) -> float:
         OSError: no room, or no right to write.
     """
     output_dir, pretrained, tokenizer = open_source(settings)
+    if pretrained.task is not None and settings.layer_outputs:
+        raise InputError(
+            f"--output_{settings.layer_outputs[0]} is for a model that was only pre-trained; "
+            f"{settings.init_checkpoint} was fine-tuned for {pretrained.task}: leave it out"
+        )
     if pretrained.task is not None:
         module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
         signatures = module.signatures()
@@ -138,7 +143,7 @@ def _pretrained_module(
     max_seq_length = text_length(settings, pretrained)
     module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
     has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
-    return module, module.signatures(sentence_order=has_order)
+    return module, module.signatures(sentence_order=has_order, layer_outputs=settings.layer_outputs)
 
 
 def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:

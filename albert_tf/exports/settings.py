@@ -9,6 +9,8 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 # Differences beyond it are faults, by precision; those of rounding are about a hundredth of it in float32 and a third
 # in bfloat16.
 TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1}
+# Outputs of the encoder that an export has where they are asked for.
+HIDDEN_STATES, ATTENTIONS = LAYER_OUTPUTS = ("hidden_states", "attentions")
 
 
 @described
@@ -31,10 +33,17 @@ class SourceSettings:
     max_seq_length: Annotated[
         int | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
     ] = None
+    output_hidden_states: Annotated[bool, "Give the encoder's hidden states before and after every layer too."] = False
+    output_attentions: Annotated[bool, "Give the probabilities of every head of the encoder's attention too."] = False
     overwrite: Annotated[bool, "Replace an earlier export in --output_dir."] = False
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def layer_outputs(self) -> tuple[str, ...]:
+        """Those of LAYER_OUTPUTS that are asked for."""
+        return tuple(name for name in LAYER_OUTPUTS if getattr(self, f"output_{name}"))
 
 
 @described

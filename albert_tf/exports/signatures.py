@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
+from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.text_module import SEQUENCE as _SEQUENCE
 from albert_tf.exports.text_module import (
     SERVING_DEFAULT,
@@ -24,7 +25,7 @@ from albert_tf.tokenization.base import Tokenizer
 
 TOKENS, MLM, SOP = "tokens", "mlm", "sop"
 TOKENS_FROM_TEXT, MLM_FROM_TEXT, SOP_FROM_TEXT = "tokens_from_text", "mlm_from_text", "sop_from_text"
-FILL_MASK = "fill_mask"
+FILL_MASK, LAYERS = "fill_mask", "layers"
 
 
 class ServingModule(TextModule):
@@ -46,14 +47,16 @@ class ServingModule(TextModule):
         word_embeddings = model.albert.embeddings.word_embeddings
         # Nothing is computed for padding.
         self._albert = lambda inputs, **read: model.albert(inputs, training=False, skip_padding=True, **read)
+        self._all_layers = lambda inputs, names: stacked_layers(model.albert(inputs, output_attentions=True), names)
         self._masked_lm = lambda sequence, positions: model.masked_lm(sequence, positions, word_embeddings)
         self._sentence_order = lambda pooled: model.sentence_order(pooled)
 
-    def signatures(self, sentence_order: bool = True) -> dict[str, Callable]:
+    def signatures(self, sentence_order: bool = True, layer_outputs: tuple[str, ...] = ()) -> dict[str, Callable]:
         """The functions by the names they are served under.
 
         Args:
             sentence_order: False leaves sop and sop_from_text out, for a model that was not trained on the task.
+            layer_outputs: those of exports.settings.LAYER_OUTPUTS that `layers` gives; none: there is no such function.
         """
         chosen = {
             SERVING_DEFAULT: self.tokens_from_text,
@@ -66,9 +69,21 @@ class ServingModule(TextModule):
             FILL_MASK: self.fill_mask,
             SOP_FROM_TEXT: self.sop_from_text,
         }
+        if layer_outputs:
+            chosen[LAYERS] = self._layers(layer_outputs)
         return {
             name: function for name, function in chosen.items() if sentence_order or name not in (SOP, SOP_FROM_TEXT)
         }
+
+    def _layers(self, names: tuple[str, ...]) -> Callable:
+        @_traced(*_SEQUENCE)
+        def layers(input_ids, input_mask, segment_ids):
+            """float32 "hidden_states" [B, L + 1, S, H] and "attentions" [B, A, N, S, S] of L layers, A applications."""
+            input_ids, segment_ids = self._checked(input_ids, segment_ids)
+            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
+            return {name: tf.cast(value, tf.float32) for name, value in self._all_layers(inputs, names).items()}
+
+        return layers
 
     @_traced(*_SEQUENCE)
     def tokens(self, input_ids, input_mask, segment_ids):

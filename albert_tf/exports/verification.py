@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from albert_tf.exports import signatures
 from albert_tf.exports.finetuned_module import FROM_IDS
+from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.settings import TOLERANCES
 from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
@@ -71,6 +72,14 @@ def largest_error(
         if name in serving:
             expected = eager_outputs(model, model_inputs, mlm_positions)
             errors.append(compare_outputs(name, serving[name](**served_inputs), expected, tolerance))
+    if signatures.LAYERS in serving:
+        served = serving[signatures.LAYERS](**ids)
+        expected = stacked_layers(model.albert(ids, output_attentions=True), served)
+        errors.append(
+            compare_outputs(
+                signatures.LAYERS, served, {name: np.asarray(value) for name, value in expected.items()}, tolerance
+            )
+        )
     return max(errors)
 
 

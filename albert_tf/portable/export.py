@@ -20,8 +20,10 @@ from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer_json
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.export_file import write_export
 from albert_tf.exports.export_source import open_source, text_length, with_threshold
+from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
+from albert_tf.exports.settings import LAYER_OUTPUTS
 from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import ENCODER, PRETRAINING, Interface, make_interface
 from albert_tf.portable.litert_file import litert_model
@@ -99,8 +101,14 @@ def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict
         inputs: those of the interface, by their names.
         interface: of one of the model's heads.
     """
-    outputs = model.albert(dict(inputs)) if interface.head == ENCODER else model(dict(inputs))
-    return {form.name: outputs[form.name] for form in interface.outputs}
+    names = [form.name for form in interface.outputs]
+    of_layers = [name for name in names if name in LAYER_OUTPUTS]
+    if interface.head == ENCODER:
+        outputs = model.albert(dict(inputs), output_attentions=bool(of_layers))
+        outputs = outputs | stacked_layers(outputs, of_layers)
+    else:
+        outputs = model(dict(inputs))
+    return {name: outputs[name] for name in names}
 
 
 def make_file(
@@ -145,6 +153,7 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
         has_order=pretrained.sentence_task != "none" and model.config.type_vocab_size > 1,
         has_pooler=model.albert.pooler is not None,
         beam=_beam_size(pretrained),
+        layer_outputs=settings.layer_outputs,
     )
 
 

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 from albert_tf.config import AlbertConfig
+from albert_tf.exports.settings import ATTENTIONS, HIDDEN_STATES
 
 # Heads of a model that was only pre-trained; those of fine-tuning are inputs.finetuning_features.HEADS.
 ENCODER, PRETRAINING = "encoder", "pretraining"
@@ -58,6 +59,7 @@ def make_interface(
     has_order: bool = True,
     has_pooler: bool = True,
     beam: int = 0,
+    layer_outputs: tuple[str, ...] = (),
 ) -> Interface:
     """The interface of a head.
 
@@ -70,6 +72,7 @@ def make_interface(
         has_order: whether the head of pre-training judges the order of segments.
         has_pooler: whether the encoder has a pooled output.
         beam: the width of the beam, of the head "span_beam".
+        layer_outputs: those of exports.settings.LAYER_OUTPUTS that the encoder gives besides.
     """
     rows: Axis = "batch" if batch is None else batch
     pieces: Axis = "length" if length is None else length
@@ -84,6 +87,12 @@ def make_interface(
     if head == ENCODER:
         outputs = {SEQUENCE_OUTPUT: (rows, pieces, config.hidden_size)}
         outputs |= {POOLED_OUTPUT: (rows, config.hidden_size)} if has_pooler else {}
+        applications = config.num_hidden_layers * config.inner_group_num
+        of_layers: dict[str, tuple[Axis, ...]] = {
+            HIDDEN_STATES: (rows, config.num_hidden_layers + 1, pieces, config.hidden_size),
+            ATTENTIONS: (rows, applications, config.num_attention_heads, pieces, pieces),
+        }
+        outputs |= {name: of_layers[name] for name in layer_outputs}
     elif head == PRETRAINING:
         outputs = {MASKED_LM_LOGITS: (rows, "predictions", config.vocab_size)}
         outputs |= {SENTENCE_ORDER_LOGITS: (rows, 2)} if has_order else {}

@@ -19,11 +19,17 @@ class OnnxEncoder:
     Args:
         graph: where they go.
         config: of the model.
+
+    Attributes:
+        hidden_states: names of the float32 [B, S, H] before the first layer and after each, once `encode` was called.
+        attentions: of the probabilities float32 [B, N, S, S] of each application of a block, likewise.
     """
 
     def __init__(self, graph: OnnxGraph, config: AlbertConfig):
         self._graph = graph
         self._config = config
+        self.hidden_states: list[str] = []
+        self.attentions: list[str] = []
 
     def encode(self, input_ids: str, input_mask: str, segment_ids: str, first_only: bool = False) -> str:
         """Adds the nodes from ids to hidden states.
@@ -43,12 +49,14 @@ class OnnxEncoder:
         mask = graph.add("Sub", graph.constant(1.0, "float32"), mask)
         mask = graph.add("Mul", mask, graph.constant(MASKED_SCORE, "float32"))
         attention_bias = graph.add("Unsqueeze", mask, graph.constant([1, 2]))
+        self.hidden_states, self.attentions = [hidden], []
         last = (config.num_hidden_layers - 1, config.inner_group_num - 1)
         for layer in range(config.num_hidden_layers):
             for inner in range(config.inner_group_num):
                 wanted = self.first_positions(hidden) if first_only and (layer, inner) == last else hidden
                 attended = self._attend(self._part("attention", layer, inner), wanted, hidden, attention_bias)
                 hidden = self._feed_forward(self._part("feed_forward", layer, inner), attended)
+            self.hidden_states.append(hidden)
         return hidden
 
     def pool(self, hidden: str) -> str:
@@ -118,6 +126,7 @@ class OnnxEncoder:
         query, value = self._part_heads(query, [0, 2, 1, 3]), self._part_heads(value, [0, 2, 1, 3])
         scores = graph.matmul(query, self._part_heads(key, [0, 2, 3, 1]))
         probabilities = graph.add("Softmax", graph.add("Add", scores, attention_bias), axis=-1)
+        self.attentions.append(probabilities)
         context = graph.add("Transpose", graph.matmul(probabilities, value), perm=[0, 2, 1, 3])
         context = graph.add("Reshape", context, graph.constant([0, 0, self._config.hidden_size]))
         total = graph.add("Add", self.dense(context, f"{name}/output"), wanted)

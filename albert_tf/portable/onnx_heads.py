@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from albert_tf.config import AlbertConfig
+from albert_tf.exports.settings import LAYER_OUTPUTS
 from albert_tf.heads.span_beam import NEVER
 from albert_tf.portable import interface as names
 from albert_tf.portable.interface import Interface
@@ -60,7 +61,7 @@ class _OnnxHeads:
         is_pooled = head in names.POOLED_HEADS
         hidden = self._encoder.encode(*names.IDS, first_only=is_pooled)
         if head == names.ENCODER:
-            return {name: hidden if name == names.SEQUENCE_OUTPUT else self._encoder.pool(hidden) for name in wanted}
+            return {name: self._of_encoder(name, hidden) for name in wanted}
         if head == names.PRETRAINING:
             found = {names.MASKED_LM_LOGITS: self._words(hidden)}
             if names.SENTENCE_ORDER_LOGITS in wanted:
@@ -74,6 +75,14 @@ class _OnnxHeads:
         if head == "span_beam":
             return self._beam(hidden)
         return {"logits": self._scores(self._encoder.pool(hidden) if is_pooled else hidden, "classifier")}
+
+    def _of_encoder(self, name: str, hidden: str) -> str:
+        """The value of an output of the encoder; the layers of one stand behind the batch."""
+        if name in LAYER_OUTPUTS:
+            graph = self._graph
+            layers = [graph.add("Unsqueeze", value, graph.constant([1])) for value in getattr(self._encoder, name)]
+            return graph.add("Concat", *layers, axis=1)
+        return hidden if name == names.SEQUENCE_OUTPUT else self._encoder.pool(hidden)
 
     def _scores(self, x: str, name: str) -> str:
         """x @ kernel + bias in float32: [..., H] -> [..., C]."""

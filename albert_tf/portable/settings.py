@@ -54,6 +54,11 @@ class ModelExportSettings(SourceSettings):
                 f"--precision must be one of {', '.join(allowed)} with --format={self.format}. "
                 f"Received {self.precision!r}."
             )
+        if self.layer_outputs and self.format != SAVED_MODEL and (self.format, self.head) != (ONNX, _HEADS[0]):
+            raise InputError(
+                f"--output_{self.layer_outputs[0]} is for --format=saved_model, and for --format=onnx with "
+                f"--head={_HEADS[0]}. Received --format={self.format}, --head={self.head}."
+            )
         if self.format == SAVED_MODEL:
             given = [name for name in ("head", "batch_size", "fixed_length") if getattr(self, name)]
             if given:

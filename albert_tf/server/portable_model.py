@@ -121,8 +121,7 @@ class PortableServedModel(ServedModel):
                 length = len(rows[number]["input_mask"])
                 sequence = {SEQUENCE_OUTPUT: outputs[SEQUENCE_OUTPUT][:length]}
                 found[number] = {**rows[number], **outputs, **sequence}
-            names = (*IDS, *own)
-            return {name: _pad_rows([one[name] for one in found]) for name in names}
+            return {form.name: _pad_rows([one[form.name] for one in found]) for form in (*ids, *outputs)}
 
         ids = [_form(name, "int32", "length") for name in IDS]
         outputs = [own[SEQUENCE_OUTPUT], *([own[POOLED_OUTPUT]] if POOLED_OUTPUT in own else [])]

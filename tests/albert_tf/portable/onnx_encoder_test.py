@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from albert_tf.config import ACTIVATIONS
+from albert_tf.exports.layer_outputs import stacked_layers
+from albert_tf.exports.settings import LAYER_OUTPUTS
 from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import ENCODER, make_interface
 from albert_tf.portable.onnx_heads import onnx_model
@@ -50,6 +52,18 @@ def test_every_way_of_sharing_gives_what_the_model_gives(changes, portable_confi
     initializers = [one.name for one in onnx.load_from_string(contents).graph.initializer]
     weights = [name for name in named_weights(model) if name.startswith("albert/")]
     assert sorted(name for name in initializers if "constant" not in name) == sorted(weights)
+
+
+@pytest.mark.parametrize("changes", SHARING[::4], ids=lambda changes: " ".join(map(str, changes.values())))
+def test_every_layer_and_every_head_where_they_are_asked_for(changes, portable_config, random_model):
+    model = random_model(dataclasses.replace(portable_config, **changes))
+    interface = make_interface(ENCODER, model.config, layer_outputs=LAYER_OUTPUTS)
+    weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    run = onnx_runner(onnx_model(weights, model.config, interface, "float32", ("albert_tf", "0")))
+    for inputs in sample_inputs(interface, model.config):
+        found, wanted = run(inputs), stacked_layers(model.albert(inputs, output_attentions=True), LAYER_OUTPUTS)
+        for name in LAYER_OUTPUTS:
+            np.testing.assert_allclose(found[name], wanted[name], atol=2e-5)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

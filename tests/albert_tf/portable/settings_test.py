@@ -38,6 +38,17 @@ def test_a_saved_model_takes_no_shape_and_no_head(given):
     assert getattr(ModelExportSettings(format="onnx", **PLACES, **given), name)
 
 
+def test_layers_are_for_a_saved_model_and_for_the_encoder_as_onnx():
+    asked = {"output_hidden_states": True, "output_attentions": True, **PLACES}
+    assert ModelExportSettings(format="onnx", head="encoder", **asked).layer_outputs == ("hidden_states", "attentions")
+    assert ModelExportSettings(format="saved_model", **asked).for_saved_model().output_attentions
+    for name, head in (("onnx", None), ("onnx", "pretraining"), ("litert", "encoder")):
+        with pytest.raises(
+            InputError, match=f"^--output_hidden_states is for .* Received --format={name}, --head={head}"
+        ):
+            ModelExportSettings(format=name, head=head, **asked)
+
+
 def test_a_batch_has_at_least_one_sequence():
     with pytest.raises(InputError, match="batch_size must be at least 1. Received 0"):
         ModelExportSettings(format="onnx", batch_size=0, **PLACES)
