@@ -60,7 +60,8 @@ def _texts(patterns: str, most: int) -> list[str] | None:
 
     texts: list[str] = []
     paths = [path for path in files.list_files(patterns) if not path.endswith(MANIFEST_SUFFIX)]
-    if not paths or is_record_file(paths[0]):
+    # Of a pipe nothing is read twice.
+    if not paths or (not files.describe_special(paths[0]) and is_record_file(paths[0])):
         return None
     for path in paths:
         for number, line in enumerate(LineFile(path).lines(), 1):

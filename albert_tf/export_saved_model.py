@@ -13,9 +13,8 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 
 _GROUPS = {
     "Input and output": ("init_checkpoint", "albert_config_file", "spm_model_file", "output_dir", "overwrite"),
-    "What the model takes and computes in": (
-        *("max_seq_length", "precision", "output_hidden_states", "output_attentions"),
-    ),
+    "What the model takes and computes in": ("max_seq_length", "precision"),
+    "More of the encoder": ("output_hidden_states", "output_attentions"),
 }
 
 

@@ -41,7 +41,7 @@ def draw_layers(result: Mapping[str, Any], output_file: str) -> None:
             look = {"color": f"C{number % 10}", "marker": _MARKS[number % len(_MARKS)]}
             for axis, name in zip(axes[0], _OF_LAYERS):
                 axis.plot(_numbers(model), model[name], label=_title(model), markersize=4, linewidth=1.6, **look)
-            # The first four places of the grid that are left.
+            # In the four places of the grid that are left.
             for axis, name in zip((axes[0, 2], *axes[1]), _OF_HEADS):
                 _draw_heads(axis, model, name, look)
             if result["applications"] is not None:

@@ -19,15 +19,9 @@ class LayerSettings:
     input_file: Annotated[StrPath, "Texts, one a line, or records: comma-separated paths and globs."]
     num_examples: Annotated[Count, "Most texts or records to read."] = 256
     max_seq_length: Annotated[Count, "Where texts are cut; records have a length of their own."] = 128
-    applications: Annotated[
-        Count | None, "Apply the shared layer so many times; left out: as often as the model does."
-    ] = None
-    albert_config_file: Annotated[
-        StrPath | None, "The shape of an official checkpoint with none beside it; left out: each model's own."
-    ] = None
-    spm_model_file: Annotated[
-        StrPath | None, "The vocabulary of all of them; left out: the one beside each checkpoint."
-    ] = None
+    applications: Annotated[Count | None, "How often to apply the shared layer; left out: as the model does."] = None
+    albert_config_file: Annotated[StrPath | None, "JSON file of the models' shape; left out: each model's own."] = None
+    spm_model_file: Annotated[StrPath | None, "The models' vocabulary; left out: the one beside each."] = None
 
     def __post_init__(self) -> None:
         check(self)

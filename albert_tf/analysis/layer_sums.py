@@ -1,4 +1,4 @@
-"""What each layer does to the hidden states and where its heads look, summed over batches: NumPy alone.
+"""Figures of what each layer does to the hidden states and where its heads look, summed over batches in NumPy.
 
 Shapes: B batch, S sequence, H hidden, L layers, A applications of a block, N heads.
 """

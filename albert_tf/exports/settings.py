@@ -30,11 +30,11 @@ class SourceSettings:
     cleaning: Annotated[
         TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."
     ] = dataclasses.field(default_factory=TextCleaning)
+    output_hidden_states: Annotated[bool, "Give the encoder's hidden states before and after every layer too."] = False
+    output_attentions: Annotated[bool, "Give the probabilities of every head of the encoder's attention too."] = False
     max_seq_length: Annotated[
         int | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
     ] = None
-    output_hidden_states: Annotated[bool, "Give the encoder's hidden states before and after every layer too."] = False
-    output_attentions: Annotated[bool, "Give the probabilities of every head of the encoder's attention too."] = False
     overwrite: Annotated[bool, "Replace an earlier export in --output_dir."] = False
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class SourceSettings:
 
     @property
     def layer_outputs(self) -> tuple[str, ...]:
-        """Those of LAYER_OUTPUTS that are asked for."""
+        """The names in LAYER_OUTPUTS that are asked for."""
         return tuple(name for name in LAYER_OUTPUTS if getattr(self, f"output_{name}"))
 
 

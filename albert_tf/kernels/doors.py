@@ -44,7 +44,7 @@ def attend(wanted, hidden, kernel, bias, num_heads, dropout, view):
 
 
 def attention_probabilities(hidden, kernel, bias, num_heads, view):
-    """What `attend` multiplies the values by, before dropout, by the formula: no fast path keeps them.
+    """The factors of the values in `attend`, before dropout, by the formula: no fast path keeps them.
 
     Args:
         hidden: what attends and is attended to, float [B, S, H].
