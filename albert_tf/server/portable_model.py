@@ -117,10 +117,11 @@ class PortableServedModel(ServedModel):
             packed = [pack_pair(tokenizer.encode(text), None, *limits) for text in _decode(inputs[_TEXT])]
             rows = [to_row(Feature(0, *one), tokenizer.pad_id) for one in packed]
             found: list[dict[str, np.ndarray]] = [{}] * len(rows)
-            for number, outputs in run_rows(model, rows, tokenizer.pad_id):
+            for number, answer in run_rows(model, rows, tokenizer.pad_id):
                 length = len(rows[number]["input_mask"])
-                sequence = {SEQUENCE_OUTPUT: outputs[SEQUENCE_OUTPUT][:length]}
-                found[number] = {**rows[number], **outputs, **sequence}
+                sequence = {SEQUENCE_OUTPUT: answer[SEQUENCE_OUTPUT][:length]}
+                found[number] = {**rows[number], **answer, **sequence}
+            # Without what an export may have of every layer, whose padding would stay.
             return {form.name: _pad_rows([one[form.name] for one in found]) for form in (*ids, *outputs)}
 
         ids = [_form(name, "int32", "length") for name in IDS]
