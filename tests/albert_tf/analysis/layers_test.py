@@ -65,12 +65,12 @@ def test_the_shared_layer_is_applied_more_often(settings):
 def test_records_are_read_to_the_number_asked_for(untrained, write_records):
     records = write_records("heldout", 9)
     path = untrained("two_blocks", inner_group_num=2, parameter_sharing="none")
-    result = analyse_layers(LayerSettings(init_checkpoint=(path, path), input_file=records, num_examples=7))
-    first, second = result["models"]
-    assert (first["name"], second["name"]) == ("two_blocks (1)", "two_blocks (2)")
-    assert first["num_sequences"] == 7 and len(first["heads"]["distance"]) == 4
-    assert first["l2_distance"] == second["l2_distance"]
-    assert "two_blocks (2): " in format_layers(result)
+    result = analyse_layers(LayerSettings(init_checkpoint=(path,), input_file=records, num_examples=7))
+    (model,) = result["models"]
+    assert model["num_sequences"] == 7 and len(model["heads"]["distance"]) == 4
+    title, headings, *rows = format_layers(result).splitlines()
+    assert title.startswith("two_blocks: ") and title.endswith(" tokens of 7 sequences")
+    assert headings.split()[-2:] == ["[CLS]", "[SEP]"] and [row.split()[0] for row in rows] == ["1", "2"]
 
 
 def test_a_model_that_shares_too_little_is_refused_before_any_is_measured(untrained):
@@ -88,7 +88,10 @@ def test_texts_longer_than_a_model_takes_are_refused(settings):
         analyse_layers(settings, [])
 
 
-def test_names_are_as_many_as_models(settings):
+def test_names_are_as_many_as_models_and_no_two_alike(settings):
+    alike = dataclasses.replace(settings, init_checkpoint=("a/run", "b/run/"))
+    assert alike.titles == ["run (1)", "run (2)"]
+    assert dataclasses.replace(alike, names=("x", "y")).titles == ["x", "y"]
     message = "--names must be as many as --init_checkpoint: 1. Received 2: a, b."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         dataclasses.replace(settings, names=("a", "b"))

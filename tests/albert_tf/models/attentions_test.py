@@ -19,6 +19,8 @@ SHAPES = {
     "attention shared": {"parameter_sharing": "attention"},
     "feed-forward shared, in bfloat16": {"parameter_sharing": "ffn", "dtype": "mixed_bfloat16"},
 }
+# Of the way of "nothing shared" and "two inner blocks" through the same lines.
+ALSO_COVERED = ("two groups", "attention shared")
 
 
 def _model(small_config, dtype="float32", **changes):
@@ -44,7 +46,10 @@ def _expected(model, hidden, mask):
             hidden = block(hidden, view=view)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(shape, marks=pytest.mark.slow) if shape in ALSO_COVERED else shape for shape in SHAPES],
+)
 def test_they_are_those_of_the_formula_and_change_nothing_else(shape, small_config, batch):
     model = _model(small_config, **SHAPES[shape])
     plain, outputs = model(batch), model(batch, output_attentions=True)
@@ -77,6 +82,7 @@ def test_they_are_of_all_positions_whatever_is_read_of_the_last_layer(small_conf
             np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_dropout_comes_after_them(small_config, batch):
     model = _model(small_config, attention_probs_dropout_prob=0.5, hidden_dropout_prob=0.0)
     first = model(batch, output_attentions=True)["attentions"][0]
