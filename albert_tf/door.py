@@ -81,7 +81,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
     if vocabulary is not None and not files.is_remote(vocabulary):
         vocabulary = os.path.abspath(vocabulary)
     model.vocabulary_file = vocabulary
-    model.finetuned_task = pretrained.task
+    model.finetuned_task, model.pooling = pretrained.task, pretrained.pooling
     return model
 
 
@@ -158,7 +158,8 @@ def save(
         model: AlbertForPretraining, or one of models.finetuning.
         folder: to make; absent or empty. With format="hugging_face" it may be hf://owner/name or
             hf://owner/name@branch, to which the folder is then uploaded, with a model card.
-        format: "albert_tf", "official", "hugging_face", "keras_hub", "official_bert" or "hugging_face_bert".
+        format: "albert_tf", "official", "hugging_face", "keras_hub", "official_bert", "hugging_face_bert" or
+            "sentence_transformers", where one vector of a text is made as `load` found, else of the mean.
         vocabulary_file: the sentencepiece model to go along; None takes the one that `load` found with the model.
         task: FinetunedTask of a model that was trained for a task: its classes by name, whether it takes pairs, several
             labels at once, how texts were cleaned; Predictor and exports go by it. None takes what `load` found, else
@@ -194,7 +195,7 @@ def save(
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
     cleaning = cleaning or OFFICIAL_CLEANING
-    target = output_format(format, cleaning=cleaning)
+    target = output_format(format, cleaning=cleaning, pooling=getattr(model, "pooling", None))
     if is_published(path):
         from albert_tf.uploading.publish import uploaded_folder
 

@@ -56,6 +56,17 @@ def check_is_bert(config: AlbertConfig, format_title: str) -> None:
         config: of the model.
         format_title: for the error.
     """
+    if faults := _unlike_bert(config):
+        raise InputError(f"{format_title} holds a BERT, which has {' and '.join(faults)}")
+
+
+def is_bert(config: AlbertConfig) -> bool:
+    """Tells whether a model of this config is a BERT."""
+    return not _unlike_bert(config)
+
+
+def _unlike_bert(config: AlbertConfig) -> list[str]:
+    """Words for everything that a BERT has and a model of this config has not."""
     faults = []
     every_layer = config.parameter_sharing == "none" or (
         config.parameter_sharing == "all" and config.num_hidden_groups == config.num_hidden_layers
@@ -72,8 +83,7 @@ def check_is_bert(config: AlbertConfig, format_title: str) -> None:
             f"embeddings as wide as its layers (embedding_size = hidden_size; here they are {config.embedding_size} "
             f"and {config.hidden_size})"
         )
-    if faults:
-        raise InputError(f"{format_title} holds a BERT, which has {' and '.join(faults)}")
+    return faults
 
 
 def copy_bert_vocabulary(source: str, folder: str) -> None:

@@ -1,6 +1,7 @@
 """Carrying a checkpoint from one format to another, and reading it back to see that every number arrived."""
 
 import copy
+import dataclasses
 
 import numpy as np
 from absl import logging
@@ -10,6 +11,7 @@ from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_outpu
 from albert_tf.conversion.formats import output_format
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.conversion.sentence_transformers import SentenceTransformersFormat
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
@@ -40,6 +42,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     # A copy, since a format is one object for all.
     target = copy.copy(target)
     target.cleaning = agreed_cleaning(settings.cleaning, pretrained.cleaning, pretrained.source)
+    _choose_pooling(target, settings, pretrained)
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
     weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
@@ -47,6 +50,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     with files.replace_folder(settings.output) as folder:
         target.write(folder, config, arrays, vocabulary_file, pretrained.task)
         left_out = _compare(target, folder, config, weights)
+    left_out = [name for name in left_out if name not in model.load_report.missing]
     if left_out:
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
     has_sentence_head = _SENTENCE_HEAD in model.load_report.matched and _SENTENCE_HEAD not in left_out
@@ -56,6 +60,22 @@ def convert(settings: ConversionSettings) -> LoadReport:
         )
     logging.info("wrote %s, %s; read back, every number is the same", settings.output, target.title)
     return model.load_report
+
+
+def _choose_pooling(target: CheckpointFormat, settings: ConversionSettings, pretrained: Pretrained) -> None:
+    """Tells the format how a text becomes one vector, or the user that it cannot say so."""
+    known = pretrained.pooling
+    if not isinstance(target, SentenceTransformersFormat):
+        if settings.pooling is not None or settings.normalize is not None:
+            name = "normalize" if settings.pooling is None else "pooling"
+            raise InputError(f"--{name} goes with --to={SentenceTransformersFormat.name}, not with --to={target.name}")
+        if known is not None:
+            logging.warning("%s does not say how a text becomes one vector: %s", target.title, known)
+        return
+    if known is None:
+        length = pretrained.task.settings.get("max_seq_length") if pretrained.task is not None else None
+        known = dataclasses.replace(target.pooling, max_seq_length=length)
+    target.pooling = known.with_choices(settings.pooling, settings.normalize)
 
 
 def _vocabulary_file(settings: ConversionSettings, pretrained: Pretrained) -> str | None:

@@ -7,15 +7,21 @@ from albert_tf.conversion.keras_hub import KERAS_HUB
 from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL
 from albert_tf.conversion.official_bert import OFFICIAL_BERT
+from albert_tf.conversion.sentence_transformers import SENTENCE_TRANSFORMERS, SentenceTransformersFormat
 from albert_tf.conversion.settings import FORMAT_NAMES
+from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one, and a BERT of
-# the same as an ALBERT; what is neither's is an ALBERT's, which says what is wrong with it.
+# the same as an ALBERT, a sentence-transformers model of those of either and some more; what is neither's is an
+# ALBERT's, which says what is wrong with it.
 FORMATS: dict[str, CheckpointFormat] = {
-    format.name: format for format in (NATIVE, OFFICIAL_BERT, OFFICIAL, HUGGING_FACE_BERT, HUGGING_FACE, KERAS_HUB)
+    format.name: format
+    for format in (
+        *(NATIVE, OFFICIAL_BERT, OFFICIAL, SENTENCE_TRANSFORMERS, HUGGING_FACE_BERT, HUGGING_FACE, KERAS_HUB),
+    )
 }
 assert set(FORMATS) == set(FORMAT_NAMES)
 # Of what lies in a folder that is none of them.
@@ -49,7 +55,10 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
 
 
 def output_format(
-    name: str, hugging_face_architecture: str | None = None, cleaning: TextCleaning = OFFICIAL_CLEANING
+    name: str,
+    hugging_face_architecture: str | None = None,
+    cleaning: TextCleaning = OFFICIAL_CLEANING,
+    pooling: Pooling | None = None,
 ) -> CheckpointFormat:
     """The format to write in.
 
@@ -57,6 +66,7 @@ def output_format(
         name: one of FORMAT_NAMES.
         hugging_face_architecture: one of HUGGING_FACE_ARCHITECTURES or BERT_ARCHITECTURES; None takes the first.
         cleaning: of texts, for a format that holds a tokenizer.
+        pooling: how a text becomes one vector, for the format that says it; None: as usual.
 
     Raises:
         InputError: an architecture, or a cleaning that is not the usual one, with a format that cannot say so.
@@ -65,6 +75,8 @@ def output_format(
         return HuggingFaceFormat(hugging_face_architecture, cleaning)
     if name == HUGGING_FACE_BERT.name:
         return HuggingFaceBertFormat(hugging_face_architecture, cleaning)
+    if name == SENTENCE_TRANSFORMERS.name and hugging_face_architecture is None:
+        return SentenceTransformersFormat(cleaning, pooling or USUAL_POOLING)
     if cleaning != OFFICIAL_CLEANING:
         raise InputError(
             f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name} and "

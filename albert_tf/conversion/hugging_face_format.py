@@ -7,6 +7,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks, hugging_face_tokenizer
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabulary
 from albert_tf.conversion.hugging_face_family import FAMILIES, Family
+from albert_tf.conversion.sentence_modules import has_modules
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_usual_vocabulary, set_aside
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists
@@ -76,7 +77,8 @@ class SavePretrainedFormat(CheckpointFormat):
         config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
         task = hugging_face_tasks.find_task(config_path, shapes, self.family)
         return StoredCheckpoint.of_elsewhere(
-            path, config, arrays, skipped, vocabulary_file, task, self.sentence_task, cleaning
+            *(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task, cleaning),
+            modules_folder=folder if has_modules(folder) else None,
         )
 
     def write(self, folder, config, arrays, vocabulary_file, task=None):

@@ -14,6 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, build_model, load_weights
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
+from albert_tf.heads.pooling import Pooling
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.published.local_copy import local_copy
@@ -35,6 +36,7 @@ class Pretrained:
         task: what it was fine-tuned for; None for a pre-trained model.
         source: where the weights were found.
         cleaning: how texts were cleaned for it, or None if unknown.
+        pooling: how a text becomes one vector, of a model that was trained for that; None of others.
     """
 
     model: Any
@@ -44,6 +46,11 @@ class Pretrained:
     task: FinetunedTask | None
     source: str
     cleaning: TextCleaning | None = None
+    pooling: Pooling | None = None
+
+    def lacks(self, part: str) -> bool:
+        """Tells whether weights whose names begin like this were not found: random numbers stand there."""
+        return any(name.startswith(part) for name in self.model.load_report.missing)
 
 
 def load_pretrained(
@@ -61,7 +68,8 @@ def load_pretrained(
             different format: docs/conversion.md lists them; or a name of published weights: docs/published.md.
         config_file: albert_config.json; None takes the config that lies with the weights.
         format_name: one of conversion.settings.FORMAT_NAMES; None goes by what is at the path.
-        allow_missing_heads: whether weights above the encoder that are missing start afresh.
+        allow_missing_heads: whether weights above the encoder that are missing start afresh; those of a model of
+            sentence-transformers, which is an encoder alone, may in any case.
         allow_nonfinite: whether weights may hold NaN or infinity.
         dtype: name of the model's Keras dtype policy; None: Keras's own.
 
@@ -70,14 +78,17 @@ def load_pretrained(
     """
     format, stored = open_checkpoint(path, config_file, format_name)
     model = build_model(stored.config, path, stored.task, dtype)
+    pooling = stored.pooling
+    allow_missing_heads = allow_missing_heads or pooling is not None
     allowed = {"allow_missing_heads": allow_missing_heads, "allow_nonfinite": allow_nonfinite}
     _report(load_weights(model, format, stored, **allowed))
-    return _pretrained(model, stored)
+    return _pretrained(model, stored, pooling)
 
 
-def _pretrained(model: Any, stored: StoredCheckpoint) -> Pretrained:
-    names = (field.name for field in dataclasses.fields(Pretrained) if field.name != "model")
-    return Pretrained(model, **{name: getattr(stored, name) for name in names})
+def _pretrained(model: Any, stored: StoredCheckpoint, pooling: Pooling | None = None) -> Pretrained:
+    known = {"model": model, "pooling": pooling}
+    others = [field.name for field in dataclasses.fields(Pretrained) if field.name not in known]
+    return Pretrained(**known, **{name: getattr(stored, name) for name in others})
 
 
 def initialise(

@@ -3,10 +3,14 @@
 import dataclasses
 from typing import Annotated
 
+from albert_tf.heads.pooling import POOLINGS
 from albert_tf.runtime.settings import OneOf, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
-FORMAT_NAMES = ["albert_tf", "official", "hugging_face", "keras_hub", "official_bert", "hugging_face_bert"]
+FORMAT_NAMES = [
+    *("albert_tf", "official", "hugging_face", "keras_hub", "official_bert", "hugging_face_bert"),
+    "sentence_transformers",
+]
 
 # Classes of transformers that a checkpoint can be written for: pre-trained ones, then fine-tuned ones.
 HUGGING_FACE_ARCHITECTURES = [
@@ -40,6 +44,16 @@ class ConversionSettings:
         str | None,
         OneOf(*HUGGING_FACE_ARCHITECTURES, *BERT_ARCHITECTURES),
         "With --to=hugging_face or hugging_face_bert: the class of transformers; left out: that of the whole model.",
+    ] = None
+    pooling: Annotated[
+        str | None,
+        OneOf(*POOLINGS),
+        "With --to=sentence_transformers: one vector of a text is the mean of its pieces', or that of [CLS]; left out: "
+        "as the checkpoint says, else mean.",
+    ] = None
+    normalize: Annotated[
+        bool | None,
+        "With --to=sentence_transformers: vectors of texts have length 1; left out: as the checkpoint says, else true.",
     ] = None
     cleaning: Annotated[
         TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."

@@ -11,6 +11,8 @@ import numpy as np
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
+from albert_tf.conversion.sentence_modules import read_pooling
+from albert_tf.heads.pooling import Pooling
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -33,6 +35,8 @@ class StoredCheckpoint:
         sentence_task: what its sentence-order head was trained on.
         task: what it was fine-tuned for; None for a pre-trained model.
         tokenizer_cleaning: how the tokenizer that lies with it cleans texts; None if none says so.
+        modules_folder: where the files of sentence-transformers lie that say how a text becomes one vector; None of
+            other models.
     """
 
     source: str
@@ -44,6 +48,18 @@ class StoredCheckpoint:
     sentence_task: str = SOP
     task: FinetunedTask | None = None
     tokenizer_cleaning: TextCleaning | None = None
+    modules_folder: str | None = None
+
+    @property
+    def pooling(self) -> Pooling | None:
+        """The way from a text to one vector, of a model that was trained for that; None of others.
+
+        Raises:
+            InputError: the files that say so are damaged, or say what cannot be done here.
+        """
+        if self.modules_folder is None or self.config is None:
+            return None
+        return read_pooling(self.modules_folder, self.tokenizer_cleaning, self.config.max_position_embeddings)
 
     @property
     def cleaning(self) -> TextCleaning | None:
@@ -62,6 +78,7 @@ class StoredCheckpoint:
         task: FinetunedTask | None = None,
         sentence_task: str = SOP,
         tokenizer_cleaning: TextCleaning | None = None,
+        modules_folder: str | None = None,
     ) -> "StoredCheckpoint":
         """A checkpoint of other code, of whose vocabulary is known what the file beside it says.
 
@@ -74,10 +91,12 @@ class StoredCheckpoint:
             task: what it was fine-tuned for, or None.
             sentence_task: what its head for pairs of sentences was trained on.
             tokenizer_cleaning: how the tokenizer beside it cleans texts, or None.
+            modules_folder: where the files of sentence-transformers lie, or None.
         """
         vocabulary = describe_vocabulary(vocabulary_file) if vocabulary_file else None
         return cls(
-            source, config, arrays, skipped, vocabulary_file, vocabulary, sentence_task, task, tokenizer_cleaning
+            *(source, config, arrays, skipped, vocabulary_file, vocabulary, sentence_task, task, tokenizer_cleaning),
+            modules_folder=modules_folder,
         )
 
 

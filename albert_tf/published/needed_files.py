@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
-# Small files, at the top of the repository, that go along with weights of any form.
+# Small files that go along with weights of any form.
 _ALONG = re.compile(
     r"config\.json|albert_config\.json|bert_config\.json|generation_config\.json|vocab\.txt"
     r"|tokenizer(_config)?\.json|special_tokens_map\.json|added_tokens\.json"
+    # How sentence-transformers makes one vector of a text.
+    r"|modules\.json|sentence_bert_config\.json|config_sentence_transformers\.json|\d_Pooling/config\.json"
 )
 # Forms of weights, the first that is there counts: the file that tells of the form, and all that belongs to it.
 _FORMS = [

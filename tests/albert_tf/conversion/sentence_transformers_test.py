@@ -1,0 +1,78 @@
+"""Folders for sentence-transformers: written of every kind of model, recognised, read again with their pooling."""
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+from albert_tf import door
+from albert_tf.conversion.converter import convert
+from albert_tf.conversion.formats import recognise
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.heads.pooling import Pooling
+from albert_tf.runtime.errors import InputError
+
+FORMAT = "sentence_transformers"
+BERT = {"embedding_size": 24, "parameter_sharing": "none"}
+HEADS = ("masked_lm/", "sentence_order/")
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param({}, id="ALBERT"), pytest.param(BERT, id="BERT", marks=pytest.mark.slow)]
+)
+def model(request, random_model):
+    return random_model(**request.param)
+
+
+@pytest.fixture(scope="module")
+def saved(model, tmp_path_factory, vocabulary_file):
+    folder = tmp_path_factory.mktemp("sentences") / "model"
+    door.save(model, str(folder), FORMAT, vocabulary_file)
+    return folder
+
+
+def test_the_encoder_comes_home_with_its_pooling_and_its_vocabulary(saved, model, values_of):
+    assert recognise(str(saved)).name == FORMAT
+    found = load_pretrained(str(saved))
+    assert found.pooling == Pooling("mean", True, 17)
+    assert found.vocabulary_file is not None
+    values, others = values_of(model), values_of(found.model)
+    assert [
+        name for name in values if not np.array_equal(values[name], others[name]) and not name.startswith(HEADS)
+    ] == []
+    assert found.lacks("masked_lm/") and not found.lacks("albert/")
+
+
+def test_config_and_weights_are_of_a_model_without_heads(saved, model):
+    config = json.loads((saved / "config.json").read_text())
+    is_bert = model.config.parameter_sharing == "none"
+    assert config["architectures"] == ["BertModel" if is_bert else "AlbertModel"]
+    assert (saved / "tokenizer.json").exists()
+
+
+def test_a_conversion_carries_the_pooling_and_takes_another(saved, tmp_path):
+    convert(ConversionSettings(input=str(saved), output=str(tmp_path / "same"), to_format=FORMAT))
+    assert load_pretrained(str(tmp_path / "same")).pooling == Pooling("mean", True, 17)
+    asked = {"pooling": "cls", "normalize": False}
+    convert(ConversionSettings(input=str(saved), output=str(tmp_path / "other"), to_format=FORMAT, **asked))
+    assert load_pretrained(str(tmp_path / "other")).pooling == Pooling("cls", False, 17)
+
+
+@pytest.mark.slow
+def test_a_format_that_does_not_say_it_is_warned_of_and_refuses_to_be_told(saved, tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        convert(ConversionSettings(input=str(saved), output=str(tmp_path / "ours"), to_format="albert_tf"))
+    assert "does not say how a text becomes one vector: mean, of length 1" in caplog.text
+    settings = ConversionSettings(input=str(saved), output=str(tmp_path / "no"), to_format="official", normalize=False)
+    with pytest.raises(InputError, match="--normalize goes with --to=sentence_transformers, not with --to=official"):
+        convert(settings)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.slow
+def test_what_load_found_goes_along_when_it_is_saved(saved, tmp_path):
+    convert(ConversionSettings(input=str(saved), output=str(tmp_path / "a"), to_format=FORMAT, pooling="cls"))
+    door.save(door.load(str(tmp_path / "a")), str(tmp_path / "b"), FORMAT)
+    assert load_pretrained(str(tmp_path / "b")).pooling == Pooling("cls", True, 17)
