@@ -14,7 +14,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 _GROUPS = {
     "Input and output": ("init_checkpoint", "albert_config_file", "spm_model_file", "output_dir", "overwrite"),
     "What the model takes and computes in": (
-        *("format", "precision", "head", "max_seq_length", "fixed_length", "batch_size"),
+        *("format", "precision", "head", "max_seq_length", "fixed_length", "batch_size", "pooling", "normalize"),
         *("output_hidden_states", "output_attentions"),
     ),
 }

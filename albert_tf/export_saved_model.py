@@ -13,7 +13,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 
 _GROUPS = {
     "Input and output": ("init_checkpoint", "albert_config_file", "spm_model_file", "output_dir", "overwrite"),
-    "What the model takes and computes in": ("max_seq_length", "precision"),
+    "What the model takes and computes in": ("max_seq_length", "precision", "pooling", "normalize"),
     "More of the encoder": ("output_hidden_states", "output_attentions"),
 }
 

@@ -14,6 +14,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
+from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.base import Tokenizer
@@ -26,8 +27,12 @@ from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 _THRESHOLD = "null_score_diff_threshold"
 
 
-def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
+def open_source(settings: SourceSettings, allow_missing_heads: bool = False) -> tuple[str, Pretrained, Tokenizer]:
     """The folder to make, the model to export and its tokenizer.
+
+    Args:
+        settings: what is exported, and where to.
+        allow_missing_heads: whether weights above the encoder may be missing, since they are not exported.
 
     Raises:
         InputError: checkpoint, config and vocabulary do not fit, or output_dir holds something.
@@ -35,7 +40,9 @@ def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
     output_dir = os.fspath(settings.output_dir).rstrip("/")
     _check_output_dir(output_dir, settings.overwrite)
     config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
-    pretrained = load_pretrained(os.fspath(settings.init_checkpoint), config_file)
+    pretrained = load_pretrained(
+        os.fspath(settings.init_checkpoint), config_file, allow_missing_heads=allow_missing_heads
+    )
     return output_dir, pretrained, tokenizer_for(settings, pretrained)
 
 
@@ -55,7 +62,7 @@ def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer
 
 
 def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
-    """The length that texts are cut to: the settings', else that of fine-tuning, else max_position_embeddings.
+    """The length that texts are cut to: the settings', else that of its training, else max_position_embeddings.
 
     Raises:
         InputError: more than the model has positions, or no room for text.
@@ -63,6 +70,8 @@ def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
     length, config = settings.max_seq_length, pretrained.model.config
     if pretrained.task is not None:
         length = length or pretrained.task.settings.get("max_seq_length")
+    if pretrained.pooling is not None:
+        length = length or pretrained.pooling.max_seq_length
     longest = config.max_position_embeddings
     if length is None:
         return longest
@@ -70,6 +79,26 @@ def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
         raise InputError(f"--max_seq_length={length} is more than the model's max_position_embeddings={longest}")
     room_for_text(length, pair=True)
     return length
+
+
+def chosen_pooling(settings: SourceSettings, pretrained: Pretrained) -> Pooling:
+    """The pooling of the exported model: as the settings say, else the checkpoint, else the mean.
+
+    Raises:
+        InputError: a pooler is asked for that the checkpoint lacks.
+    """
+    pooling = (pretrained.pooling or USUAL_POOLING).with_choices(settings.pooling, settings.normalize)
+    model = pretrained.model
+    if pooling.mode == POOLED and (model.albert.pooler is None or pretrained.lacks("albert/pooler/")):
+        raise InputError(f"--pooling={POOLED}: {pretrained.source} has no pooler; choose mean or cls")
+    return pooling
+
+
+def refuse_pooling(settings: SourceSettings, head: str) -> None:
+    """Raises InputError if one vector for each text is described, and what is exported gives none."""
+    if settings.pooling is not None or settings.normalize is not None:
+        name = "normalize" if settings.pooling is None else "pooling"
+        raise InputError(f"--{name} is for one vector of a text, which the head {head} does not give; leave it out")
 
 
 def with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:

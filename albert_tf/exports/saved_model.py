@@ -24,9 +24,12 @@ from albert_tf.exports.classification_module import (
     MultiLabelModule,
     RegressionModule,
 )
+from albert_tf.exports.encoder_module import EncoderModule
 from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
 from albert_tf.exports.export_source import (
+    chosen_pooling,
     open_source,
+    refuse_pooling,
     text_length,
     tokenizer_for,
     with_threshold,
@@ -39,11 +42,13 @@ from albert_tf.exports.signatures import ServingModule
 from albert_tf.exports.span_module import SpanModule
 from albert_tf.exports.tagging_module import TaggingModule
 from albert_tf.exports.verification import largest_error, largest_finetuned_error
+from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.tokenization.base import Tokenizer
 
+_WORDS = "masked_lm/"
 _MODULES = {
     "classification": ClassificationModule,
     "multi_label": MultiLabelModule,
@@ -81,14 +86,16 @@ def export_saved_model(settings: ExportSettings) -> float:
             f"{settings.init_checkpoint} was fine-tuned for {pretrained.task}: leave it out"
         )
     if pretrained.task is not None:
+        refuse_pooling(settings, pretrained.task.head)
         module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
         signatures = module.signatures()
         more: dict[str, Any] = {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
         compare: Callable[..., float] = largest_finetuned_error
     else:
-        module, signatures = _pretrained_module(settings, pretrained, tokenizer)
-        more = {"sentence_task": pretrained.sentence_task}
-        compare = functools.partial(largest_error, tokenizer=tokenizer)
+        pooling = chosen_pooling(settings, pretrained)
+        module, signatures = _pretrained_module(settings, pretrained, tokenizer, pooling)
+        more = {"sentence_task": pretrained.sentence_task, "pooling": pooling.to_dict()}
+        compare = functools.partial(largest_error, tokenizer=tokenizer, pooling=pooling)
     logging.info("saving %s, then loading it again to compare", ", ".join(sorted(signatures)))
     with files.replace_folder(output_dir) as folder:
         with quiet_stderr(), warnings_only():
@@ -120,7 +127,7 @@ def export_saved_model(settings: ExportSettings) -> float:
     return difference
 
 
-def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
+def open_pretrained(checkpoint: str) -> tuple[EncoderModule, dict[str, Callable[..., Any]]]:
     """Loads a pre-trained checkpoint: its module, as it would be exported, and its functions by their names.
 
     Args:
@@ -132,16 +139,44 @@ def open_pretrained(checkpoint: str) -> tuple[ServingModule, dict[str, Callable[
     pretrained = load_pretrained(checkpoint)
     if pretrained.task is not None:
         raise InputError(f"{checkpoint} was fine-tuned for {pretrained.task}: it fills in no masks; Predictor asks it")
+    if pretrained.lacks(_WORDS):
+        raise InputError(f"{checkpoint} has no head for masked words: it fills in no masks; embed_texts asks it")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    return _pretrained_module(settings, pretrained, tokenizer_for(settings, pretrained))
+    return _pretrained_module(settings, pretrained, tokenizer_for(settings, pretrained), USUAL_POOLING)
+
+
+def open_encoder(
+    checkpoint: str, mode: str | None = None, normalize: bool | None = None, max_seq_length: int | None = None
+) -> tuple[EncoderModule, Pooling]:
+    """Loads the encoder of a checkpoint, pre-trained or fine-tuned, as it would be exported; and its pooling.
+
+    Args:
+        checkpoint: as ExportSettings.init_checkpoint; weights above the encoder may be missing.
+        mode, normalize, max_seq_length: as those of ExportSettings.
+
+    Raises:
+        InputError: no checkpoint there, one without its vocabulary, or with less than is asked for.
+    """
+    pretrained = load_pretrained(checkpoint, allow_missing_heads=True)
+    settings = ExportSettings(
+        init_checkpoint=checkpoint, output_dir="", pooling=mode, normalize=normalize, max_seq_length=max_seq_length
+    )
+    tokenizer, length = tokenizer_for(settings, pretrained), text_length(settings, pretrained)
+    pooling = dataclasses.replace(chosen_pooling(settings, pretrained), max_seq_length=length)
+    return EncoderModule(serving_copy(pretrained.model), tokenizer, length, pooling), pooling
 
 
 def _pretrained_module(
-    settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer
-) -> tuple[ServingModule, dict[str, Callable[..., Any]]]:
+    settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer, pooling: Pooling
+) -> tuple[EncoderModule, dict[str, Callable[..., Any]]]:
+    """The module of a model that was only pre-trained, and its signatures; where heads are missing, of its encoder."""
+    if pretrained.lacks(_WORDS):
+        copy, length = serving_copy(pretrained.model, settings.precision), text_length(settings, pretrained)
+        encoder = EncoderModule(copy, tokenizer, length, pooling)
+        return encoder, encoder.signatures(settings.layer_outputs)
     sentence_task = _checked_task(pretrained.sentence_task)
     max_seq_length = text_length(settings, pretrained)
-    module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length)
+    module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length, pooling)
     has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
     return module, module.signatures(sentence_order=has_order, layer_outputs=settings.layer_outputs)
 
@@ -176,7 +211,7 @@ def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
     tokenizer = tokenizer_for(settings, pretrained)
     if pretrained.task is None:
-        return _pretrained_module(settings, pretrained, tokenizer)
+        return _pretrained_module(settings, pretrained, tokenizer, chosen_pooling(settings, pretrained))
     module = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
     return module, module.signatures()
 

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Annotated
 
+from albert_tf.heads.pooling import POOLINGS
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
@@ -34,6 +35,15 @@ class SourceSettings:
     output_attentions: Annotated[bool, "Give the probabilities of every head of the encoder's attention too."] = False
     max_seq_length: Annotated[
         int | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
+    ] = None
+    pooling: Annotated[
+        str | None,
+        OneOf(*POOLINGS),
+        "One vector of a text: the mean of its pieces', that of [CLS], or the pooler's output; left out: as the "
+        "checkpoint says, else mean.",
+    ] = None
+    normalize: Annotated[
+        bool | None, "Vectors of texts have length 1; left out: as the checkpoint says, else true."
     ] = None
     overwrite: Annotated[bool, "Replace an earlier export in --output_dir."] = False
 

@@ -8,46 +8,37 @@ from collections.abc import Callable
 
 import tensorflow as tf
 
-from albert_tf.exports.layer_outputs import stacked_layers
+from albert_tf.exports.encoder_module import EncoderModule
 from albert_tf.exports.text_module import SEQUENCE as _SEQUENCE
-from albert_tf.exports.text_module import (
-    SERVING_DEFAULT,
-    TOKENIZATION_INFO,
-    TextModule,
-    ids_spec,
-    in_range,
-    texts_spec,
-)
+from albert_tf.exports.text_module import ids_spec, in_range, texts_spec
 from albert_tf.exports.text_module import traced as _traced
+from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.heads.pretraining import IN_ORDER, SWAPPED
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.base import Tokenizer
 
-TOKENS, MLM, SOP = "tokens", "mlm", "sop"
-TOKENS_FROM_TEXT, MLM_FROM_TEXT, SOP_FROM_TEXT = "tokens_from_text", "mlm_from_text", "sop_from_text"
-FILL_MASK, LAYERS = "fill_mask", "layers"
+MLM, SOP = "mlm", "sop"
+MLM_FROM_TEXT, SOP_FROM_TEXT = "mlm_from_text", "sop_from_text"
+FILL_MASK = "fill_mask"
 
 
-class ServingModule(TextModule):
+class ServingModule(EncoderModule):
     """A pre-trained model: weights, vocabulary, and a function for each signature.
 
     Args:
         model: AlbertForPretraining.
-        tokenizer: the vocabulary, read from a file that still exists when the module is saved.
-        max_seq_length: where texts are cut; ids may be as long as max_position_embeddings.
-
-    Raises:
-        InputError: max_seq_length leaves no room for a pair of texts.
+        tokenizer, max_seq_length, pooling: see EncoderModule, which raises the errors too.
     """
 
-    def __init__(self, model: AlbertForPretraining, tokenizer: Tokenizer, max_seq_length: int):
-        super().__init__(model, tokenizer, max_seq_length)
+    weights_of = ""
+
+    def __init__(
+        self, model: AlbertForPretraining, tokenizer: Tokenizer, max_seq_length: int, pooling: Pooling = USUAL_POOLING
+    ):
+        super().__init__(model, tokenizer, max_seq_length, pooling)
         self._pieces = [tokenizer.id_to_piece(piece_id) for piece_id in range(tokenizer.vocab_size)]
         # As functions, because an attribute that is a Keras model would be saved with all that Keras adds to it.
         word_embeddings = model.albert.embeddings.word_embeddings
-        # Nothing is computed for padding.
-        self._albert = lambda inputs, **read: model.albert(inputs, training=False, skip_padding=True, **read)
-        self._all_layers = lambda inputs, names: stacked_layers(model.albert(inputs, output_attentions=True), names)
         self._masked_lm = lambda sequence, positions: model.masked_lm(sequence, positions, word_embeddings)
         self._sentence_order = lambda pooled: model.sentence_order(pooled)
 
@@ -56,46 +47,19 @@ class ServingModule(TextModule):
 
         Args:
             sentence_order: False leaves sop and sop_from_text out, for a model that was not trained on the task.
-            layer_outputs: those of exports.settings.LAYER_OUTPUTS that `layers` gives; none: there is no such function.
+            layer_outputs: see EncoderModule.signatures.
         """
         chosen = {
-            SERVING_DEFAULT: self.tokens_from_text,
-            TOKENS: self.tokens,
+            **super().signatures(layer_outputs),
             MLM: self.mlm,
             SOP: self.sop,
-            TOKENIZATION_INFO: self.tokenization_info,
-            TOKENS_FROM_TEXT: self.tokens_from_text,
             MLM_FROM_TEXT: self.mlm_from_text,
             FILL_MASK: self.fill_mask,
             SOP_FROM_TEXT: self.sop_from_text,
         }
-        if layer_outputs:
-            chosen[LAYERS] = self._layers(layer_outputs)
         return {
             name: function for name, function in chosen.items() if sentence_order or name not in (SOP, SOP_FROM_TEXT)
         }
-
-    def _layers(self, names: tuple[str, ...]) -> Callable:
-        @_traced(*_SEQUENCE)
-        def layers(input_ids, input_mask, segment_ids):
-            """float32 "hidden_states" [B, L + 1, S, H] and "attentions" [B, A, N, S, S] of L layers, A applications."""
-            input_ids, segment_ids = self._checked(input_ids, segment_ids)
-            inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
-            return {name: tf.cast(value, tf.float32) for name, value in self._all_layers(inputs, names).items()}
-
-        return layers
-
-    @_traced(*_SEQUENCE)
-    def tokens(self, input_ids, input_mask, segment_ids):
-        """Encodes ids.
-
-        Args:
-            input_ids, input_mask, segment_ids: int32 [B, S].
-
-        Returns:
-            "sequence_output" float32 [B, S, H], zero in the padding; "pooled_output" float32 [B, H].
-        """
-        return self._encode(input_ids, input_mask, segment_ids, input_mask)[0]
 
     @_traced(*_SEQUENCE, ids_spec("mlm_positions"))
     def mlm(self, input_ids, input_mask, segment_ids, mlm_positions):
@@ -114,20 +78,6 @@ class ServingModule(TextModule):
         outputs, sequence = self._encode(input_ids, input_mask, segment_ids, tf.cast(asked, tf.int32))
         return {**outputs, "mlm_logits": self._masked_lm(sequence, mlm_positions)}
 
-    def _encode(self, input_ids, input_mask, segment_ids, wanted):
-        """(what `tokens` returns, the sequence output with what is in the padding where it is `wanted`)."""
-        sequence, pooled = self._encoded(input_ids, input_mask, segment_ids, wanted)
-        of_tokens = sequence * tf.cast(input_mask[:, :, tf.newaxis], tf.float32)
-        return {"sequence_output": of_tokens, "pooled_output": pooled}, sequence
-
-    @_traced(*_SEQUENCE, ids_spec("wanted"))
-    def _encoded(self, input_ids, input_mask, segment_ids, wanted):
-        """float32 sequence output and pooled output: one graph for all signatures that need the whole sequence."""
-        input_ids, segment_ids = self._checked(input_ids, segment_ids)
-        inputs = {"input_ids": input_ids, "input_mask": input_mask, "segment_ids": segment_ids}
-        outputs = self._albert(inputs, wanted=wanted)
-        return [tf.cast(outputs[name], tf.float32) for name in ("sequence_output", "pooled_output")]
-
     @_traced(*_SEQUENCE)
     def sop(self, input_ids, input_mask, segment_ids):
         """Scores the order of two segments.
@@ -140,19 +90,6 @@ class ServingModule(TextModule):
         """
         outputs = self.tokens(input_ids, input_mask, segment_ids)
         return {**outputs, "sop_log_probs": tf.nn.log_softmax(self._sentence_order(outputs["pooled_output"]))}
-
-    @_traced(texts_spec("text"))
-    def tokens_from_text(self, text):
-        """Encodes texts, padded to the longest of them. "[MASK]" is ordinary text here.
-
-        Args:
-            text: string [B], UTF-8.
-
-        Returns:
-            what `tokens` returns, and its inputs.
-        """
-        packed = self._pack(self.tokenizer.encode(text))
-        return {**packed, **self.tokens(**packed)}
 
     @_traced(texts_spec("text"))
     def mlm_from_text(self, text):

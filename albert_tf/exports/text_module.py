@@ -51,12 +51,18 @@ class TextModule(tf.Module):
 
     Raises:
         InputError: max_seq_length leaves no room for a pair of texts.
+
+    Attributes:
+        weights_of: first part of the names of the weights that are tracked.
     """
+
+    weights_of = ""
 
     def __init__(self, model, tokenizer: Tokenizer, max_seq_length: int):
         super().__init__(name="albert")
         room_for_text(max_seq_length, pair=True)
-        self.weights = {name: variable.value for name, variable in named_weights(model).items()}
+        weights = named_weights(model).items()
+        self.weights = {name: variable.value for name, variable in weights if name.startswith(self.weights_of)}
         self.tokenizer = graph_of(tokenizer)
         self.vocabulary = tf.saved_model.Asset(self._vocabulary_path(tokenizer))
         self.max_seq_length = max_seq_length

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from albert_tf.exports import signatures
+from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.settings import TOLERANCES
+from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.base import Tokenizer
@@ -29,6 +30,7 @@ def largest_error(
     tokenizer: Tokenizer,
     max_seq_length: int,
     tolerance: float = TOLERANCES["float32"],
+    pooling: Pooling = USUAL_POOLING,
 ) -> float:
     """Compares every numeric output of a SavedModel with the model and the tokenizer it was made of.
 
@@ -38,6 +40,7 @@ def largest_error(
         tokenizer: the one that needs no graph.
         max_seq_length: the SavedModel's.
         tolerance: one of TOLERANCES.
+        pooling: how it makes one vector of a text.
 
     Returns:
         the largest absolute difference.
@@ -55,10 +58,12 @@ def largest_error(
     ids = _inputs(rows)
     positions = tf.constant([[0, 1], [2, 3], [1, 0]])
     calls = [
-        (signatures.TOKENS, ids, ids, None),
+        (encoder_module.TOKENS, ids, ids, None),
         (signatures.MLM, {**ids, "mlm_positions": positions}, ids, positions),
         (signatures.SOP, ids, ids, None),
-        (signatures.TOKENS_FROM_TEXT, {"text": tf.constant(_TEXTS)}, _inputs(plain), None),
+        (encoder_module.TOKENS_FROM_TEXT, {"text": tf.constant(_TEXTS)}, _inputs(plain), None),
+        (encoder_module.EMBED, ids, ids, None),
+        (encoder_module.EMBED_FROM_TEXT, {"text": tf.constant(_TEXTS)}, _inputs(plain), None),
         (signatures.MLM_FROM_TEXT, {"text": tf.constant(_TEXTS)}, _inputs(texts), _mask_positions(texts, tokenizer)),
         (
             signatures.SOP_FROM_TEXT,
@@ -71,13 +76,14 @@ def largest_error(
     for name, served_inputs, model_inputs, mlm_positions in calls:
         if name in serving:
             expected = eager_outputs(model, model_inputs, mlm_positions)
+            expected[encoder_module.EMBEDDING] = pooling.pool(expected)
             errors.append(compare_outputs(name, serving[name](**served_inputs), expected, tolerance))
-    if signatures.LAYERS in serving:
-        served = serving[signatures.LAYERS](**ids)
+    if encoder_module.LAYERS in serving:
+        served = serving[encoder_module.LAYERS](**ids)
         expected = stacked_layers(model.albert(ids, output_attentions=True), served)
         errors.append(
             compare_outputs(
-                signatures.LAYERS, served, {name: np.asarray(value) for name, value in expected.items()}, tolerance
+                encoder_module.LAYERS, served, {name: np.asarray(value) for name, value in expected.items()}, tolerance
             )
         )
     return max(errors)

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import keras
 import numpy as np
 from absl import logging
 
@@ -19,13 +20,14 @@ import albert_tf
 from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer_json
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.export_file import write_export
-from albert_tf.exports.export_source import open_source, text_length, with_threshold
+from albert_tf.exports.export_source import chosen_pooling, open_source, refuse_pooling, text_length, with_threshold
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.models.inputs import INPUT_MASK
 from albert_tf.models.named_weights import named_weights
-from albert_tf.portable.interface import ENCODER, PRETRAINING, Interface, make_interface
+from albert_tf.portable.interface import EMBEDDING, ENCODER, PRETRAINING, Interface, make_interface
 from albert_tf.portable.litert_file import litert_model
 from albert_tf.portable.onnx_heads import onnx_model
 from albert_tf.portable.outlier_splitting import split_outliers
@@ -61,7 +63,7 @@ def export_model(settings: ModelExportSettings) -> float:
         return export_saved_model(settings.for_saved_model())
     for module in _MODULES[settings.format]:
         import_extra(module, settings.format)
-    output_dir, pretrained, tokenizer = open_source(settings)
+    output_dir, pretrained, tokenizer = open_source(settings, allow_missing_heads=settings.head == EMBEDDING)
     length, precision = text_length(settings, pretrained), settings.chosen_precision
     interface = _interface(settings, pretrained, length)
     logging.info("writing the head %s in %s, then running it to compare", interface.head, precision)
@@ -103,11 +105,13 @@ def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict
     """
     names = [form.name for form in interface.outputs]
     of_layers = [name for name in names if name in LAYER_OUTPUTS]
-    if interface.head == ENCODER:
+    if interface.head in (ENCODER, EMBEDDING):
         outputs = model.albert(dict(inputs), output_attentions=bool(of_layers))
         outputs = outputs | stacked_layers(outputs, of_layers)
     else:
         outputs = model(dict(inputs))
+    if interface.head == EMBEDDING:
+        return {EMBEDDING: interface.pooling.pool({**outputs, INPUT_MASK: inputs[INPUT_MASK]}, keras.ops)}
     return {name: outputs[name] for name in names}
 
 
@@ -144,16 +148,22 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
             f"--head=pretraining: {settings.init_checkpoint} was fine-tuned for {task}; leave the flag out for its own "
             "head, or give --head=encoder"
         )
+    head = settings.head or (PRETRAINING if task is None else task.head)
+    if task is None and settings.head is None and pretrained.lacks("masked_lm/"):
+        head = EMBEDDING
+    if head != EMBEDDING:
+        refuse_pooling(settings, head)
     return make_interface(
-        settings.head or (PRETRAINING if task is None else task.head),
+        head,
         model.config,
         num_labels=0 if task is None else task.num_labels,
         batch=settings.batch_size,
         length=length if settings.fixed_length else None,
         has_order=pretrained.sentence_task != "none" and model.config.type_vocab_size > 1,
-        has_pooler=model.albert.pooler is not None,
+        has_pooler=model.albert.pooler is not None and not pretrained.lacks("albert/pooler/"),
         beam=_beam_size(pretrained),
         layer_outputs=settings.layer_outputs,
+        **({"pooling": chosen_pooling(settings, pretrained)} if head == EMBEDDING else {}),
     )
 
 
@@ -183,6 +193,7 @@ def _about(
     else:
         task = with_threshold(task, pretrained.source)
         of_task = {"task": task.to_dict(), "labels": list(task.labels)}
+    of_vectors = {"pooling": interface.pooling.to_dict()} if interface.head == EMBEDDING else {}
     return {
         "albert_tf": albert_tf.__version__,
         "versions": {name: importlib.metadata.version(name) for name in _PACKAGES[settings.format]},
@@ -191,6 +202,7 @@ def _about(
         "precision": settings.chosen_precision,
         "head": interface.head,
         **of_task,
+        **of_vectors,
         "inputs": [form.to_dict() for form in interface.inputs],
         "outputs": [form.to_dict() for form in interface.outputs],
         "batch_size": settings.batch_size,

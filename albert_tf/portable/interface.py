@@ -9,9 +9,11 @@ from typing import Any
 
 from albert_tf.config import AlbertConfig
 from albert_tf.exports.settings import ATTENTIONS, HIDDEN_STATES
+from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 
-# Heads of a model that was only pre-trained; those of fine-tuning are inputs.finetuning_features.HEADS.
-ENCODER, PRETRAINING = "encoder", "pretraining"
+# Heads of a model that was only pre-trained, EMBEDDING its output too; those of fine-tuning are
+# inputs.finetuning_features.HEADS.
+ENCODER, EMBEDDING, PRETRAINING = "encoder", "embedding", "pretraining"
 # Heads that read the pooled [CLS] of a text or a pair.
 POOLED_HEADS = ("classification", "multi_label", "regression")
 SEQUENCE_OUTPUT, POOLED_OUTPUT = "sequence_output", "pooled_output"
@@ -40,14 +42,16 @@ class Interface:
     """Everything that goes into a model and comes out of it.
 
     Attributes:
-        head: ENCODER, PRETRAINING, or one of inputs.finetuning_features.HEADS.
+        head: ENCODER, EMBEDDING, PRETRAINING, or one of inputs.finetuning_features.HEADS.
         inputs: int32 all of them, in the order of the model's arguments.
         outputs: in the order of the model's results.
+        pooling: how EMBEDDING makes one vector of a text.
     """
 
     head: str
     inputs: tuple[TensorForm, ...]
     outputs: tuple[TensorForm, ...]
+    pooling: Pooling = USUAL_POOLING
 
 
 def make_interface(
@@ -60,6 +64,7 @@ def make_interface(
     has_pooler: bool = True,
     beam: int = 0,
     layer_outputs: tuple[str, ...] = (),
+    pooling: Pooling = USUAL_POOLING,
 ) -> Interface:
     """The interface of a head.
 
@@ -73,6 +78,7 @@ def make_interface(
         has_pooler: whether the encoder has a pooled output.
         beam: the width of the beam, of the head "span_beam".
         layer_outputs: those of exports.settings.LAYER_OUTPUTS that the encoder gives besides.
+        pooling: of the head EMBEDDING.
     """
     rows: Axis = "batch" if batch is None else batch
     pieces: Axis = "length" if length is None else length
@@ -93,6 +99,8 @@ def make_interface(
             ATTENTIONS: (rows, applications, config.num_attention_heads, pieces, pieces),
         }
         outputs |= {name: of_layers[name] for name in layer_outputs}
+    elif head == EMBEDDING:
+        outputs = {EMBEDDING: (rows, config.hidden_size)}
     elif head == PRETRAINING:
         outputs = {MASKED_LM_LOGITS: (rows, "predictions", config.vocab_size)}
         outputs |= {SENTENCE_ORDER_LOGITS: (rows, 2)} if has_order else {}
@@ -116,4 +124,4 @@ def make_interface(
     else:
         raise ValueError(f"`head` is no kind of head. Received head={head!r}.")
     forms = [TensorForm(name, "int32" if name.endswith("_index") else "float32", outputs[name]) for name in outputs]
-    return Interface(head, tuple(inputs), tuple(forms))
+    return Interface(head, tuple(inputs), tuple(forms), pooling)

@@ -11,6 +11,7 @@ import numpy as np
 
 from albert_tf.config import AlbertConfig
 from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.heads.pooling import LEAST_NORM, MEAN, POOLED, Pooling
 from albert_tf.heads.span_beam import NEVER
 from albert_tf.portable import interface as names
 from albert_tf.portable.interface import Interface
@@ -58,6 +59,8 @@ class _OnnxHeads:
         head, wanted = interface.head, [form.name for form in interface.outputs]
         if head == "multiple_choice":
             return {"logits": self._choices()}
+        if head == names.EMBEDDING:
+            return {names.EMBEDDING: self._embedding(interface.pooling)}
         is_pooled = head in names.POOLED_HEADS
         hidden = self._encoder.encode(*names.IDS, first_only=is_pooled)
         if head == names.ENCODER:
@@ -83,6 +86,25 @@ class _OnnxHeads:
             layers = [graph.add("Unsqueeze", value, graph.constant([1])) for value in getattr(self._encoder, name)]
             return graph.add("Concat", *layers, axis=1)
         return hidden if name == names.SEQUENCE_OUTPUT else self._encoder.pool(hidden)
+
+    def _embedding(self, pooling: Pooling) -> str:
+        """One vector for each sequence, [B, H]; see heads.pooling.Pooling."""
+        graph, encoder = self._graph, self._encoder
+        hidden = encoder.encode(*names.IDS, first_only=pooling.mode != MEAN)
+        if pooling.mode == MEAN:
+            weights = graph.add("Cast", names.IDS[1], to=graph.float32)
+            count = graph.add("ReduceSum", weights, graph.constant([1]), keepdims=1)
+            total = graph.add("MatMul", graph.add("Unsqueeze", weights, graph.constant([1])), hidden)
+            total = graph.add("Squeeze", total, graph.constant([1]))
+            vectors = graph.add("Div", total, graph.add("Max", count, graph.constant(1.0, "float32")))
+        elif pooling.mode == POOLED:
+            vectors = encoder.pool(hidden)
+        else:
+            vectors = graph.add("Squeeze", encoder.first_positions(hidden), graph.constant([1]))
+        if not pooling.normalize:
+            return vectors
+        length = graph.add("ReduceL2", vectors, graph.constant([-1]), keepdims=1)
+        return graph.add("Div", vectors, graph.add("Max", length, graph.constant(LEAST_NORM, "float32")))
 
     def _scores(self, x: str, name: str) -> str:
         """x @ kernel + bias in float32: [..., H] -> [..., C]."""

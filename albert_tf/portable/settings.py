@@ -18,7 +18,7 @@ _PRECISIONS = {
     LITERT: tuple(precision for precision in TOLERANCES if precision != "bfloat16"),
 }
 _DEFAULT_PRECISION = {SAVED_MODEL: "float32", ONNX: "float32", LITERT: "int8"}
-_HEADS = ("encoder", "pretraining")
+_HEADS = ("encoder", "embedding", "pretraining")
 
 
 @described
@@ -36,8 +36,8 @@ class ModelExportSettings(SourceSettings):
     head: Annotated[
         str | None,
         OneOf(*_HEADS),
-        "For onnx and litert: the encoder's output alone, or the words and the order of pre-training; left out: the "
-        "head that the model was fine-tuned with, else pretraining.",
+        "For onnx and litert: the encoder's output alone, one vector for each text, or the words and the order of "
+        "pre-training; left out: the head that the model was fine-tuned with, else pretraining.",
     ] = None
     batch_size: Annotated[
         Count | None, "For onnx and litert: the number of sequences of every call; left out: it is free."

@@ -19,6 +19,7 @@ MLM = {**ENCODED, "mlm_logits": ("float32", [None, None, VOCABULARY])}
 SOP = {**ENCODED, "sop_log_probs": ("float32", [None, 2])}
 POSITIONS = {"mlm_positions": ("int32", [None, None])}
 TEXT = {"text": ("string", [None])}
+EMBEDDING = {"embedding": ("float32", [None, HIDDEN])}
 SIGNATURES = {
     "tokens": (IDS, ENCODED),
     "mlm": ({**IDS, **POSITIONS}, MLM),
@@ -26,6 +27,8 @@ SIGNATURES = {
     "tokenization_info": ({}, {"vocab_file": ("string", []), "do_lower_case": ("bool", [])}),
     "serving_default": (TEXT, {**IDS, **ENCODED}),
     "tokens_from_text": (TEXT, {**IDS, **ENCODED}),
+    "embed": (IDS, EMBEDDING),
+    "embed_from_text": (TEXT, EMBEDDING),
     "mlm_from_text": (TEXT, {**IDS, **POSITIONS, **MLM, "mlm_weights": ("float32", [None, None])}),
     "sop_from_text": (
         {"first": ("string", [None]), "second": ("string", [None])},
@@ -105,6 +108,18 @@ def test_tokens_from_text_are_the_models_outputs_row_by_row(call, eager, export_
         expected = eager((ids, segments), [])
         assert_near(served["sequence_output"][at, :length], expected["sequence_output"])
         assert_near(served["pooled_output"][at], expected["pooled_output"])
+
+
+@pytest.mark.slow
+def test_the_vector_of_a_text_is_the_mean_of_its_pieces_with_length_1(call, eager, export_tokenizer):
+    vectors = call("embed_from_text", text=TEXTS)["embedding"]
+    packed = call("tokens_from_text", text=TEXTS)
+    ids = {name: packed[name] for name in IDS}
+    assert_near(call("embed", **ids)["embedding"], vectors)
+    for text, vector in zip(TEXTS, vectors, strict=True):
+        row = pack_pair(export_tokenizer.encode(text), None, MAX_SEQ_LENGTH, 2, 3)
+        mean = np.asarray(eager(row, [])["sequence_output"]).mean(axis=0)
+        assert_near(vector, mean / np.linalg.norm(mean))
 
 
 _MASKS = {
