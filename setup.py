@@ -21,6 +21,7 @@ COMMANDS = {
         "analyse_layers",
         "collect_glue_submission",
         "convert_checkpoint",
+        "embed_texts",
         "export_checkpoints",
         "export_model",
         "export_saved_model",
@@ -38,6 +39,7 @@ COMMANDS = {
         "run_race",
         "run_squad_v1",
         "run_squad_v2",
+        "search_texts",
         "serve",
         "write_report",
     ],
@@ -148,6 +150,7 @@ setup(
             # torch exports to ONNX with it.
             "onnxscript>=0.5,<0.8",
             "openvino>=2025.3,<2027",
+            "sentence-transformers>=5,<7",
             "torch==2.13.0",
             "transformers>=4.57,<5",
         ],

@@ -21,6 +21,7 @@ _HOMES = {
     "finetuning.settings": ("FinetuningSettings",),
     "inputs.pretraining_dataset": ("make_dataset",),
     "models.albert": ("AlbertModel",),
+    "models.embedding": ("embed",),
     "models.finetuning": (
         "AlbertForMultipleChoice",
         "AlbertForSequenceClassification",
@@ -33,6 +34,7 @@ _HOMES = {
     "optimization.muon": ("Muon",),
     "pretraining.settings": ("EvaluationSettings", "PretrainingSettings"),
     "runtime.errors": ("InputError",),
+    "serving.embedder": ("Embedder",),
     "serving.fill_mask": ("FillMask",),
     "serving.predictor": ("Predictor",),
     "exports.settings": ("ExportSettings",),
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from albert_tf.finetuning.settings import FinetuningSettings as FinetuningSettings
     from albert_tf.inputs.pretraining_dataset import make_dataset as make_dataset
     from albert_tf.models.albert import AlbertModel as AlbertModel
+    from albert_tf.models.embedding import embed as embed
     from albert_tf.models.finetuning import AlbertForMultipleChoice as AlbertForMultipleChoice
     from albert_tf.models.finetuning import AlbertForSequenceClassification as AlbertForSequenceClassification
     from albert_tf.models.finetuning import AlbertForSpan as AlbertForSpan
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     from albert_tf.pretraining.settings import EvaluationSettings as EvaluationSettings
     from albert_tf.pretraining.settings import PretrainingSettings as PretrainingSettings
     from albert_tf.runtime.errors import InputError as InputError
+    from albert_tf.serving.embedder import Embedder as Embedder
     from albert_tf.serving.fill_mask import FillMask as FillMask
     from albert_tf.serving.predictor import Predictor as Predictor
     from albert_tf.tokenization.text_cleaning import TextCleaning as TextCleaning

@@ -16,12 +16,10 @@ import sys
 
 from absl import flags
 
-from albert_tf.exports.export_file import gains_by_frozen_weights
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
-from albert_tf.serving import model_flags
-from albert_tf.serving.model_kind import PORTABLE, kind_of
+from albert_tf.runtime.tensorflow_import import quiet_stderr
+from albert_tf.serving import model_flags, row_flags
 
 # The first is the flag's own name, the other an older one.
 _NAMES = ("model", "saved_model")
@@ -50,16 +48,9 @@ def _run(texts: list[str]) -> None:
         raise InputError("--first and --second go together; one of them is missing")
     if judge_order and (texts or given.input_file or given.output_file):
         raise InputError("--first and --second take no further text and no file")
-    if given.input_file is not None and texts:
-        raise InputError(f"--input_file takes no further text. Received {texts[0]!r}")
-    for name in ("top_k", "batch_size"):
-        if given[name].value < 1:
-            raise InputError(f"--{name} must be at least 1. Received {given[name].value}")
-    output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
-    output_paths.check_not_input(given.output_file, given.input_file)
+    row_flags.check_rows(given, texts, ("top_k", "batch_size"))
     path = model_flags.model_of(given, _NAMES)
-    if kind_of(path) != PORTABLE:
-        import_tensorflow(gains_by_frozen_weights(path), log_level=3)
+    row_flags.import_for(path)
     with quiet_stderr():
         from albert_tf.rows.mask_prediction import MaskPrediction, fill_rows
         from albert_tf.serving.fill_mask import FillMask
@@ -67,7 +58,7 @@ def _run(texts: list[str]) -> None:
     if judge_order:
         _judge(model, given.first, given.second, given.format)
         return
-    source = given.input_file if given.input_file is not None else texts or sys.stdin.buffer
+    source = row_flags.source_of(given, texts)
     settings = (given.top_k, given.output_file, given.format, given.batch_size, given.overwrite)
     fill_rows(model, MaskPrediction(source, *settings)).check("texts")
 

@@ -1,1 +1,1 @@
-"""Rows in, rows with answers out: what predict and fill_mask read and write."""
+"""Rows in, rows with answers out: what predict, fill_mask, embed_texts and search_texts read and write."""

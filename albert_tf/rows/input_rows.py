@@ -29,7 +29,8 @@ from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.tasks import conll
 from albert_tf.tasks.squad_examples import read_squad
 
-AUTO, FORMATS = "auto", ("text", "jsonl", "tsv", "csv", "parquet", "conll", "squad")
+AUTO, TEXT_FORMATS = "auto", ("text", "jsonl", "tsv", "csv", "parquet")
+FORMATS = (*TEXT_FORMATS, "conll", "squad")
 _BY_ENDING = {
     **{".jsonl": "jsonl", ".tsv": "tsv", ".csv": "csv", ".parquet": "parquet"},
     **{".conll": "conll", ".bio": "conll", ".json": "squad"},
@@ -63,7 +64,7 @@ def read_rows(
 def open_rows(
     source: str | BinaryIO | Iterable[str],
     fields: ExampleFields,
-    task: FinetunedTask,
+    task: FinetunedTask | None,
     file_format: str = AUTO,
     carried: Sequence[str] | None = None,
     name: str = "stdin",
@@ -73,7 +74,7 @@ def open_rows(
     Args:
         source: a path; standard input; or texts of the command line.
         fields: of the model, which decide what a table must have.
-        task: what the model was fine-tuned for.
+        task: what the model was fine-tuned for; None: it takes a text, of TEXT_FORMATS alone.
         file_format: one of FORMATS; AUTO goes by the file's name and takes text where that says nothing.
         carried: names of columns that go along into the results; None: all. Of Parquet no others are read but those
             that the model needs.
@@ -88,11 +89,15 @@ def open_rows(
         return _open_lines(read_lines(source, name), f"{name}, line", fields, _lines_format(file_format))
     check_input(source)
     file_format = _format_of(source, task) if file_format == AUTO else file_format
+    if task is None and file_format not in TEXT_FORMATS:
+        raise InputError(
+            f"{source}: {file_format} is not read here; name one of {', '.join(TEXT_FORMATS)} as its format"
+        )
     if file_format == "parquet":
         return _open_parquet(source, fields, carried)
-    if file_format == "conll":
+    if task is not None and file_format == "conll":
         return OpenRows(_read_conll(source, task))
-    if file_format == "squad":
+    if task is not None and file_format == "squad":
         return OpenRows(_read_squad(source, task))
     file = LineFile(source)
     opened = _open_lines(file.lines(), f"{source}, line", fields, file_format)
@@ -166,10 +171,15 @@ def _read_squad(path: str, task: FinetunedTask) -> Iterator[InputRow]:
         yield InputRow(number, f"{path}, question {number}", values)
 
 
-def _format_of(path: str, task: FinetunedTask) -> str:
+def _format_of(path: str, task: FinetunedTask | None) -> str:
     """The format that a file's name tells of; for a tagging model also what stands in it."""
     file_format = format_by_name(path)
-    if task.head == "token_classification" and file_format in ("text", "tsv") and _holds_tags(path, task):
+    if (
+        task is not None
+        and task.head == "token_classification"
+        and file_format in ("text", "tsv")
+        and _holds_tags(path, task)
+    ):
         return "conll"
     return file_format
 

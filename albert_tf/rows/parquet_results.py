@@ -6,6 +6,8 @@ A Parquet file has its index at its end, so one that was cut off is none; a stre
 from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from albert_tf.rows.answered_rows import ID, INPUT, ROW
 from albert_tf.rows.line_rows import ID_COLUMNS
 from albert_tf.rows.result_formats import (
@@ -75,6 +77,8 @@ class ParquetForm:
 
 def _type_of(value: Any, pyarrow: Any) -> Any:
     """The Arrow type of a value of an answer."""
+    if isinstance(value, np.ndarray):
+        return pyarrow.list_(pyarrow.from_numpy_dtype(value.dtype))
     if isinstance(value, list):
         return pyarrow.list_(_type_of(value[0], pyarrow) if value else pyarrow.string())
     return {int: pyarrow.int64(), float: pyarrow.float64()}.get(type(value), pyarrow.string())

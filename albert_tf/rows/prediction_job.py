@@ -73,6 +73,7 @@ class PredictionJob:
         model: identity of the model, as of identify_model.
         flags: whatever else decides the results, JSON.
         overwrite: whether an unfinished job of other flags, or of a different input, is thrown away.
+        label: what is being done to the rows.
     """
 
     source: str | BinaryIO | Sequence[str]
@@ -81,6 +82,7 @@ class PredictionJob:
     model: Callable[[], Mapping[str, Any]]
     flags: Mapping[str, Any]
     overwrite: bool = False
+    label: str = "predicting"
 
     def identity(self, path: str) -> dict[str, Any]:
         """Everything that decides the results.
@@ -191,7 +193,7 @@ class _Run:
         # Of a few texts on the command line, or between the lines of a table, a bar would only be in the way.
         bar = isinstance(self._job.source, str) and (self._job.output_file is not None or not sys.stdout.isatty())
         done, size = self.outcome.rows, self._job.batch_size
-        with RowProgress("predicting", self._opened.share_read, done, bar) as self._progress:
+        with RowProgress(self._job.label, self._opened.share_read, done, bar) as self._progress:
             rows = itertools.islice(self._opened.rows, done, None)
             for window in begin_rows(self._asker, rows, size, batches):
                 self._progress.begin()

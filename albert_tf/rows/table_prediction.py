@@ -36,7 +36,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.worker_pool import WorkerPool
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_identity import identify_model
-from albert_tf.serving.worker_predictor import WorkerPredictor
+from albert_tf.serving.worker_model import WorkerModel
 
 _BLOCK = 1 << 20
 # A question to which every model has an answer.
@@ -57,6 +57,7 @@ class TablePrediction:
         batch_size: rows that are run together.
         num_workers: processes that answer, each with the model; with one none is started.
         num_threads: of each, for an export as ONNX or LiteRT; None: the cores are shared out.
+        open_model: opens the model in such a process, given num_threads; can be pickled. None: none is started.
         overwrite: whether an unfinished job that is a different one is thrown away.
     """
 
@@ -69,6 +70,7 @@ class TablePrediction:
     batch_size: int = 32
     num_workers: int = 1
     num_threads: int | None = None
+    open_model: Callable[..., Any] | None = None
     overwrite: bool = False
 
 
@@ -82,31 +84,58 @@ def predict_rows(predictor: Any, wanted: TablePrediction) -> Outcome:
     Raises:
         InputError, OSError, RunStopped: see prediction_job.run_job.
     """
+    file_format = choose_format(wanted.output_format, wanted.output_file)
+    identify = functools.partial(_identify, predictor)
+    return answer_table(predictor, wanted, file_format, _form, identify)
+
+
+def answer_table(
+    predictor: Any,
+    wanted: TablePrediction,
+    file_format: str,
+    make_form: Callable[[str, RowAsker, ExampleFields, OpenRows, Sequence[str] | None], ResultForm],
+    identify: Callable[[], dict[str, Any]],
+    label: str = "predicting",
+) -> Outcome:
+    """Asks whatever answers as a Predictor does about all rows of an input.
+
+    Args:
+        predictor: with the `example_fields`, the `task` and the `answer` of a Predictor.
+        wanted: what is read and written.
+        file_format: of the results.
+        make_form: makes their form of (file_format, asker, fields, opened rows, names of carried columns).
+        identify: the identity of the model, with all that decides what it answers with.
+        label: what is being done to the rows.
+
+    Raises:
+        InputError, OSError, RunStopped: see prediction_job.run_job.
+    """
     columns = _parse_columns(wanted.columns)
     fields = predictor.example_fields.with_columns(columns) if columns else predictor.example_fields
-    file_format = choose_format(wanted.output_format, wanted.output_file)
     if file_format == PARQUET and wanted.output_file is None:
         raise InputError("--format=parquet wants a file; name it by --output_file")
     asker = RowAsker(predictor, wanted.output_columns, fields)
     read = functools.partial(open_rows, fields=fields, task=predictor.task, carried=wanted.output_columns)
     with _opened(read, wanted, file_format in WITH_COLUMNS) as opened:
-        form = _form(file_format, asker, fields, opened, wanted.output_columns)
+        form = make_form(file_format, asker, fields, opened, wanted.output_columns)
         flags = {
             "input_format": wanted.input_format,
             "columns": columns,
             "format": file_format,
             "output_columns": None if wanted.output_columns is None else sorted(wanted.output_columns),
         }
-        identify = functools.partial(_identify, predictor)
-        job = PredictionJob(wanted.source, wanted.output_file, wanted.batch_size, identify, flags, wanted.overwrite)
+        job = PredictionJob(
+            *(wanted.source, wanted.output_file, wanted.batch_size, identify, flags, wanted.overwrite, label)
+        )
         with _workers(predictor, asker, wanted) as pool:
             return run_job(job, asker, opened, form, pool)
 
 
 def _workers(predictor: Any, asker: RowAsker, wanted: TablePrediction) -> WorkerPool:
-    if wanted.num_workers == 1:
+    if wanted.num_workers == 1 or wanted.open_model is None:
         return WorkerPool(1, asker)
-    return WorkerPool(wanted.num_workers, WorkerPredictor(predictor.path, wanted.num_threads, wanted.num_workers))
+    model = WorkerModel(wanted.open_model, predictor.path, wanted.num_threads, wanted.num_workers)
+    return WorkerPool(wanted.num_workers, model)
 
 
 def _parse_columns(columns: Sequence[str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ _INPUT_MASK = "input_mask"
 # The names of signatures as serving/ has them, which this room need not import TensorFlow for.
 TOKENS, SOP, MLM, TAG, TAG_TEXT = "tokens", "sop", "mlm", "tag", "tag_text"
 TOKENS_FROM_TEXT, SOP_FROM_TEXT, MLM_FROM_TEXT = "tokens_from_text", "sop_from_text", "mlm_from_text"
+EMBED, EMBED_FROM_TEXT = "embed", "embed_from_text"
 FILL_MASK, _TOP_K = "fill_mask", "top_k"
 _POSITIONS = ("mlm_positions", "masked_lm_positions")
 # Scores of pieces at masked positions that are computed at a time: 256 MB. And candidates, which are texts.
@@ -60,6 +61,7 @@ _FROM_TEXT = {**_IDS, "sequence_output": "S"}
 # Of all other signatures the axes must be equal: more options change probabilities, a longer sequence widens a beam.
 _RULES = {
     TOKENS: Rule(padded=_IDS, trimmed={"sequence_output": "S"}),
+    EMBED: Rule(padded=_IDS),
     SOP: Rule(padded=_IDS, trimmed={"sequence_output": "S"}),
     MLM: Rule(padded={**_IDS, "mlm_positions": "P"}, trimmed={"sequence_output": "S", "mlm_logits": "P"}),
     TOKENS_FROM_TEXT: Rule(trimmed=_FROM_TEXT, measured=_BY_MASK),

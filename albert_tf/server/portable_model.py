@@ -10,9 +10,17 @@ import numpy as np
 
 from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS
 from albert_tf.inputs.finetuning_features import Feature
-from albert_tf.portable.interface import ENCODER, IDS, POOLED_OUTPUT, PRETRAINING, SEQUENCE_OUTPUT, TensorForm
+from albert_tf.portable.interface import (
+    EMBEDDING,
+    ENCODER,
+    IDS,
+    POOLED_OUTPUT,
+    PRETRAINING,
+    SEQUENCE_OUTPUT,
+    TensorForm,
+)
 from albert_tf.runtime.errors import InputError
-from albert_tf.server.joining import FILL_MASK, SOP_FROM_TEXT, TAG, TAG_TEXT, TOKENS_FROM_TEXT
+from albert_tf.server.joining import EMBED_FROM_TEXT, FILL_MASK, SOP_FROM_TEXT, TAG, TAG_TEXT, TOKENS_FROM_TEXT
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, RequestError
 from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, STRING, ServedModel, Signature
 from albert_tf.serving.like_lengths import run_rows, to_row
@@ -20,6 +28,7 @@ from albert_tf.serving.outputs import ModelFailedError
 from albert_tf.serving.portable_answers import PortableAnswers
 from albert_tf.serving.portable_masks import PortableMasks
 from albert_tf.serving.portable_model import PortableModel
+from albert_tf.serving.portable_vectors import PortableVectors
 from albert_tf.tokenization.packing import pack_pair
 
 Arrays = Mapping[str, np.ndarray]
@@ -61,8 +70,10 @@ class PortableServedModel(ServedModel):
         self._functions: dict[str, _Function] = {SERVING_DEFAULT: model.run}
         if model.head == PRETRAINING:
             self._add_masks(PortableMasks(model))
-        elif model.head == ENCODER:
-            self._add_encoder(outputs)
+        elif model.head in (ENCODER, EMBEDDING):
+            self._add_vectors(PortableVectors(model))
+            if model.head == ENCODER:
+                self._add_encoder(outputs)
         else:
             self._add_answers(PortableAnswers(model))
 
@@ -107,6 +118,15 @@ class PortableServedModel(ServedModel):
         if masks.judges_order:
             chances = [_form("in_order", "float32"), _form("swapped", "float32")]
             self._add(SOP_FROM_TEXT, [_form(_FIRST, STRING), _form(_SECOND, STRING)], chances, order)
+
+    def _add_vectors(self, vectors: PortableVectors) -> None:
+        """The signature of one vector for each text."""
+
+        def embed(inputs: Arrays) -> dict[str, np.ndarray]:
+            return {EMBEDDING: vectors.embed(_decode(inputs[_TEXT]))}
+
+        form = TensorForm(EMBEDDING, "float32", (BATCH, vectors.hidden_size))
+        self._add(EMBED_FROM_TEXT, [_form(_TEXT, STRING)], [form], embed)
 
     def _add_encoder(self, own: Mapping[str, TensorForm]) -> None:
         """The signature of an encoder from texts."""

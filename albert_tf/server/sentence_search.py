@@ -1,4 +1,4 @@
-"""The nearest sentences of a file to a text: cosines of mean-pooled vectors, all of them computed at the start.
+"""The nearest sentences of a file to a text: cosines of vectors, all of which are computed at the start.
 
 Shapes: B batch, S pieces, H hidden units.
 """
@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from albert_tf.heads.pooling import POOLED, USUAL_POOLING
 from albert_tf.rows.input_lines import open_input, read_lines
 from albert_tf.runtime.errors import InputError
-from albert_tf.server.joining import TOKENS_FROM_TEXT
+from albert_tf.server.joining import EMBED_FROM_TEXT, TOKENS_FROM_TEXT
 from albert_tf.server.json_tensors import Question
 from albert_tf.server.served_model import ServedModel
 from albert_tf.server.settings import ServerSettings
 from albert_tf.serving.input_fields import is_unicode
+from albert_tf.serving.nearest import find_nearest
 
 # Vectors of ALBERT-base for so many are 300 MB.
 MOST_SENTENCES = 100_000
+_EMBEDDING = "embedding"
 _FLAG = "--page_sentences_file"
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -32,8 +35,9 @@ class SentenceSearch:
         sentences: as the file has them, without blank ones.
     """
 
-    def __init__(self, model_name: str, sentences: Sequence[str], vectors: np.ndarray):
-        self.model_name, self.sentences, self._vectors = model_name, sentences, vectors
+    def __init__(self, model_name: str, sentences: Sequence[str], vectors: np.ndarray, signature: str):
+        self.model_name, self.sentences = model_name, sentences
+        self._vectors, self._signature = vectors, signature
 
     @classmethod
     def of_file(
@@ -46,18 +50,18 @@ class SentenceSearch:
         """
         if path is None:
             return None
-        name = next((name for name, model in models.items() if TOKENS_FROM_TEXT in model.signatures), None)
+        name = next((name for name, model in models.items() if _signature(model) is not None), None)
         if name is None:
             raise InputError(
                 f"{_FLAG} needs a model that was only pre-trained, whose vectors are compared; add one by --model"
             )
         sentences = read_sentences(path, settings.max_text_chars)
         vectors = _encode_all(models[name], sentences, settings.max_batch_size)
-        return cls(name, sentences, vectors)
+        return cls(name, sentences, vectors, _signature(models[name]))
 
     def question(self, text: str) -> Question:
         """The question to the model whose answer `nearest` takes."""
-        return Question(TOKENS_FROM_TEXT, True, {"text": _texts([text])})
+        return Question(self._signature, True, {"text": _texts([text])})
 
     def nearest(self, outputs: Mapping[str, np.ndarray], count: int) -> list[dict[str, Any]]:
         """The sentences nearest to a text, nearest first.
@@ -66,9 +70,11 @@ class SentenceSearch:
             outputs: of the model for the text.
             count: how many, if there are as many.
         """
-        cosines = self._vectors @ pooled(outputs)[0]
-        order = np.argsort(-cosines, kind="stable")[:count]
-        return [{"sentence": self.sentences[place], "cosine": float(cosines[place])} for place in order]
+        places, cosines = (found[0] for found in find_nearest(self._vectors, pooled(outputs), count))
+        return [
+            {"sentence": self.sentences[place], "cosine": float(cosine)}
+            for place, cosine in zip(places, cosines, strict=True)
+        ]
 
 
 def read_sentences(path: str, max_text_chars: int) -> list[str]:
@@ -93,14 +99,20 @@ def read_sentences(path: str, max_text_chars: int) -> list[str]:
 
 
 def pooled(outputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Mean of each text's last hidden states, of length 1: float32 [B, H].
+    """The vector of each text, of length 1: float32 [B, H].
 
     Args:
-        outputs: "sequence_output" [B, S, H] and "input_mask" [B, S].
+        outputs: "embedding" [B, H], the model's own; or "sequence_output" [B, S, H] and "input_mask" [B, S], of which
+            the mean is taken.
     """
-    mask = outputs["input_mask"][:, :, np.newaxis].astype(np.float32)
-    means = (outputs["sequence_output"] * mask).sum(axis=1) / np.maximum(mask.sum(axis=1), 1.0)
-    return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+    if _EMBEDDING in outputs:
+        return USUAL_POOLING.with_choices(POOLED).pool({"pooled_output": outputs[_EMBEDDING]})
+    return USUAL_POOLING.pool(outputs)
+
+
+def _signature(model: ServedModel) -> str | None:
+    """The signature that gives vectors of texts, or what they are made of; None where the model has none."""
+    return next((name for name in (EMBED_FROM_TEXT, TOKENS_FROM_TEXT) if name in model.signatures), None)
 
 
 def _encode_all(model: ServedModel, sentences: Sequence[str], batch_size: int) -> np.ndarray:
@@ -110,7 +122,8 @@ def _encode_all(model: ServedModel, sentences: Sequence[str], batch_size: int) -
     logging.info("encoding %d sentences", len(sentences))
     for start in range(0, len(order), batch_size):
         places = order[start : start + batch_size]
-        vectors.append(pooled(model.run(TOKENS_FROM_TEXT, {"text": _texts([sentences[place] for place in places])})))
+        batch = _texts([sentences[place] for place in places])
+        vectors.append(pooled(model.run(_signature(model), {"text": batch})))
         if time.monotonic() - last_line > _SECONDS_BETWEEN_LINES:
             last_line = time.monotonic()
             logging.info("encoded %d of %d sentences", start + len(places), len(sentences))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from albert_tf.exports import signatures
+from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.finetuned_module import FROM_IDS, SIGNATURES
 from albert_tf.exports.loading import load_export
 from albert_tf.exports.saved_model import open_module
@@ -20,7 +20,7 @@ from albert_tf.serving.model_kind import SAVED_MODEL, kind_of
 
 _ASSERTION = re.compile(r"assertion failed: \[([^\]]*)\]")
 # Of these names the first that a model has is the one that serving_default stands for.
-_DEFAULTS = (signatures.TOKENS_FROM_TEXT, TAG_TEXT, *SIGNATURES)
+_DEFAULTS = (encoder_module.TOKENS_FROM_TEXT, TAG_TEXT, *SIGNATURES)
 
 
 class TensorflowModel(ServedModel):
@@ -85,7 +85,7 @@ def _input_specs(function: Any) -> list[tf.TensorSpec]:
 
 
 def _open_export(path: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
-    loaded, _ = load_export(path, (signatures.TOKENS, FROM_IDS))
+    loaded, _ = load_export(path, (encoder_module.TOKENS, FROM_IDS))
     return loaded, dict(loaded.signatures)
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.run_checkpoints import CONFIG_NAME
 from albert_tf.config import AlbertConfig
-from albert_tf.exports import signatures
+from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.export_file import EXTRA_FOLDER
 from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.loading import load_export
@@ -39,7 +39,7 @@ class ExportedModel:
         """
         self.path = path
         # Kept, since the signatures live as long as what they were loaded with.
-        self._loaded, about = load_export(path, (signatures.TOKENS, FROM_IDS))
+        self._loaded, about = load_export(path, (encoder_module.TOKENS, FROM_IDS))
         self.signatures = self._loaded.signatures
         self.config = AlbertConfig.from_json_file(os.path.join(path, EXTRA_FOLDER, CONFIG_NAME))
         self.task = FinetunedTask.from_dict(about["task"], path) if "task" in about else None
@@ -70,7 +70,7 @@ class ExportedModel:
             raise InputError(f"{self.path} takes sequences of {longest} positions at most. Received {length}.")
         names = [INPUT_IDS, INPUT_MASK, SEGMENT_IDS]
         arguments = {name: tf.cast(given[name], tf.int32) for name in names}
-        signature = FROM_IDS if self.task is not None else signatures.TOKENS
+        signature = FROM_IDS if self.task is not None else encoder_module.TOKENS
         if _POSITIONS in given:
             signature = signatures.MLM
             arguments["mlm_positions"] = tf.cast(given[_POSITIONS], tf.int32)

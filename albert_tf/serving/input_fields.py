@@ -21,12 +21,12 @@ class ExampleFields:
         plain: the name of the column that a text without a name is in; None if several fields must be given.
     """
 
-    def __init__(self, names: Sequence[str], task: FinetunedTask, columns: Mapping[str, str] | None = None):
+    def __init__(self, names: Sequence[str], task: FinetunedTask | None, columns: Mapping[str, str] | None = None):
         """Knows the names.
 
         Args:
             names: see Attributes.
-            task: what the model was fine-tuned for, by files whose columns had names.
+            task: what the model was fine-tuned for, by files whose columns had names; None: for nothing.
             columns: {field: its column}, where the user says so; no other name is looked for.
 
         Raises:
@@ -151,8 +151,10 @@ def empty_fields(checked: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     return [name for name, value in values.items() if not (value.strip() if isinstance(value, str) else value)]
 
 
-def _trained_columns(task: FinetunedTask) -> dict[str, tuple[str, ...]]:
+def _trained_columns(task: FinetunedTask | None) -> dict[str, tuple[str, ...]]:
     """{field: names of its column in the files that the model was trained on}, where they were named."""
+    if task is None:
+        return {}
     if task.name in TABLES:
         table = TABLES[task.name]
         kinds = [names for names in (table.texts, table.test_texts) if all(isinstance(name, str) for name in names)]

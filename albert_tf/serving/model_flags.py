@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
+from albert_tf.heads.pooling import POOLINGS
 from albert_tf.runtime.errors import InputError
 
 _HELP = {
@@ -44,3 +45,18 @@ def model_of(given: flags.FlagValues, names: Sequence[str]) -> str:
     if len(found) > 1:
         raise InputError(f"give one of {' and '.join(f'--{name}' for name in found)}")
     return str(given[found[0]].value)
+
+
+def define_pooling_flags(flag_values: flags.FlagValues) -> None:
+    """Declares --pooling and --max_seq_length: how a text becomes one vector."""
+    flags.DEFINE_enum(
+        "pooling",
+        None,
+        POOLINGS,
+        "One vector of a text: the mean of its pieces', that of [CLS], or the pooler's output; left out: as the model "
+        "says, else mean.",
+        flag_values=flag_values,
+    )
+    flags.DEFINE_integer(
+        "max_seq_length", None, "Where texts are cut, of a checkpoint; left out: as it says.", flag_values=flag_values
+    )

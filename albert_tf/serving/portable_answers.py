@@ -22,7 +22,7 @@ from albert_tf.tasks.task import TaskSettings
 from albert_tf.tasks.text_classification import TextExample, sigmoid, softmax, text_features
 from albert_tf.tasks.token_classification import likeliest_tags, word_features
 
-_ENCODER = "encoder"
+_OF_ENCODER = ("encoder", "embedding")
 _FEATURES: dict[str, Callable[..., list[Feature]]] = {
     **dict.fromkeys(("classification", "multi_label", "regression"), text_features),
     **dict.fromkeys(("span", "span_beam"), squad_features),
@@ -54,7 +54,7 @@ class PortableAnswers:
                 f"{where} of a model that was only pre-trained; fill_mask asks it, run_finetuning makes one of it that "
                 "predicts"
             )
-        if model.head == _ENCODER:
+        if model.head in _OF_ENCODER:
             raise InputError(f"{where} of the encoder alone, which predicts nothing; export the model without --head")
         self.task = model.task
         self.fields = fields_of(self.task)

@@ -176,8 +176,8 @@ def test_answers_of_several_processes_are_those_of_one(inputs, monkeypatch):
     (inputs / "a.txt").write_text("".join(f"{'word' * (7 * number % 30)}\n" for number in range(50)) + "fails\n")
     assert predict(inputs, "a.txt", "b.jsonl").errors == 1
     # A process of its own opens what it is sent; here the model itself.
-    monkeypatch.setattr(table_prediction, "WorkerPredictor", lambda *_: Lengths())
-    assert predict(inputs, "a.txt", "c.jsonl", num_workers=2).errors == 1
+    monkeypatch.setattr(table_prediction, "WorkerModel", lambda *_: Lengths())
+    assert predict(inputs, "a.txt", "c.jsonl", num_workers=2, open_model=Lengths).errors == 1
     assert (inputs / "c.jsonl").read_bytes() == (inputs / "b.jsonl").read_bytes()
 
 

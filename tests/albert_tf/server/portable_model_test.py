@@ -22,6 +22,8 @@ CASES = [
     ("pretraining", "pretraining", "fill_mask", {**TEXT, "top_k": 3}),
     ("pretraining", "pretraining", "sop_from_text", {"first": ["bado mite"], "second": ["gi"]}),
     ("pretraining", "encoder", "tokens_from_text", TEXT),
+    ("pretraining", "encoder", "embed_from_text", TEXT),
+    ("pretraining", "embedding", "embed_from_text", TEXT),
     ("classification", None, "classify", TEXT),
     ("pair", None, "classify", {**TEXT, "text_pair": ["a", "b", "c"]}),
     ("multi_label", None, "classify", TEXT),

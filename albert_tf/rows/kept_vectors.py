@@ -1,0 +1,152 @@
+"""The vectors of a file of texts, kept beside it for the next search, and made anew where they are of something else.
+
+TEXTS_FILE.vectors.npy         a vector for each row
+TEXTS_FILE.vectors.npy.json    of which texts and by which model: there before the vectors are, and gone after them
+"""
+
+import contextlib
+import dataclasses
+import functools
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from albert_tf.checkpoints.task_fields import TEXT
+from albert_tf.rows.input_rows import open_rows
+from albert_tf.rows.prediction_job import is_read_again
+from albert_tf.rows.table_prediction import TablePrediction
+from albert_tf.rows.vector_formats import FLOAT32, record_type
+from albert_tf.rows.vector_rows import NPY, VectorAnswers, embed_rows
+from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.embedder import Embedder
+
+ENDING = ".vectors.npy"
+_FORMAT = "albert_tf vectors of texts"
+
+
+@dataclasses.dataclass(frozen=True)
+class TextLibrary:
+    """Texts of a file with their vectors.
+
+    Attributes:
+        texts: of each row; None for one that is not searched: it is blank, or faulty.
+        vectors: a record of vector_formats.record_type for each row, mapped from a file.
+        identity: of the texts and of how they are read, JSON.
+    """
+
+    texts: Sequence[str | None]
+    vectors: np.ndarray
+    identity: Mapping[str, Any]
+
+    @functools.cached_property
+    def allowed(self) -> np.ndarray:
+        """bool [N]: which rows are searched."""
+        return np.array([text is not None for text in self.texts])
+
+
+def open_library(
+    embedder: Embedder,
+    texts: TablePrediction,
+    vectors_file: str | None = None,
+    vector_type: str = FLOAT32,
+) -> TextLibrary:
+    """Opens the texts of a file; their vectors are made if they are not there.
+
+    Args:
+        embedder: that makes them; their length must be 1.
+        texts: `source`, a file, with its `input_format`, `columns` and `batch_size`.
+        vectors_file: where the vectors are kept; None: beside the texts.
+        vector_type: in which they are kept, one of vector_formats.VECTOR_TYPES.
+
+    Raises:
+        InputError: no such file, no text in it, or something else is where the vectors are kept.
+        OSError: no room, or no right to write.
+        RunStopped: a signal came; what is finished is kept.
+    """
+    source = str(texts.source)
+    path = vectors_file or source + ENDING
+    if not is_read_again(source):
+        raise InputError(f"{source} is no file, whose texts could be read a second time; copy them into one")
+    if files.is_remote(path):
+        raise InputError(f"{path}: vectors are kept on this machine; name a place by --vectors_file")
+    answers = VectorAnswers(embedder, vector_type)
+    columns = sorted(texts.columns)
+    wanted = {
+        "format": _FORMAT,
+        "texts": describe_file(source),
+        "read": {"input_format": texts.input_format, "columns": columns},
+        "model": answers.identify(),
+    }
+    rows = _read_texts(source, answers, texts)
+    if not any(text is not None for text in rows):
+        raise InputError(f"{source}: no text in it to search")
+    dtype = record_type(vector_type, embedder.hidden_size)
+    vectors = _kept(path, wanted, dtype, len(rows))
+    if vectors is None:
+        _make(path, wanted, embedder, texts, vector_type)
+        vectors = _kept(path, wanted, dtype, len(rows))
+    else:
+        logging.info("%d vectors are there already, in %s", len(rows), path)
+    if vectors is None:
+        raise InputError(f"{source} changed while its vectors were made; start again")
+    return TextLibrary(rows, vectors, {name: wanted[name] for name in ("texts", "read")})
+
+
+def _read_texts(source: str, answers: VectorAnswers, texts: TablePrediction) -> list[str | None]:
+    """The texts of all rows; None for one that is blank or faulty."""
+    fields = answers.example_fields.with_columns(dict(column.split("=", 1) for column in texts.columns))
+    rows: list[str | None] = []
+    for row in open_rows(source, fields, None, texts.input_format, carried=()).rows:
+        text = None
+        with contextlib.suppress(InputError):
+            text = fields.check(row.values, row.where)[TEXT] if row.error is None else None
+        rows.append(text if text is not None and text.strip() else None)
+    return rows
+
+
+def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int) -> np.ndarray | None:
+    """The vectors at a path; None if there are none, or those of something else.
+
+    Raises:
+        InputError: what is there was not kept by a search.
+    """
+    if not files.exists(path):
+        return None
+    note = path + ".json"
+    found = files.read_json(note) if files.exists(note) else {}
+    if found.get("format") != _FORMAT:
+        raise InputError(f"{path} is there already and was not kept by search_texts; name another by --vectors_file")
+    if found != wanted:
+        changed = [name for name in wanted if found.get(name) != wanted[name]]
+        logging.warning("%s is of other %s: it is made anew", path, " and ".join(changed))
+        return None
+    try:
+        vectors = np.load(path, mmap_mode="r")
+    except (ValueError, OSError, EOFError):
+        logging.warning("%s is damaged: it is made anew", path)
+        return None
+    expected = np.empty(count, dtype)
+    if (vectors.shape, vectors.dtype) != (expected.shape, expected.dtype):
+        logging.warning("%s is damaged: it is made anew", path)
+        return None
+    return vectors
+
+
+def _make(path: str, wanted: Mapping[str, Any], embedder: Embedder, texts: TablePrediction, vector_type: str) -> None:
+    """Makes the vectors of all rows; a run that was stopped is gone on with."""
+    # Vectors without their note, or with that of others, must never stand there.
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(path)
+    files.write_json(path + ".json", wanted)
+    job = TablePrediction(
+        *(texts.source, texts.input_format, texts.columns, path, NPY, ()),
+        **{"batch_size": texts.batch_size, "overwrite": True},
+    )
+    outcome = embed_rows(embedder, job, vector_type)
+    if outcome.errors:
+        logging.warning("%d rows cannot be found; the first: %s", outcome.errors, outcome.first_error)

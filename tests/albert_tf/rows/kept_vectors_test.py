@@ -1,0 +1,102 @@
+"""Vectors kept beside their texts: found the second time, made anew for other texts or another model, and never put in
+the place of a file of someone else's.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from letter_vectors import LetterVectors
+
+from albert_tf.rows import vector_rows
+from albert_tf.rows.kept_vectors import open_library
+from albert_tf.rows.table_prediction import TablePrediction
+from albert_tf.runtime.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def model(monkeypatch):
+    """The identity of the model, to be changed."""
+    known = {"sha256": "one"}
+    monkeypatch.setattr(vector_rows, "identify_model", lambda path: dict(known))
+    return known
+
+
+@pytest.fixture
+def texts(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("aab\nb\n\ncc\n")
+    return path
+
+
+def opened(texts, **settings):
+    """(the library, how many texts were encoded for it)."""
+    embedder = LetterVectors()
+    columns = settings.pop("columns", ())
+    library = open_library(embedder, TablePrediction(str(texts), columns=columns), **settings)
+    return library, sum(map(len, embedder.batches))
+
+
+def test_the_second_time_nothing_is_encoded(texts, tmp_path):
+    first, encoded = opened(texts)
+    assert encoded == 4
+    assert first.texts == ["aab", "b", None, "cc"] and first.allowed.tolist() == [True, True, False, True]
+    second, encoded = opened(texts)
+    assert encoded == 0
+    np.testing.assert_array_equal(first.vectors, second.vectors)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "texts.txt",
+        "texts.txt.vectors.npy",
+        "texts.txt.vectors.npy.json",
+    ]
+
+
+def test_other_texts_another_model_and_another_type_are_noticed(texts, model):
+    opened(texts)
+    texts.write_text("aab\nb\n\ncca\n")
+    assert opened(texts)[1] == 4
+    model["sha256"] = "two"
+    assert opened(texts)[1] == 4
+    assert opened(texts, vector_type="int8")[1] == 4
+    assert opened(texts, vector_type="int8")[1] == 0
+
+
+def test_damaged_vectors_are_made_anew(texts, tmp_path):
+    opened(texts)
+    path = tmp_path / "texts.txt.vectors.npy"
+    for contents in (b"", path.read_bytes()[:-4], b"no file of NumPy"):
+        path.write_bytes(contents)
+        assert opened(texts)[1] == 4
+    np.save(path, np.zeros((3, 3), np.float32))
+    assert opened(texts)[1] == 4
+
+
+def test_a_note_without_vectors_is_a_search_that_was_stopped(texts, tmp_path):
+    opened(texts)
+    (tmp_path / "texts.txt.vectors.npy").unlink()
+    assert opened(texts)[1] == 4
+
+
+def test_a_file_of_someone_elses_stays(texts, tmp_path):
+    np.save(tmp_path / "mine.npy", np.zeros(3))
+    with pytest.raises(InputError, match="mine.npy is there already and was not kept by search_texts"):
+        opened(texts, vectors_file=str(tmp_path / "mine.npy"))
+    (tmp_path / "mine.npy.json").write_text(json.dumps({"format": "mine"}))
+    with pytest.raises(InputError, match="was not kept by search_texts"):
+        opened(texts, vectors_file=str(tmp_path / "mine.npy"))
+    assert np.load(tmp_path / "mine.npy").tolist() == [0, 0, 0]
+
+
+def test_a_column_can_be_named(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("body,text\na,b\n")
+    assert opened(path, columns=["text=body"])[0].texts == ["a"]
+    assert opened(path)[0].texts == ["b"]
+
+
+def test_a_file_without_texts_and_what_is_no_file_are_refused(tmp_path):
+    (tmp_path / "blank.txt").write_text("\n  \n")
+    with pytest.raises(InputError, match="blank.txt: no text in it to search"):
+        opened(tmp_path / "blank.txt")
+    with pytest.raises(InputError, match="is no file, whose texts could be read a second time"):
+        opened(tmp_path)

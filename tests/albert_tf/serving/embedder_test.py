@@ -1,0 +1,134 @@
+"""Embedder by a checkpoint, a SavedModel, ONNX and LiteRT: the same vectors, and what it refuses in one line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from albert_tf import door
+from albert_tf.heads.pooling import Pooling
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.embedder import Embedder
+
+LENGTH = 20
+OUTPUTS = ("sequence_output", "pooled_output")
+TEXTS = ["Babe dika, 1995.", "tuko", "", "ba be bi bo bu " * 20, "Babe dika, 1995."]
+
+
+@pytest.fixture(scope="module")
+def served(exported):
+    return Embedder(exported)
+
+
+@pytest.fixture(scope="module")
+def by_hand(exported_weights, export_tokenizer):
+    """A function of a pooling to the vectors of TEXTS, each text by itself."""
+
+    def vectors(pooling):
+        found = []
+        for text in TEXTS:
+            batch = export_tokenizer([text], max_length=LENGTH)
+            outputs = {
+                name: np.asarray(value) for name, value in exported_weights.albert(batch).items() if name in OUTPUTS
+            }
+            found.append(pooling.pool({**outputs, "input_mask": batch["input_mask"]})[0])
+        return np.array(found)
+
+    return vectors
+
+
+def test_a_saved_model_gives_the_mean_of_length_1_whatever_the_batches(served, by_hand):
+    expected = by_hand(Pooling())
+    assert served.pooling == Pooling("mean", True, LENGTH)
+    for batch_size in (2, 32):
+        vectors = served.embed(TEXTS, batch_size)
+        assert vectors.dtype == np.float32
+        np.testing.assert_allclose(vectors, expected, atol=2e-6)
+    np.testing.assert_allclose(served("tuko"), expected[1:2], atol=2e-6)
+    assert served.embed([]).shape == (0, served.hidden_size)
+
+
+@pytest.mark.slow
+def test_a_saved_model_pools_in_another_way_when_it_is_asked_to(exported, by_hand):
+    for asked in (Pooling("cls", False), Pooling("pooled", True)):
+        embedder = Embedder(exported, asked.mode, normalize=asked.normalize)
+        np.testing.assert_allclose(embedder(TEXTS), by_hand(asked), atol=2e-6)
+
+
+@pytest.mark.slow
+def test_a_folder_of_sentence_transformers_says_how(exported_weights, export_vocabulary, by_hand, tmp_path):
+    door.save(exported_weights, str(tmp_path / "model"), "sentence_transformers", export_vocabulary)
+    (tmp_path / "model" / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+    embedder = Embedder(tmp_path / "model", max_seq_length=LENGTH)
+    assert embedder.pooling == Pooling("cls", True, LENGTH)
+    np.testing.assert_allclose(embedder(TEXTS), by_hand(Pooling("cls")), atol=2e-6)
+
+
+@pytest.mark.slow
+def test_the_encoder_of_a_fine_tuned_model_gives_vectors_too(predictors):
+    embedder = Embedder(predictors["token_classification"].path)
+    assert embedder(TEXTS).shape == (5, 16)
+    with pytest.raises(InputError, match="--pooling=pooled: .* has no pooler; choose mean or cls"):
+        Embedder(predictors["token_classification"].path, "pooled")
+
+
+@pytest.mark.slow
+def test_the_export_of_a_fine_tuned_model_gives_none(exports):
+    with pytest.raises(InputError, match="is an export of a fine-tuned model, which gives no vectors of texts"):
+        Embedder(exports["finetuned"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format_name", ["onnx", "litert"])
+@pytest.mark.parametrize("pooling", [None, "cls", "pooled"])
+def test_onnx_and_litert_give_the_same_vectors(portable_export, by_hand, format_name, pooling):
+    folder = portable_export("pretraining", format_name, "embedding", pooling=pooling)
+    embedder = Embedder(folder)
+    assert embedder.pooling == Pooling(pooling or "mean", True, LENGTH)
+    np.testing.assert_allclose(embedder(TEXTS), by_hand(Pooling(pooling or "mean")), atol=5e-6)
+    with pytest.raises(InputError, match="gives vectors that are .*, of length 1; export the model again for"):
+        Embedder(folder, normalize=False)
+
+
+@pytest.mark.slow
+def test_an_encoder_as_onnx_is_pooled_as_it_is_asked(portable_export, by_hand):
+    folder = portable_export("pretraining", "onnx", "encoder")
+    for asked in (Pooling(), Pooling("cls", False), Pooling("pooled")):
+        np.testing.assert_allclose(
+            Embedder(folder, asked.mode, normalize=asked.normalize)(TEXTS), by_hand(asked), atol=5e-6
+        )
+    with pytest.raises(InputError, match="of the head pretraining, which gives no vectors of texts"):
+        Embedder(portable_export("pretraining", "onnx"))
+
+
+@pytest.mark.parametrize(
+    "texts, message",
+    [
+        (7, "texts were expected; received 7"),
+        (["a", 7], "`texts` must be texts that UTF-8 can hold. Received 7"),
+        (["\udcff"], "`texts` must be texts that UTF-8 can hold"),
+    ],
+)
+def test_what_is_no_text_is_one_line(served, texts, message):
+    with pytest.raises(InputError, match=message):
+        served.embed(texts)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"pooling": "max"}, "--pooling must be one of mean, cls, pooled. Received 'max'"),
+        ({"max_seq_length": 8}, "--max_seq_length is for checkpoints; .* is an export"),
+        ({"num_threads": 2}, "--num_threads is for exports as ONNX or LiteRT"),
+    ],
+)
+def test_what_an_export_cannot_do_is_one_line(exported, settings, message):
+    with pytest.raises(InputError, match=message):
+        Embedder(exported, **settings)
+
+
+def test_no_batch_size_and_no_model_are_one_line(served, tmp_path):
+    with pytest.raises(InputError, match="`batch_size` must be at least 1. Received 0"):
+        served.embed(["a"], 0)
+    with pytest.raises(InputError, match="no model here"):
+        Embedder(tmp_path / "nothing")
