@@ -1,7 +1,8 @@
 """Texts in, vectors out: what embed_texts does."""
 
 import dataclasses
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,14 @@ class VectorAnswers:
         vector_type: in which they are kept, one of vector_formats.VECTOR_TYPES.
 
     Attributes:
-        example_fields, task: as a Predictor has them.
+        path, example_fields, task: as a Predictor has them.
     """
 
     task = None
 
     def __init__(self, embedder: Embedder, vector_type: str = FLOAT32):
         self._embedder, self._vector_type = embedder, vector_type
+        self.path = embedder.path
         self.example_fields = ExampleFields([TEXT], None)
 
     def answer(self, checked: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -104,9 +106,18 @@ def embed_rows(embedder: Embedder, wanted: TablePrediction, vector_type: str = F
         InputError, OSError, RunStopped: see prediction_job.run_job.
     """
     answers = VectorAnswers(embedder, vector_type)
+    if wanted.open_model is not None:
+        wanted = dataclasses.replace(
+            wanted, open_model=functools.partial(_open_answers, wanted.open_model, vector_type)
+        )
     file_format = choose_vector_format(wanted.output_format, wanted.output_file)
     if file_format == NPY:
         if wanted.output_columns:
             raise InputError("--output_columns: a .npy file holds vectors alone; choose parquet or jsonl")
         wanted = dataclasses.replace(wanted, output_columns=())
     return answer_table(answers, wanted, file_format, answers.form, answers.identify, label="embedding")
+
+
+def _open_answers(open_embedder: Callable[..., Embedder], vector_type: str, num_threads: int | None) -> VectorAnswers:
+    """VectorAnswers of an Embedder opened in the process that calls this."""
+    return VectorAnswers(open_embedder(num_threads=num_threads), vector_type)
