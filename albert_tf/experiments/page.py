@@ -1,6 +1,5 @@
 """The page of an experiment: question, table, picture, and the commands by which each row can be run by hand."""
 
-import json
 import os
 import platform
 import shlex
@@ -13,6 +12,7 @@ from albert_tf.experiments.experiment import Experiment
 from albert_tf.experiments.grid import Unit
 from albert_tf.experiments.steps import Step, Written
 from albert_tf.experiments.table import Table
+from albert_tf.runtime.json_text import to_json
 
 _WIDTH = 116
 
@@ -80,7 +80,7 @@ def _note_on_errors(experiment: Experiment) -> str:
 def _describe_changes(experiment: Experiment) -> str:
     lines = ["| | changes to the base |", "| --- | --- |"]
     for row in experiment.rows:
-        changes = json.dumps(row.changes, ensure_ascii=False)
+        changes = to_json(row.changes, ensure_ascii=False)
         lines.append(f"| {row.name} | `{changes}` |" if row.changes else f"| {row.name} | none |")
     return "\n".join(lines)
 
@@ -94,7 +94,7 @@ def _commands(steps: Sequence[Step], output_dir: str) -> str:
         for value in step.flags.values():
             if isinstance(value, Written):
                 path = os.path.join(step.folder(output_dir), value.name)
-                lines.append(f"# {path} holds {json.dumps(value.values)}")
+                lines.append(f"# {path} holds {to_json(value.values)}")
         lines += _wrap(["python", *step.words(output_dir)])
     return "```\n" + "\n".join(lines) + "\n```"
 
