@@ -66,31 +66,99 @@ def classification_loss(logits, labels, weights=None):
     return ops.sum(_cross_entropy(logits, labels) * weights), ops.sum(weights)
 
 
+def weighted_classification_loss(logits, labels, weights, class_weights=None, label_smoothing=0.0):
+    """Cross-entropy in which classes count differently, and no label is certain.
+
+    The target of an example is a distribution: 1 - e of its label, and e / C of every class, its own too (Szegedy et
+    al., 2015, arXiv 1512.00567, section 7). Each class's term is multiplied by the class's weight, and the sum is to
+    be divided by the weights of the labels, as torch.nn.CrossEntropyLoss has it.
+
+    Args:
+        logits: float32 [..., C], before softmax.
+        labels: int32 [...].
+        weights: float32 [...], 0 for what does not count.
+        class_weights: float32 [C]; None: all ones.
+        label_smoothing: e.
+
+    Returns:
+        (sum of losses in nats, sum of the labels' weights), both float32 scalars.
+    """
+    log_probs = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+    size = logits.shape[-1]
+    size = ops.shape(logits)[-1] if size is None else size
+    target = (1.0 - label_smoothing) * ops.one_hot(labels, size) + label_smoothing / size
+    if class_weights is not None:
+        class_weights = ops.convert_to_tensor(class_weights, "float32")
+        target = target * class_weights
+        weights_of_labels = weights * ops.take(class_weights, labels)
+    else:
+        weights_of_labels = weights
+    return ops.sum(-ops.sum(target * log_probs, axis=-1) * weights), ops.sum(weights_of_labels)
+
+
 def classification_correct(logits, labels, weights=None):
     """Weighted number of examples whose likeliest class is the right one; arguments as in classification_loss."""
     weights = ops.ones_like(labels, dtype="float32") if weights is None else weights
     return ops.sum(_is_correct(logits, labels) * weights)
 
 
-def multi_label_loss(logits, labels, weights):
+def multi_label_loss(logits, labels, weights, pos_weight=None, label_smoothing=0.0):
     """Binary cross-entropy of every label, a mean over the labels of an example.
 
     Args:
         logits: float32 [B, C], before the sigmoid.
         labels: float32 [B, C], 1 for each label that the example has.
         weights: float32 [B], 0 for an example that only fills the batch.
+        pos_weight: float32 [C] or [1], what the term of a label that the example has is multiplied by; None: 1.
+        label_smoothing: e; labels become 1 - e / 2 and e / 2.
 
     Returns:
         (sum of losses in nats, sum of weights), both float32 scalars.
     """
-    losses = ops.mean(_binary_cross_entropy(logits, labels), axis=-1)
-    return ops.sum(losses * weights), ops.sum(weights)
+    if label_smoothing:
+        labels = labels * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    terms = _binary_cross_entropy(logits, labels)
+    if pos_weight is not None:
+        # -log(sigmoid(x)) of a label that is there, so many times more.
+        extra = ops.convert_to_tensor(pos_weight, "float32") - 1.0
+        terms = terms + extra * labels * ops.softplus(-logits)
+    return ops.sum(ops.mean(terms, axis=-1) * weights), ops.sum(weights)
 
 
 def multi_label_correct(logits, labels, weights):
     """Weighted number of examples all of whose labels are predicted right; arguments as in multi_label_loss."""
     right = ops.all(ops.equal(logits > 0, labels > 0.5), axis=-1)
     return ops.sum(ops.cast(right, "float32") * weights)
+
+
+def distillation_loss(logits, teacher_logits, weights, head, temperature):
+    """Divergence from a teacher's outputs (Hinton et al., 2015, arXiv 1503.02531, section 2).
+
+    KL(teacher, model) of the probabilities whose logits are divided by the temperature T, times T^2, which keeps the
+    gradients' size; of several labels a mean over the labels; of a regression the squared difference.
+
+    Args:
+        logits: float32 [B, C], of the model.
+        teacher_logits: float32 [B, C].
+        weights: float32 [B], 0 for an example that only fills the batch.
+        head: "classification", "multiple_choice", "multi_label" or "regression".
+        temperature: T.
+
+    Returns:
+        (sum of the divergences, sum of weights), both float32 scalars.
+    """
+    logits = ops.cast(logits, "float32")
+    if head == "regression":
+        rows = ops.square(logits[:, 0] - teacher_logits[:, 0])
+        return ops.sum(rows * weights), ops.sum(weights)
+    scaled, aims = logits / temperature, teacher_logits / temperature
+    if head == "multi_label":
+        share = ops.sigmoid(aims)
+        rows = ops.mean(_binary_cross_entropy(scaled, share) - _binary_cross_entropy(aims, share), axis=-1)
+    else:
+        difference = ops.log_softmax(aims, axis=-1) - ops.log_softmax(scaled, axis=-1)
+        rows = ops.sum(ops.softmax(aims, axis=-1) * difference, axis=-1)
+    return temperature**2 * ops.sum(rows * weights), ops.sum(weights)
 
 
 def regression_loss(logits, labels, weights):

@@ -5,7 +5,8 @@ predict --model=DIR --input_file=texts.csv --output_file=predictions.jsonl
 predict --model=DIR < texts                                        a text in each line, or a JSON object
 
 The model is a run of run_finetuning, an export of it (a SavedModel, or ONNX or LiteRT, which need no TensorFlow), a
-checkpoint, or hf://owner/name: what lies there is recognised.
+checkpoint, or hf://owner/name: what lies there is recognised. Of several models of one task, with commas between, the
+mean of the probabilities answers.
 
 Every row gives one row, in order, with its number, its columns, and the answer, or the error that kept it from one.
 Columns are named as in the files that the model was trained on, or as the fields of its task: text, text_pair, ...

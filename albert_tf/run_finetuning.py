@@ -9,6 +9,7 @@ run_finetuning --task_name=sst-2 --data_dir=glue/SST-2 --init_checkpoint=runs/ba
 from absl import flags
 
 from albert_tf.finetuning.finetuning_flags import define_finetuning_flags
+from albert_tf.finetuning.rate_flag import rates_of
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.settings_flags import values_of
@@ -29,13 +30,15 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     """Does what the flags say."""
     allocator.set_up_memory(release=given.release_memory)
     import_tensorflow(backend=given.backend, joins=asks_for_tpu(given))
-    from albert_tf.finetuning.finetune import format_results, run
+    from albert_tf.finetuning.finetune import run
+    from albert_tf.finetuning.summary import format_results
 
     own = flags.FlagValues()
     define_flags(own)
     resolved = "".join(f"{given[name].serialize()}\n" for name in own if given[name].value is not None)
     settings = FinetuningSettings(
-        **values_of(FinetuningSettings, given),
+        **values_of(FinetuningSettings, given, but=["learning_rate"]),
+        **rates_of(given),
         task_options=TaskOptions(**values_of(TaskOptions, given)),
         task_settings=TaskSettings(**values_of(TaskSettings, given)),
         cleaning=TextCleaning(**values_of(TextCleaning, given)),

@@ -6,6 +6,7 @@ import pytest
 from absl import flags
 
 from albert_tf import run_finetuning
+from albert_tf.finetuning.rate_flag import rates_of
 from albert_tf.tasks.registry import TASK_NAMES
 
 FOLDER = Path(__file__).resolve().parents[1] / "configs" / "finetuning"
@@ -28,6 +29,10 @@ SETTINGS = {
 }
 
 
+# Those that the paper starts from a model of MNLI, after RoBERTa (arXiv 1907.11692, section 5.1).
+FROM_MNLI = ("rte", "sts-b", "mrpc")
+
+
 def parse(name):
     values = flags.FlagValues()
     run_finetuning.define_flags(values)
@@ -37,7 +42,7 @@ def parse(name):
 
 
 def test_every_task_that_is_trained_has_a_flag_file():
-    assert {path.stem for path in FOLDER.glob("*.flags")} == set(SETTINGS)
+    assert {path.stem for path in FOLDER.glob("*.flags")} == {*SETTINGS, *(f"{name}_from_mnli" for name in FROM_MNLI)}
     # ax is predicted with a model of mnli; the others are a user's own.
     assert set(TASK_NAMES) - set(SETTINGS) == {"ax", "classification", "token_classification"}
 
@@ -55,6 +60,15 @@ def test_a_flag_file_has_the_published_settings(name):
     assert values.num_train_steps > values.save_checkpoints_steps
 
 
+@pytest.mark.parametrize("name", FROM_MNLI)
+def test_a_small_task_that_starts_from_mnli_has_its_own_settings_besides(name):
+    own, after = parse(name), parse(f"{name}_from_mnli")
+    skipped = ("flagfile",)
+    different = {flag for flag in own if flag not in skipped and own[flag].value != after[flag].value}
+    assert different == {"init_checkpoint"}
+    assert after.init_checkpoint == "runs/mnli"
+
+
 @pytest.mark.parametrize("name", ["squad_v1", "squad_v2"])
 def test_questions_and_windows_have_the_official_lengths(name):
     values = parse(name)
@@ -68,3 +82,15 @@ def test_questions_and_windows_have_the_official_lengths(name):
 
 def test_race_has_the_official_length_of_question_and_option():
     assert parse("race").max_qa_length == 128
+
+
+def test_the_rate_is_a_number_or_a_list_that_stays_text():
+    values = flags.FlagValues()
+    run_finetuning.define_flags(values)
+    values(["run_finetuning", "--learning_rate=2e-5"])
+    assert rates_of(values) == {"learning_rate": 2e-5}
+    values(["run_finetuning", "--learning_rate=1e-5,2e-5"])
+    assert rates_of(values) == {"learning_rates": "1e-5,2e-5"}
+    assert values["learning_rate"].serialize() == "--learning_rate=1e-5,2e-5"
+    with pytest.raises(flags.IllegalFlagValueError):
+        values(["run_finetuning", "--learning_rate=1e-5,fast"])

@@ -45,8 +45,15 @@ def is_evaluation_damaged(folder: str) -> bool:
     return False
 
 
-def score_of(metrics: Mapping[str, Any]) -> float:
-    """The number by which checkpoints are compared, of an evaluation's metrics; higher is better."""
+def score_of(metrics: Mapping[str, Any], metric: str | None = None) -> float:
+    """The number by which checkpoints are compared, of an evaluation's metrics; higher is better.
+
+    Args:
+        metrics: of the evaluation.
+        metric: the name to go by in place of that which the evaluation names, where it has that score.
+    """
+    if isinstance(metrics.get(metric), int | float):
+        return metrics[metric]
     return metrics[metrics.get(BEST_METRIC, _PRETRAINING_METRIC)]
 
 

@@ -2,7 +2,7 @@
 
     OUTPUT_DIR/checkpoint-00005000/
         model.index, model.data-…       the weights, by the names of models.named_weights
-        optimizer.index, …              adam_m/NAME and adam_v/NAME
+        optimizer.index, …              adam_m/NAME and adam_v/NAME of what is not frozen
         albert_config.json              the model's shape
         checkpoint.json                 step, position in the input, vocabulary, digests; written last
         evaluation.json                 what an evaluation of it found, if there was one
@@ -33,8 +33,10 @@ from albert_tf.checkpoints.checkpoint_state import (
 )
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.model_agreement import check_same_model, tell_of_other_dropout
+from albert_tf.checkpoints.optimizer_tensors import assign_optimizer_tensors, optimizer_tensors
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
 from albert_tf.config import AlbertConfig
+from albert_tf.models.low_rank import LowRankUpdates
 from albert_tf.models.named_weights import assign_weights, named_weights
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, InputError
@@ -48,11 +50,17 @@ class CheckpointFolder:
     Args:
         output_dir: of the run.
         keep_max: how many of the newest to keep, besides the best; 0 keeps all.
+        metric: score by which the best is chosen; None, or where an evaluation lacks it: the one that it names.
+
+    Attributes:
+        low_rank: of a run that trains such updates.
     """
 
-    def __init__(self, output_dir: str, keep_max: int = 5):
+    def __init__(self, output_dir: str, keep_max: int = 5, metric: str | None = None):
         self.output_dir = output_dir
         self.keep_max = keep_max
+        self.metric = metric
+        self.low_rank: LowRankUpdates | None = None
 
     def path(self, step: int) -> str:
         """The folder of the checkpoint of a step, whether there is one or not."""
@@ -83,7 +91,7 @@ class CheckpointFolder:
 
     def _by_score(self) -> list[str]:
         evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
-        return [path for path, _ in sorted(evaluated, key=lambda pair: -score_of(pair[1]))]
+        return [path for path, _ in sorted(evaluated, key=lambda pair: -score_of(pair[1], self.metric))]
 
     def save(self, model, optimizer, state: TrainingState) -> str:
         """Writes a checkpoint, then removes those that are no longer to be kept.
@@ -96,12 +104,8 @@ class CheckpointFolder:
         _remove_folder(folder)
         files.make_folder(folder)
         try:
-            names = list(named_weights(model))
             save_tensors(os.path.join(folder, "model"), named_weights(model))
-            means, squares = optimizer.moments()
-            moments = {f"adam_m/{name}": value for name, value in zip(names, means, strict=True)}
-            moments |= {f"adam_v/{name}": value for name, value in zip(names, squares, strict=True)}
-            save_tensors(os.path.join(folder, "optimizer"), moments)
+            save_tensors(os.path.join(folder, "optimizer"), optimizer_tensors(model, optimizer, self.low_rank))
             model.config.to_json_file(os.path.join(folder, CONFIG_NAME))
             write_state(folder, state)
         except BaseException:
@@ -120,7 +124,7 @@ class CheckpointFolder:
             DamagedError: there are checkpoints, and all are damaged; the newest one's fault is reported.
             InputError: the newest sound one belongs to a different model or optimizer.
         """
-        return _first_sound(list(reversed(self.all())), lambda folder: restore(folder, model, optimizer))
+        return _first_sound(list(reversed(self.all())), lambda folder: restore(folder, model, optimizer, self.low_rank))
 
     def _prune(self, step: int) -> None:
         """Removes what is not to be kept, and all of later steps: the run went on from before them."""
@@ -187,7 +191,7 @@ def write_weights(
     write_state(folder, state)
 
 
-def restore(folder: str, model, optimizer) -> TrainingState:
+def restore(folder: str, model, optimizer, low_rank: LowRankUpdates | None = None) -> TrainingState:
     """Puts one checkpoint into the model and the optimizer.
 
     Raises:
@@ -213,12 +217,7 @@ def restore(folder: str, model, optimizer) -> TrainingState:
     weights = load_tensors(os.path.join(folder, "model"))
     moments = load_tensors(os.path.join(folder, "optimizer"))
     assign_weights(model, weights, source=folder)
-    for kind, variables in zip(("adam_m", "adam_v"), optimizer.moments(), strict=True):
-        for name, variable in zip(named_weights(model), variables, strict=True):
-            key = f"{kind}/{name}"
-            if key not in moments or moments[key].shape != tuple(variable.shape):
-                raise InputError(f"{folder}: the optimizer's {key} is missing or of another shape")
-            variable.assign(moments[key])
+    assign_optimizer_tensors(moments, optimizer_tensors(model, optimizer, low_rank), folder)
     optimizer.iterations.assign(state.step)
     return state
 

@@ -1,6 +1,7 @@
 """The fields that a fine-tuned model takes, and the names of its classes, whatever format it is in."""
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.tasks.thresholds import parse_thresholds
 
 TEXT, TEXT_PAIR = "text", "text_pair"
 # Fields whose values are lists of texts.
@@ -23,3 +24,9 @@ def fields_of(task: FinetunedTask) -> tuple[str, ...]:
 def label_names(task: FinetunedTask) -> tuple[str, ...]:
     """The names of the classes by index; LABEL_0, LABEL_1, ... where nobody named them."""
     return task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))
+
+
+def label_thresholds(task: FinetunedTask) -> tuple[float, ...] | None:
+    """The probabilities from which on each label is given; None where the task has none of its own, or not yet."""
+    text = task.options.get("label_threshold")
+    return None if text is None else parse_thresholds(text, label_names(task))

@@ -5,6 +5,7 @@ Shapes: B batch, C classes.
 
 import tensorflow as tf
 
+from albert_tf.checkpoints.task_fields import label_thresholds
 from albert_tf.exports.finetuned_module import CLASSIFY, SCORE, FinetunedModule
 
 
@@ -37,11 +38,21 @@ class ClassificationModule(FinetunedModule):
 
 
 class MultiLabelModule(ClassificationModule):
-    """Any of C classes: "probabilities" float32 [B, C], each of its own, and "labels" string [B, C]."""
+    """Any of C classes: "probabilities" float32 [B, C], each of its own, and "labels" string [B, C].
+
+    Where the task has thresholds of its own there are also "thresholds" float32 [B, C]: from these on a label is given.
+    """
+
+    def __init__(self, model, tokenizer, task, max_seq_length):
+        super().__init__(model, tokenizer, task, max_seq_length)
+        self._thresholds = label_thresholds(task)
 
     def _interpret(self, logits):
         outputs = super()._interpret(logits)
-        return {"probabilities": tf.sigmoid(logits), "labels": outputs["labels"]}
+        found = {"probabilities": tf.sigmoid(logits), "labels": outputs["labels"]}
+        if self._thresholds is None:
+            return found
+        return {**found, "thresholds": tf.tile(tf.constant([self._thresholds]), [tf.shape(logits)[0], 1])}
 
 
 class RegressionModule(ClassificationModule):

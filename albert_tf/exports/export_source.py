@@ -17,6 +17,7 @@ from albert_tf.exports.settings import SourceSettings
 from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.thresholds import EACH, ONE, USUAL_THRESHOLD, thresholds_of_scores
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, agreed_cleaning
@@ -25,6 +26,8 @@ from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
+# Of a task of several labels, the probabilities from which on they are given.
+LABEL_THRESHOLD = "label_threshold"
 
 
 def open_source(settings: SourceSettings, allow_missing_heads: bool = False) -> tuple[str, Pretrained, Tokenizer]:
@@ -40,9 +43,8 @@ def open_source(settings: SourceSettings, allow_missing_heads: bool = False) -> 
     output_dir = os.fspath(settings.output_dir).rstrip("/")
     _check_output_dir(output_dir, settings.overwrite)
     config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
-    pretrained = load_pretrained(
-        os.fspath(settings.init_checkpoint), config_file, allow_missing_heads=allow_missing_heads
-    )
+    checkpoint = os.fspath(settings.init_checkpoint)
+    pretrained = with_thresholds(load_pretrained(checkpoint, config_file, allow_missing_heads=allow_missing_heads))
     return output_dir, pretrained, tokenizer_for(settings, pretrained)
 
 
@@ -101,16 +103,35 @@ def refuse_pooling(settings: SourceSettings, head: str) -> None:
         raise InputError(f"--{name} is for one vector of a text, which the head {head} does not give; leave it out")
 
 
-def with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
-    """The task with the odds of no answer above which none is given, where it may have none.
+def with_thresholds(pretrained: Pretrained) -> Pretrained:
+    """The same with the thresholds that lie beside its checkpoint in its task, where it has one."""
+    if pretrained.task is None:
+        return pretrained
+    return dataclasses.replace(pretrained, task=_with_threshold(pretrained.task, pretrained.source))
+
+
+def _with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
+    """The task with the odds of no answer above which none is given, or with the thresholds of its labels.
 
     Args:
         task: of a checkpoint.
-        checkpoint: its folder; the evaluation beside it noted the odds that were best on the dev split.
+        checkpoint: its folder; the evaluation beside it noted what was best on the dev split.
     """
+    if task.options.get(LABEL_THRESHOLD) in (ONE, EACH):
+        return _with_label_thresholds(task, checkpoint)
     if task.name != "squad_v2" or task.options.get(_THRESHOLD) is not None:
         return task
     return dataclasses.replace(task, options={**task.options, _THRESHOLD: _dev_threshold(checkpoint)})
+
+
+def _with_label_thresholds(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
+    found = thresholds_of_scores(task.options[LABEL_THRESHOLD], task.labels, read_evaluation(checkpoint) or {})
+    if found is None:
+        logging.warning(
+            "%s was not evaluated on a dev split: a label is given from probability %s on", checkpoint, USUAL_THRESHOLD
+        )
+        found = (USUAL_THRESHOLD,)
+    return dataclasses.replace(task, options={**task.options, LABEL_THRESHOLD: ",".join(map(repr, found))})
 
 
 def _dev_threshold(checkpoint: str) -> float:

@@ -32,7 +32,7 @@ from albert_tf.exports.export_source import (
     refuse_pooling,
     text_length,
     tokenizer_for,
-    with_threshold,
+    with_thresholds,
 )
 from albert_tf.exports.finetuned_module import FinetunedModule
 from albert_tf.exports.multiple_choice_module import MultipleChoiceModule
@@ -190,7 +190,7 @@ def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
     Raises:
         InputError: no checkpoint there, or one that was only pre-trained.
     """
-    pretrained = load_pretrained(checkpoint)
+    pretrained = with_thresholds(load_pretrained(checkpoint))
     if pretrained.task is None:
         raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
@@ -207,7 +207,7 @@ def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
     Raises:
         InputError: no checkpoint there, or one without its vocabulary.
     """
-    pretrained = load_pretrained(checkpoint)
+    pretrained = with_thresholds(load_pretrained(checkpoint))
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
     tokenizer = tokenizer_for(settings, pretrained)
     if pretrained.task is None:
@@ -219,8 +219,8 @@ def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
 def _finetuned_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer, task: FinetunedTask
 ) -> FinetunedModule:
-    task, length = with_threshold(task, pretrained.source), text_length(settings, pretrained)
-    return make_module(serving_copy(pretrained.model, settings.precision), tokenizer, task, length)
+    model = serving_copy(pretrained.model, settings.precision)
+    return make_module(model, tokenizer, task, text_length(settings, pretrained))
 
 
 def _checked_task(task: str) -> str:

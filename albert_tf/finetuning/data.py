@@ -11,6 +11,7 @@ import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.finetuning.selection import choose_examples
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.inputs.finetuning_cache import Converter, hash_files, load_features
 from albert_tf.inputs.finetuning_dataset import BatchShape
@@ -50,6 +51,7 @@ def load_split_features(
     cache_folder: str,
     num_workers: int = 0,
     examples: Callable[[], Sequence[Any]] | None = None,
+    most: int | None = None,
 ) -> FeatureSet:
     """The features of a split, from the cache if they were made of the same.
 
@@ -60,15 +62,17 @@ def load_split_features(
         settings: lengths.
         cache_folder: where caches lie, one folder for each split.
         num_workers: processes that make features; 0 takes one for each core.
-        examples: gives task.examples(split), where they are read already.
+        examples: gives the examples, where they are not to be read here.
+        most: the cap by which they were chosen of all; None for none.
 
     Raises:
         InputError: the split's files are missing or at fault.
     """
-    key = feature_key(task, split, tokenizer, settings)
+    key = feature_key(task, split, tokenizer, settings) | ({} if most is None else {"most": most})
     converter = Converter(FeatureMaker(task, tokenizer, settings), task.head)
     read = examples or (lambda: task.examples(split))
-    return load_features(os.path.join(cache_folder, split), key, read, converter, num_workers)
+    folder = split if most is None else f"{split}-{most}"
+    return load_features(os.path.join(cache_folder, folder), key, read, converter, num_workers)
 
 
 def feature_key(task: Task, split: str, tokenizer: Tokenizer, settings: TaskSettings) -> dict[str, Any]:
@@ -86,25 +90,25 @@ CACHE_NAME = "features"
 
 
 class Split:
-    """One split of a task.
+    """One split of a task, or a part of it.
 
     Args:
-        task: the task.
         name: for example "dev" or "test_matched".
+        read: reads the examples.
 
     Attributes:
         features: of its examples, all of them.
     """
 
-    def __init__(self, task: Task, name: str):
+    def __init__(self, name: str, read: Callable[[], list[Any]]):
         self.name = name
-        self._task = task
+        self._read = read
         self.features: FeatureSet
 
     @functools.cached_property
     def examples(self) -> list[Any]:
         """The examples, read when they are first asked for: features in a cache need none."""
-        return self._task.examples(self.name)
+        return self._read()
 
 
 class FinetuningData:
@@ -133,11 +137,12 @@ class FinetuningData:
             InputError: its files are missing or at fault, or hold nothing.
         """
         if name not in self._splits:
-            settings, split = self.settings, Split(self.task, name)
+            settings, split = self.settings, Split(name, lambda: self._read_examples(name))
             folder = settings.cache_dir or os.path.join(settings.output_dir, CACHE_NAME)
             made = load_split_features(
                 *(self.task, name, self.tokenizer, settings.task_settings, folder, settings.num_workers),
                 examples=lambda: split.examples,
+                most=self._most_examples(name),
             )
             if not len(made):
                 raise InputError(f"{', '.join(self.task.input_files(name))}: no examples")
@@ -153,6 +158,19 @@ class FinetuningData:
             split.features = made
             self._splits[name] = split
         return self._splits[name]
+
+    def _most_examples(self, name: str) -> int | None:
+        """The cap on the examples of a split; None for none."""
+        caps = {"train": self.settings.max_train_examples, "dev": self.settings.max_eval_examples}
+        return caps.get(name.split("_")[0])
+
+    def _read_examples(self, name: str) -> list[Any]:
+        examples, most = self.task.examples(name), self._most_examples(name)
+        chosen = choose_examples(len(examples), most)
+        if chosen is None:
+            return examples
+        logging.info("%s: %d of %d examples", name, len(chosen), len(examples))
+        return [examples[index] for index in chosen]
 
     def _describe_cut(self, features: FeatureSet) -> str:
         """Describes how many texts lost a part, since they are longer than the settings allow."""

@@ -14,6 +14,7 @@ from albert_tf.inputs.finetuning_dataset import (
 )
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.tasks.task import Task, TaskSettings
+from albert_tf.tasks.thresholds import THRESHOLD_SCORE
 from albert_tf.training.strategy import share_out_batches
 
 
@@ -48,6 +49,7 @@ def predict_split(
     shape: BatchShape,
     settings: TaskSettings,
     before_batch: Callable[[], None] = lambda: None,
+    keep: Callable[[dict[str, list[np.ndarray]]], None] = lambda outputs: None,
 ) -> list[Any]:
     """The task's predictions for the examples of a split.
 
@@ -56,14 +58,18 @@ def predict_split(
         task: whose split it is.
         split: finetuning.data.Split.
         settings: the task's lengths.
+        keep: called with the model's outputs.
     """
     outputs = predict_features(steps, split.features, shape, before_batch)
+    keep(outputs)
     return task.predictions(split.examples, split.features, outputs, settings)
 
 
 def format_scores(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     """Scores as a table: a line for each of (name, {score: value}), a column for each score."""
     names = list(dict.fromkeys(name for _, scores in rows for name in scores))
+    # Those of single labels may be many; results.json has them.
+    names = [name for name in names if not name.startswith(f"{THRESHOLD_SCORE} ")]
     cells = [["", *names]]
     cells += [[title, *(_cell(scores.get(name)) for name in names)] for title, scores in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]

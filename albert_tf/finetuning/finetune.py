@@ -1,11 +1,9 @@
-"""Fine-tuning from its settings to its results: one seed, or several and what they differ by."""
+"""Fine-tuning from its settings to its results: one run, or several."""
 
 import dataclasses
 import os
-import statistics
 from typing import Any
 
-import keras
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -13,11 +11,14 @@ from albert_tf.checkpoints.model_agreement import with_dropout
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import open_checkpoint, stored_tasks
 from albert_tf.finetuning.data import FinetuningData
-from albert_tf.finetuning.evaluation import format_scores
-from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
+from albert_tf.finetuning.distillation import ask_teacher, check_teacher
+from albert_tf.finetuning.ensemble import check_ensemble
+from albert_tf.finetuning.objectives import check_objective
+from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.finetuning.settings import FinetuningSettings
+from albert_tf.finetuning.several_runs import run_members
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
@@ -25,7 +26,7 @@ from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.machine import choose_precision
-from albert_tf.training.session import Session, open_session
+from albert_tf.training.session import open_session
 from albert_tf.training.stop_signals import StopSignals
 
 
@@ -37,14 +38,18 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         task: what to do in place of the task that the settings name: one of your own.
 
     Returns:
-        what RESULTS_NAME in output_dir holds; with several seeds "scores" are the medians, and there are "best",
-        "spread" and "seeds" besides.
+        what RESULTS_NAME in output_dir holds; of several runs what summary.summarise returns.
 
     Raises:
         InputError: whatever is wrong with the settings, the data or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
     task = task or make_task(settings.task_name, settings.data_dir, _options_with_known_labels(settings))
+    if settings.best_metric is not None:
+        task = _with_metric(task, settings.best_metric)
+    check_objective(settings, task)
+    check_ensemble(settings, task)
+    check_teacher(settings, task)
     if settings.do_eval:
         check_packages()
     config, vocabulary_file, cleaning = model_and_vocabulary(settings)
@@ -52,95 +57,28 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     _check_sizes(settings, config, tokenizer)
     data = FinetuningData(settings, task, tokenizer)
     with open_session(settings, [settings.train_batch_size]) as session, StopSignals() as signals:
-        if settings.num_seeds == 1:
-            return _run_one(settings, config, data, session, signals)
-        return _run_seeds(settings, config, data, session, signals)
+
+        def run_one(settings: FinetuningSettings, data: FinetuningData) -> dict[str, Any]:
+            settings = choose_precision(settings, session.strategy, session.agreement)
+            return FinetuningRun(settings, config, data, session.strategy, session.cluster, signals).run()
+
+        if settings.teacher is not None:
+            ask_teacher(data, session.strategy, session.cluster.is_chief)
+        if settings.num_runs == 1 and not settings.restart_failed_seeds:
+            return run_one(dataclasses.replace(settings, learning_rate=settings.rates[0]), data)
+        return run_members(settings, data, session, run_one)
 
 
-def _run_one(settings, config, data, session: Session, signals) -> dict[str, Any]:
-    settings = choose_precision(settings, session.strategy, session.agreement)
-    return FinetuningRun(settings, config, data, session.strategy, session.cluster, signals).run()
-
-
-def _run_seeds(settings, config, data, session: Session, signals) -> dict[str, Any]:
-    """A run for each seed, in a folder of its own; one that is done, under the same flags, is not done again."""
-    found = []
-    for seed in range(settings.random_seed, settings.random_seed + settings.num_seeds):
-        folder = os.path.join(settings.output_dir, f"seed-{seed}")
-        flags = settings.resolved_flags + f"--random_seed={seed}\n"
-        of_seed = dataclasses.replace(settings, output_dir=folder, random_seed=seed, resolved_flags=flags)
-        results = _results_of(folder, flags)
-        if results is None:
-            keras.backend.clear_session()
-            with session.hold(folder):
-                results = _run_one(of_seed, config, data, session, signals)
-        else:
-            logging.info("seed %d is done already: %s", seed, os.path.join(folder, RESULTS_NAME))
-        found.append(results)
-    summary = summarise(found, data.task.metric)
-    if session.cluster.is_chief:
-        files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), summary)
-    return summary
-
-
-def _results_of(folder: str, flags: str) -> dict[str, Any] | None:
-    """The results of a seed that was finished under the same flags."""
-    path, flags_path = os.path.join(folder, RESULTS_NAME), os.path.join(folder, FinetuningRun.FLAGS_NAME)
-    if not (files.exists(path) and files.exists(flags_path)):
-        return None
-    with files.open_binary(flags_path) as file:
-        return files.read_json(path) if file.read().decode() == flags else None
-
-
-def summarise(results: list[dict[str, Any]], metric: str) -> dict[str, Any]:
-    """Median, best and spread of several seeds.
-
-    Args:
-        results: of each, as FinetuningRun.run returns them.
-        metric: by which the best seed is chosen, on the first dev split.
-
-    Returns:
-        "scores", "best" and "spread" {split: {score: number}}: the medians; those of the best seed; largest less
-        smallest. "checkpoint" of the best seed; "seeds", the results themselves.
-    """
-    summary: dict[str, Any] = {"task_name": results[0]["task_name"], "metric": metric, "seeds": results}
-    if "scores" not in results[0]:
-        return summary
-    first = next(iter(results[0]["scores"]))
-    best = max(results, key=lambda result: result["scores"][first][metric])
-
-    def over_seeds(reduce):
-        return {
-            split: {name: reduce([result["scores"][split][name] for result in results]) for name in scores}
-            for split, scores in results[0]["scores"].items()
-        }
-
-    return summary | {
-        "checkpoint": best["checkpoint"],
-        "best_seed": best["random_seed"],
-        "scores": over_seeds(statistics.median),
-        "best": best["scores"],
-        "spread": over_seeds(lambda values: max(values) - min(values)),
-    }
-
-
-def format_results(results: dict[str, Any]) -> str:
-    """The scores as a table for a person; one line where nothing was scored."""
-    if "scores" not in results and "test_scores" not in results:
-        return f"{results['task_name']}: no evaluation"
-    rows = list(results.get("test_scores", {}).items())
-    for split, scores in results.get("scores", {}).items():
-        if "seeds" in results:
-            rows += [(f"{split}, seed {one['random_seed']}", one["scores"][split]) for one in results["seeds"]]
-            rows += [(f"{split}, {what}", results[key][split]) for what, key in _SUMMARY]
-        else:
-            rows.append((split, scores))
-    return format_scores(rows)
+def _with_metric(task: Task, metric: str) -> Task:
+    if metric not in task.metrics:
+        raise ContradictionError(
+            f"--best_metric of {task.name} must be one of {', '.join(task.metrics)}. Received {metric!r}."
+        )
+    return task.with_metric(metric)
 
 
 # Tasks whose classes are the user's.
 _WITH_OWN_LABELS = ("classification", "token_classification")
-_SUMMARY = (("median", "scores"), ("best", "best"), ("spread", "spread"))
 
 
 def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, str, TextCleaning]:

@@ -2,6 +2,7 @@
 
 from absl import flags
 
+from albert_tf.finetuning.rate_flag import define_rates
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.runtime.settings_flags import define_flags_of
 from albert_tf.tasks.registry import TaskOptions
@@ -18,20 +19,28 @@ _FIRST = {
 }
 _RECIPE = {
     "Batches and optimisation": (
-        *("train_batch_size", "eval_batch_size", "optimizer", "learning_rate", "layerwise_learning_rate_decay"),
+        *("train_batch_size", "eval_batch_size", "optimizer", "layerwise_learning_rate_decay"),
         *("num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
     ),
+    "Schedule and optimizer": (
+        *("learning_rate_schedule", "poly_power", "decay_proportion"),
+        *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm"),
+    ),
+    "Weights that are trained": ("freeze", "lora_rank", "lora_alpha"),
+    "Loss": ("class_weights", "pos_weight", "label_smoothing"),
+    "Distillation": ("teacher", "distillation_temperature", "distillation_weight"),
     "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"),
     "Checkpoints, evaluation and seeds": (
-        *("early_stopping_patience", "num_seeds", "save_checkpoints_steps", "keep_checkpoint_max", "random_seed"),
+        *("best_metric", "early_stopping_patience", "save_checkpoints_steps", "keep_checkpoint_max"),
+        *("num_seeds", "num_folds", "ensemble", "random_seed", "restart_failed_seeds"),
     ),
-    "Features": ("num_workers", "cache_dir"),
+    "Features": ("max_train_examples", "max_eval_examples", "num_workers", "cache_dir"),
 }
 
 _SQUAD_AND_RACE = "SQuAD and RACE"
 _OWN_TASK = (
     *("train_file", "dev_file", "test_file", "text_column", "text_pair_column", "label_column"),
-    *("labels", "multi_label", "regression"),
+    *("labels", "multi_label", "regression", "label_threshold"),
 )
 _WINDOWS = ("max_query_length", "doc_stride", "max_answer_length", "n_best_size", "max_qa_length")
 
@@ -49,4 +58,5 @@ def define_finetuning_flags(flag_values: flags.FlagValues) -> None:
     define_flags_of(TextCleaning, "Text cleaning, as in pre-training", flag_values)
     for title, names in _RECIPE.items():
         define_flags_of(FinetuningSettings, title, flag_values, names)
+    define_rates(flag_values)
     define_training_flags(flag_values)

@@ -11,13 +11,13 @@ from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, write_evalu
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.finetuning.data import Split
 from albert_tf.finetuning.evaluation import predict_split
+from albert_tf.finetuning.stored_outputs import Outputs, save_outputs
 from albert_tf.runtime import files
 from albert_tf.tasks.tables import write_table
 from albert_tf.tasks.task import Task
 
 # Of a task's options, the threshold that the user gave in training.
 _GIVEN_THRESHOLD = "null_score_diff_threshold"
-_DEFAULT_THRESHOLD = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +28,13 @@ class Judged:
         step: of the checkpoint.
         score: by the task's metric.
         predictions: of the split's examples.
+        outputs: of the model, where they are kept for an ensemble; else None.
     """
 
     step: int
     score: float
     predictions: list[Any]
+    outputs: Outputs | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +68,8 @@ class FinetuningResults:
         self._data = run.data
         # The best checkpoint's so far: it need not be asked again at the end.
         self._best: Judged | None = None
+        # Of the last split that was asked for.
+        self._outputs: Outputs | None = None
 
     def evaluate(self, step: int) -> dict[str, Any]:
         """The scores of the model, whose checkpoint is that of a step, on the first dev split; a signal ends that."""
@@ -74,7 +78,7 @@ class FinetuningResults:
         scores = self._task.scores(split.examples, predictions)
         score = scores[self._task.metric]
         if self._best is None or score > self._best.score:
-            self._best = Judged(step, score, predictions)
+            self._best = Judged(step, score, predictions, self._outputs)
         return self._as_evaluation(scores, split)
 
     def write(self, chosen: Chosen) -> dict[str, Any]:
@@ -94,7 +98,9 @@ class FinetuningResults:
             if task.threshold_score is not None:
                 results["threshold"], told, log = self._find_threshold(results.get("scores", {}), chosen)
                 task = task.with_threshold(results["threshold"])
-                log("test predictions: %s %.4g, %s", task.threshold_title, results["threshold"], told)
+                values = results["threshold"]
+                shown = f"{values:.4g}" if isinstance(values, float) else ", ".join(f"{value:.4g}" for value in values)
+                log("test predictions: %s %s, %s", task.threshold_title, shown, told)
             results["predictions"] = []
             for name in self._data.names("test"):
                 self._predict_test(task, self._data.split(name), results)
@@ -106,8 +112,9 @@ class FinetuningResults:
         scores = self._task.scores(split.examples, predictions)
         if self._run.cluster.is_chief:
             folder, task = self._settings.output_dir, self._task
+            self._keep_outputs(split)
             if task.threshold_score is not None:
-                task = task.with_threshold(scores[task.threshold_score])
+                task = task.with_threshold(task.threshold_in(scores))
             task.write_predictions(folder, split.name, split.examples, predictions)
             report = task.report(split.examples, predictions)
             path = os.path.join(folder, f"{split.name}_report.json")
@@ -121,30 +128,32 @@ class FinetuningResults:
         """The predictions of the chosen checkpoint; those of its evaluation, if this process made it."""
         best = self._best
         if best is not None and best.step == chosen.step and split.name == self._data.dev_splits()[0].name:
+            self._outputs = best.outputs
             return best.predictions
         return self._predict(split)
 
-    def _find_threshold(self, scores: Mapping[str, Mapping[str, float]], chosen: Chosen) -> tuple[float, str, Any]:
+    def _find_threshold(self, scores: Mapping[str, Mapping[str, float]], chosen: Chosen) -> tuple[Any, str, Any]:
         """The threshold for test splits, never fitted to them: that of dev, else that of the checkpoint, else 0.
 
         Returns:
             (the threshold, where it comes from, how to log that).
         """
-        name = self._task.threshold_score
+        task = self._task
         if scores:
             split, found = next(iter(scores.items()))
-            return found[name], f"the best on {split}", logging.info
+            return task.threshold_in(found), f"the best on {split}", logging.info
         given = (chosen.task.options if chosen.task is not None else {}).get(_GIVEN_THRESHOLD)
         if given is not None:
             return given, f"which {chosen.path} was trained with", logging.info
-        if chosen.evaluation and name in chosen.evaluation:
-            return chosen.evaluation[name], f"the best in the evaluation of {chosen.path}", logging.info
+        stored = task.threshold_in(chosen.evaluation or {})
+        if stored is not None:
+            return stored, f"the best in the evaluation of {chosen.path}", logging.info
         if self._data.names("dev"):
             split = self._data.dev_splits()[0]
-            found = self._task.scores(split.examples, self._predict(split))
-            return found[name], f"the best on {split.name}", logging.info
+            found = task.scores(split.examples, self._predict(split))
+            return task.threshold_in(found), f"the best on {split.name}", logging.info
         told = "for want of a better one: there is no dev split, and none lies with the checkpoint"
-        return _DEFAULT_THRESHOLD, told, logging.warning
+        return task.usual_threshold, told, logging.warning
 
     def _predict_test(self, task: Task, split: Split, results: dict[str, Any]) -> None:
         """Writes the predictions of a test split; where its labels are published, its scores are results too."""
@@ -152,6 +161,7 @@ class FinetuningResults:
         if not self._run.cluster.is_chief:
             return
         folder = self._settings.output_dir
+        self._keep_outputs(split)
         results["predictions"] += task.write_predictions(folder, split.name, split.examples, predictions)
         if task.scores_test(split.examples):
             results.setdefault("test_scores", {})[split.name] = task.scores(split.examples, predictions)
@@ -159,7 +169,16 @@ class FinetuningResults:
     def _predict(self, split: Split) -> list[Any]:
         run, settings = self._run, self._settings
         shape = self._data.batch_shape(settings.eval_batch_size)
-        return predict_split(run.steps, self._task, split, shape, settings.task_settings, run.stop_if_asked)
+        keep = {"keep": self._remember} if settings.ensemble else {}
+        return predict_split(run.steps, self._task, split, shape, settings.task_settings, run.stop_if_asked, **keep)
+
+    def _remember(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+
+    def _keep_outputs(self, split: Split) -> None:
+        """Leaves the outputs for a split in the run's folder, where there is to be an ensemble."""
+        if self._outputs is not None:
+            save_outputs(self._settings.output_dir, split.name, self._outputs)
 
     def _note_scores(self, scores: Mapping[str, Mapping[str, float]], chosen: Chosen) -> None:
         """Leaves the scores with a checkpoint of this run that has none yet."""

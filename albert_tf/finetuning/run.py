@@ -10,20 +10,22 @@ from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
-from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import copy_vocabulary
-from albert_tf.conversion.pretrained import initialise_finetuning, stored_tasks
+from albert_tf.conversion.pretrained import initialise_finetuning
 from albert_tf.finetuning.data import FinetuningData
+from albert_tf.finetuning.diagnosis import Diagnosis, chance_loss, is_stuck
+from albert_tf.finetuning.earlier_runs import check_own_checkpoints, head_dropout
+from albert_tf.finetuning.freezing import freeze, is_lora_target
+from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.steps import FinetuningSteps
-from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB
 from albert_tf.inputs.finetuning_dataset import make_training_dataset
 from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.models.finetuning import make_finetuning_model
-from albert_tf.optimization.build import build_optimizer, layerwise_factors
-from albert_tf.optimization.schedules import WarmupPolynomialDecay
+from albert_tf.models.low_rank import LowRankUpdates
+from albert_tf.optimization.build import build_optimizer, build_schedule, layerwise_factors
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabulary_file import model_name
@@ -61,7 +63,7 @@ class FinetuningRun(TrainingRun):
         cluster: Cluster,
         signals: StopSignals,
     ):
-        _check_own_checkpoints(settings.output_dir, data.finetuned_task())
+        check_own_checkpoints(settings.output_dir, data.finetuned_task())
         data.read()
         rate = head_dropout(settings, data.finetuned_task())
         settings = dataclasses.replace(settings, classifier_dropout_prob=rate)
@@ -73,6 +75,7 @@ class FinetuningRun(TrainingRun):
         self.task = data.task
         self.finetuned_task = dataclasses.replace(data.finetuned_task(), classifier_dropout_prob=rate)
         super().__init__(settings, strategy, cluster, signals)
+        self.checkpoints.metric = settings.best_metric
         self.results = FinetuningResults(self)
 
     def run(self) -> dict[str, Any]:
@@ -93,6 +96,9 @@ class FinetuningRun(TrainingRun):
         results: dict[str, Any] = {"task_name": self.task.name, "random_seed": settings.random_seed}
         results |= {"checkpoint": chosen.path} | ({} if chosen.step is None else {"step": chosen.step})
         results |= self.results.write(chosen)
+        chance = self._chance_loss() if settings.do_train else None
+        if chance is not None and is_stuck(settings.output_dir, self._num_train_steps(), chance):
+            results["stuck"] = True
         if self.cluster.is_chief:
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
         self.agreement.mean(0.0)
@@ -153,23 +159,31 @@ class FinetuningRun(TrainingRun):
         logging.info("step %d: no better than %s for %d evaluations; the run ends here", step, best, since_best)
         return True
 
+    def _make_diagnosis(self):
+        chance = self._chance_loss()
+        warmup = self.settings.warmup_for(self._num_train_steps())
+        return None if chance is None else Diagnosis(chance, warmup)
+
+    def _chance_loss(self) -> float | None:
+        """The loss of always the same answer; None with a teacher, on whom it depends."""
+        if self.settings.teacher is not None:
+            return None
+        features = self.data.training_split().features
+        return chance_loss(self.steps.objective, features, self.finetuned_task.num_labels)
+
     def _num_train_steps(self):
         return self.settings.steps_for(len(self.data.training_split().features))
 
     def _make_schedule(self):
         settings = self.settings
         total = self._num_train_steps() if settings.do_train else 1
-        return WarmupPolynomialDecay(
-            settings.learning_rate,
-            total,
-            settings.warmup_for(total),
-            settings.start_warmup_step,
-            settings.poly_power,
-        )
+        warmup = settings.warmup_for(total)
+        settings.check_schedule(total, warmup)
+        return build_schedule(settings, total, warmup)
 
     def _make_model(self, dtype):
         settings, task = self.settings, self.finetuned_task
-        return make_finetuning_model(
+        model = make_finetuning_model(
             self.config,
             task.head,
             task.num_labels,
@@ -178,17 +192,34 @@ class FinetuningRun(TrainingRun):
             constant_graph=settings.constant_graph,
             dtype=dtype,
         )
+        freeze(model, settings.frozen_parts)
+        return model
+
+    def _make_low_rank(self):
+        settings = self.settings
+        if settings.lora_rank is None:
+            return None
+        found = LowRankUpdates(
+            self.model, is_lora_target, settings.lora_rank, settings.lora_alpha, settings.random_seed
+        )
+        logging.info("%s parameters of low-rank updates, with the head's, are trained", f"{found.num_trained:,}")
+        return found
 
     def _make_optimizer(self):
         settings = self.settings
         factors = layerwise_factors(self.config, settings.layerwise_learning_rate_decay)
-        return build_optimizer(settings.optimizer, self.schedule, factors)
+        return build_optimizer(settings.optimizer, self.schedule, factors, **settings.optimizer_settings)
 
     def _make_steps(self, **kwargs):
         # XLA compiles for shapes that are known; elsewhere one graph serves batches of every length.
         static = self.settings.jit_compile == "true" or compiles_for_shapes(self.strategy)
+        features = self.data.training_split().features if self.settings.do_train else None
+        objective = make_objective(self.settings, self.task, features)
         return FinetuningSteps(
-            self.strategy, self.model, self.task.head, self.optimizer, static_shapes=static, **kwargs
+            *(self.strategy, self.model, self.task.head, self.optimizer),
+            objective=objective,
+            static_shapes=static,
+            **kwargs,
         )
 
     def _make_dataset(self, state, context):
@@ -262,30 +293,3 @@ class FinetuningRun(TrainingRun):
         plan = plan_training(features.lengths, shape.buckets, shape.batch_size, settings.random_seed, step + 1, step)
         rows = [int(row) for row in plan.rows[0]]
         return [{"feature": row, "example": int(features[row].example)} for row in rows]
-
-
-def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
-    """Dropout of the head: the flag's, else that of the checkpoint the run goes on from or starts from."""
-    if settings.classifier_dropout_prob is not None:
-        return settings.classifier_dropout_prob
-    for known in stored_tasks(settings.output_dir, settings.init_checkpoint):
-        if known.classifier_dropout_prob is not None and known.shares_head_with(task):
-            return known.classifier_dropout_prob
-    return CLASSIFIER_DROPOUT_PROB
-
-
-def _check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:
-    """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
-    for folder in reversed(run_checkpoints.CheckpointFolder(output_dir).all()):
-        try:
-            known = run_checkpoints.read_state(folder).finetuned_task(folder)
-        except InputError:
-            # A damaged one is passed over when the run is restored.
-            continue
-        if known is None or not known.shares_head_with(task):
-            what = "a pre-training run" if known is None else f"a run of {known}"
-            raise InputError(
-                f"--output_dir={output_dir} holds {what}, not of {task}; name another folder, and give this one as "
-                "--init_checkpoint to start from it"
-            )
-        return

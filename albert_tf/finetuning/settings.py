@@ -3,12 +3,12 @@
 import dataclasses
 from typing import Annotated
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.finetuning.recipe import RecipeSettings
+from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, Seed, Share, StrPath, described
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.training.settings import TrainingSettings
 
 # Where --save_checkpoints_steps is left out: the most steps between two checkpoints, and the most checkpoints.
 _MOST_STEPS_BETWEEN, _MOST_CHECKPOINTS = 1000, 50
@@ -16,7 +16,7 @@ _MOST_STEPS_BETWEEN, _MOST_CHECKPOINTS = 1000, 50
 
 @described
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FinetuningSettings(TrainingSettings):
+class FinetuningSettings(RecipeSettings):
     """Settings of a fine-tuning run; their names are those of the flags of run_finetuning."""
 
     task_name: Annotated[str, "The task, as in docs/finetuning.md: sst-2, squad_v2, classification."]
@@ -51,20 +51,59 @@ class FinetuningSettings(TrainingSettings):
     classifier_dropout_prob: Annotated[Share | None, "Dropout of the head; left out: the checkpoint's or 0.1."] = None
     early_stopping_patience: Annotated[CountOrNone, "Evaluations without a better one to stop at; 0: never."] = 0
     pad_to_max_length: Annotated[bool, "Pad every batch to --max_seq_length, not to its bucket."] = False
+    max_train_examples: Annotated[Count | None, "Most training examples, drawn at random; left out: all."] = None
+    max_eval_examples: Annotated[Count | None, "Most examples of a dev split, drawn at random; left out: all."] = None
+    num_folds: Annotated[
+        Count, "Without a dev split: runs, each with another of so many parts of the training split as dev split."
+    ] = 1
+    learning_rates: Annotated[str | None, "Rates to compare, with commas between: 1e-5,2e-5; runs for each."] = None
+    ensemble: Annotated[bool, "Score the mean of the probabilities of all runs besides: seeds, rates, folds."] = False
+    restart_failed_seeds: Annotated[
+        CountOrNone, "Most seeds to go on to, one after another, in place of runs that learned nothing."
+    ] = 0
     num_seeds: Annotated[Count, "Runs, from --random_seed upwards, to report the median of."] = 1
     num_workers: Annotated[CountOrNone, "Processes that make features; 0: one for each core."] = 0
     cache_dir: Annotated[StrPath | None, "Where features are kept; left out: OUTPUT_DIR/features."] = None
-    random_seed: Annotated[Seed, "Seed of the head, order of examples and dropout."] = TrainingSettings.random_seed
+    random_seed: Annotated[Seed, "Seed of the head, order of examples and dropout."] = RecipeSettings.random_seed
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.do_train or self.do_eval or self.do_predict):
             raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")
-        last = self.random_seed + self.num_seeds - 1
+        last = self.random_seed + self.num_seeds + self.restart_failed_seeds - 1
         if last >= 2**32:
             raise InputError(f"--random_seed and --num_seeds: the last seed must be below 2^32. Received {last}.")
+        if self.num_folds > 1 and not self.do_eval:
+            raise ContradictionError("--num_folds goes with --do_eval, which scores each fold by the run without it")
+        if self.restart_failed_seeds and not self.do_train:
+            raise ContradictionError("--restart_failed_seeds goes with --do_train")
         if self.early_stopping_patience and self.do_train and not self.do_eval:
             raise InputError("--early_stopping_patience goes by the scores of --do_eval; give both")
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """The learning rates, of which each has runs of its own.
+
+        Raises:
+            InputError: --learning_rate is no list of different rates.
+        """
+        if self.learning_rates is None:
+            return (self.learning_rate,)
+        try:
+            found = tuple(float(part) for part in self.learning_rates.split(","))
+        except ValueError:
+            found = ()
+        if not found or len(set(found)) < len(found) or not all(1e-37 <= rate <= 1e37 for rate in found):
+            raise InputError(
+                "--learning_rate must be a number, or different ones with commas between. "
+                f"Received {self.learning_rates!r}."
+            )
+        return found
+
+    @property
+    def num_runs(self) -> int:
+        """Runs of the command: one for each rate, seed and fold."""
+        return len(self.rates) * self.num_seeds * self.num_folds
 
     @property
     def max_seq_length(self) -> int:

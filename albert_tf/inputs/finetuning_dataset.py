@@ -14,6 +14,7 @@ from albert_tf.inputs.finetuning_features import (
     SEGMENT_IDS,
     SPAN_HEADS,
     SPAN_LABELS,
+    TEACHER_LOGITS,
     FeatureSet,
     Ragged,
 )
@@ -73,6 +74,7 @@ def make_evaluation_dataset(features: FeatureSet, shape: BatchShape, context=Non
         input_ids, input_mask, segment_ids int32 [B, S]; multiple_choice: [B, options, S].
         label: int32 [B] for classification and multiple_choice; float32 [B] for regression; float32 [B, classes] for
         multi_label; int32 [B, S] for token_classification, -1 where nothing is scored.
+        teacher_logits: float32 [B, classes], of features that have such.
         start_positions, end_positions, is_impossible int32 [B] in its place, and p_mask int32 [B, S], for span heads.
         example_weight float32 [B], 0 for a row that only fills the batch up; feature_index int32 [B].
     """
@@ -114,7 +116,9 @@ class BatchGather:
             self._splits = tf.constant(sequences.splits)
             self._by_position = {name: tf.constant(column.values) for name, column in by_position.items()}
             self._labels = {
-                name: tf.constant(_as_matrix(columns[name])) for name in (LABEL_IDS, *SPAN_LABELS) if name in columns
+                name: tf.constant(_as_matrix(columns[name]))
+                for name in (LABEL_IDS, TEACHER_LOGITS, *SPAN_LABELS)
+                if name in columns
             }
         self._head = features.head
 
@@ -154,9 +158,10 @@ class BatchGather:
             return {name: values[:, 0] for name, values in labels.items()}
         if LABEL_IDS not in labels:
             return {}
+        more = {TEACHER_LOGITS: labels[TEACHER_LOGITS]} if TEACHER_LOGITS in labels else {}
         if self._head == "multi_label":
-            return {LABEL: tf.cast(labels[LABEL_IDS], tf.float32)}
-        return {LABEL: labels[LABEL_IDS][:, 0]}
+            return {LABEL: tf.cast(labels[LABEL_IDS], tf.float32), **more}
+        return {LABEL: labels[LABEL_IDS][:, 0], **more}
 
 
 def _as_matrix(column: Ragged) -> np.ndarray:

@@ -29,6 +29,8 @@ SPAN_LABELS = ("start_positions", "end_positions", "is_impossible")
 INPUT_IDS, SEGMENT_IDS, P_MASK = "input_ids", "segment_ids", "p_mask"
 # Of token_classification, a class for each piece, -1 where none is scored; and of all other heads.
 PIECE_LABELS, LABEL_IDS = "piece_label_ids", "label_ids"
+# The outputs of a model to learn from.
+TEACHER_LOGITS = "teacher_logits"
 EXAMPLE_INDEX, OPTION_LENGTHS, PIECES_CUT = "example_index", "option_lengths", "pieces_cut"
 NOTE_PREFIX = "note/"
 # The largest set, RACE, has about 120 million pieces: what is only 0 or 1 is kept small.
@@ -159,6 +161,13 @@ class Ragged:
         """int64 [rows]."""
         return np.diff(self.splits)
 
+    def select(self, rows: np.ndarray) -> "Ragged":
+        """These rows, in this order."""
+        lengths = self.lengths[rows]
+        # Places count up within a row, from where it starts.
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return Ragged.of_lengths(self.values[np.repeat(self.splits[rows], lengths) + within], lengths)
+
 
 class FeatureSet(Sequence[Feature]):
     """The features of a split, in order; a sequence of Feature, made when asked for.
@@ -219,6 +228,18 @@ class FeatureSet(Sequence[Feature]):
     def examples(self) -> np.ndarray:
         """int [features]: the index of the example that each belongs to."""
         return self.columns[EXAMPLE_INDEX].values if self.columns else np.zeros(0, np.int32)
+
+    def select(self, examples: np.ndarray) -> "FeatureSet":
+        """The features of these examples, which are numbered anew from 0.
+
+        Args:
+            examples: int, ascending: their indices.
+        """
+        rows = np.flatnonzero(np.isin(self.examples, examples))
+        columns = {name: column.select(rows) for name, column in self.columns.items()}
+        numbers = np.searchsorted(examples, self.examples[rows]).astype(np.int32)
+        columns[EXAMPLE_INDEX] = Ragged(numbers, columns[EXAMPLE_INDEX].splits)
+        return FeatureSet(self.head, columns)
 
     def _cut_by_example(self) -> np.ndarray:
         """Pieces left out of each example, every one counted once."""

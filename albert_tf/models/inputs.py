@@ -27,7 +27,7 @@ _OF_BATCHES = (
     *("masked_lm_positions", "masked_lm_ids", "masked_lm_weights", "sentence_order_labels", "next_sentence_labels"),
     *(SEQUENCE_STARTS, SEQUENCE_WEIGHTS),
     *("label", "label_ids", "p_mask", "start_positions", "end_positions", "is_impossible"),
-    *("example_weight", "example_weights", "feature_index"),
+    *("example_weight", "example_weights", "feature_index", "teacher_logits"),
 )
 # Those of them that heads read, and their axes; "p_mask" has those of the ids.
 _OF_HEADS = {"masked_lm_positions": ("B", "P"), "start_positions": ("B",), SEQUENCE_STARTS: ("B", "N")}

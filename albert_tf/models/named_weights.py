@@ -21,6 +21,11 @@ def named_weights(model) -> dict:
     return {variable.path.removeprefix(prefix): variable for variable in model.weights}
 
 
+def trained_weights(model) -> dict:
+    """The weights of named_weights that are not frozen: those that have gradients and moments."""
+    return {name: variable for name, variable in named_weights(model).items() if variable.trainable}
+
+
 def find_nonfinite(arrays: Mapping[str, np.ndarray]) -> list[str]:
     """Lists the arrays that hold NaN or infinity, and how many: "albert/pooler/bias (3 of 768)"."""
     found = []

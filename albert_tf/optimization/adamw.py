@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from albert_tf.kernels import backend
-from albert_tf.optimization.names import BETA_2, WEIGHT_DECAY_RATE
+from albert_tf.optimization.names import BETA_2, EPSILON, WEIGHT_DECAY_RATE
 
 # Official names of the parameters without weight decay: LayerNorm's and biases. Ours spell it layer_norm.
 EXCLUDED_FROM_WEIGHT_DECAY = ("LayerNorm", "layer_norm", "bias")
@@ -44,7 +44,7 @@ class AdamW(keras.optimizers.Optimizer):
         weight_decay_rate: float = WEIGHT_DECAY_RATE,
         beta_1: float = 0.9,
         beta_2: float = BETA_2,
-        epsilon: float = 1e-6,
+        epsilon: float = EPSILON,
         exclude_from_weight_decay: Sequence[str] | None = EXCLUDED_FROM_WEIGHT_DECAY,
         learning_rate_factors: Sequence[tuple[str, float]] = (),
         name: str | None = None,

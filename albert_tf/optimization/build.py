@@ -4,7 +4,8 @@ from albert_tf.config import AlbertConfig
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.lamb import LAMB
 from albert_tf.optimization.muon import Muon
-from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.optimization.names import OPTIMIZER_NAMES, STABLE_DECAY
+from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
 from albert_tf.runtime.errors import InputError
 
 
@@ -53,3 +54,20 @@ def build_optimizer(
     if _OPTIMIZERS[name] is Muon and precision == "bfloat16":
         settings = {"newton_schulz_dtype": precision, **settings}
     return _OPTIMIZERS[name](learning_rate=learning_rate, learning_rate_factors=learning_rate_factors, **settings)
+
+
+def build_schedule(settings, num_train_steps: int, num_warmup_steps: int) -> WarmupPolynomialDecay | WarmupStableDecay:
+    """Makes the learning rate by the step.
+
+    Args:
+        settings: has learning_rate, learning_rate_schedule and, by the schedule, start_warmup_step and poly_power or
+            decay_steps_for: training.settings.TrainingSettings.
+        num_train_steps: steps of the run.
+        num_warmup_steps: those of the warm-up.
+    """
+    if settings.learning_rate_schedule == STABLE_DECAY:
+        decay = settings.decay_steps_for(num_train_steps)
+        return WarmupStableDecay(settings.learning_rate, num_train_steps, num_warmup_steps, decay)
+    return WarmupPolynomialDecay(
+        settings.learning_rate, num_train_steps, num_warmup_steps, settings.start_warmup_step, settings.poly_power
+    )

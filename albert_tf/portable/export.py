@@ -20,7 +20,7 @@ import albert_tf
 from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer_json
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.export_file import write_export
-from albert_tf.exports.export_source import chosen_pooling, open_source, refuse_pooling, text_length, with_threshold
+from albert_tf.exports.export_source import chosen_pooling, open_source, refuse_pooling, text_length
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
@@ -191,7 +191,6 @@ def _about(
     if task is None:
         of_task: dict[str, Any] = {"sentence_task": pretrained.sentence_task}
     else:
-        task = with_threshold(task, pretrained.source)
         of_task = {"task": task.to_dict(), "labels": list(task.labels)}
     of_vectors = {"pooling": interface.pooling.to_dict()} if interface.head == EMBEDDING else {}
     return {

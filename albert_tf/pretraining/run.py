@@ -12,9 +12,7 @@ from albert_tf.conversion.pretrained import initialise
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.optimization.build import build_optimizer
-from albert_tf.optimization.names import STABLE_DECAY
-from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
+from albert_tf.optimization.build import build_optimizer, build_schedule
 from albert_tf.pretraining.diagnosis import Diagnosis, read_sample
 from albert_tf.pretraining.evaluation import evaluate
 from albert_tf.pretraining.initial_values import initialise_embeddings, initialise_output_bias, initialise_positions
@@ -95,20 +93,7 @@ class PretrainingRun(TrainingRun):
 
     def _make_schedule(self):
         settings = self.settings
-        if settings.learning_rate_schedule == STABLE_DECAY:
-            return WarmupStableDecay(
-                settings.learning_rate,
-                settings.num_train_steps,
-                settings.num_warmup_steps,
-                settings.num_decay_steps,
-            )
-        return WarmupPolynomialDecay(
-            settings.learning_rate,
-            settings.num_train_steps,
-            settings.num_warmup_steps,
-            settings.start_warmup_step,
-            settings.poly_power,
-        )
+        return build_schedule(settings, settings.num_train_steps, settings.num_warmup_steps)
 
     def _make_model(self, dtype):
         settings = self.settings
@@ -119,7 +104,7 @@ class PretrainingRun(TrainingRun):
     def _make_optimizer(self):
         settings = self.settings
         own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
-        own |= {"beta_2": settings.beta_2, "weight_decay_rate": settings.weight_decay_rate}
+        own |= settings.optimizer_settings
         factors = [] if settings.sentence_head_rate == 1.0 else [(SENTENCE_HEAD, settings.sentence_head_rate)]
         return build_optimizer(settings.optimizer, self.schedule, factors, settings.precision, **own)
 
@@ -130,7 +115,6 @@ class PretrainingRun(TrainingRun):
             self.model,
             self.optimizer,
             train_sentence_order=train_sentence_order,
-            max_gradient_norm=self.settings.max_gradient_norm,
             **kwargs,
         )
 

@@ -3,7 +3,6 @@
 import dataclasses
 from typing import Annotated, Any
 
-from albert_tf.optimization.names import BETA_2, POLYNOMIAL, SCHEDULES, STABLE_DECAY, WEIGHT_DECAY_RATE
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
@@ -52,10 +51,6 @@ class PretrainingSettings(TrainingSettings):
         Interval("(0, 1e3)"),
         "Rate of the pooler and the sentence-order head, times --learning_rate.",
     ] = 1.0
-    learning_rate_schedule: Annotated[str, OneOf(*SCHEDULES), "What follows the warm-up."] = POLYNOMIAL
-    decay_proportion: Annotated[
-        float, Interval("(0, 1]"), "Share of the run in which a stable rate decays at last."
-    ] = 0.2
     num_train_steps: int = 125_000
     num_warmup_steps: int = 3125
     warmup_proportion: Annotated[Share | None, "Share of warm-up in all steps, for --num_warmup_steps."] = None
@@ -86,13 +81,6 @@ class PretrainingSettings(TrainingSettings):
     pack_sequences: Annotated[
         bool, "Fill each of the --train_batch_size rows of a step with as many examples as it has room for."
     ] = False
-    beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = BETA_2
-    weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = (
-        WEIGHT_DECAY_RATE
-    )
-    max_gradient_norm: Annotated[
-        float, Interval("(0, 1e30)"), "What the norm of all gradients together is clipped to."
-    ] = 1.0
     hidden_dropout_prob: Annotated[
         Share | None, "Dropout in the encoder; left out: as the run had it, in a new run the config."
     ] = None
@@ -111,7 +99,7 @@ class PretrainingSettings(TrainingSettings):
         if self.warmup_proportion is not None:
             object.__setattr__(self, "num_warmup_steps", round(self.num_train_steps * self.warmup_proportion))
         super().__post_init__()
-        self._check_schedule()
+        self.check_schedule(self.num_train_steps, self.num_warmup_steps)
         self._check_stages()
         if self.init_checkpoint is not None and self.init_embeddings is not None:
             raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
@@ -144,18 +132,7 @@ class PretrainingSettings(TrainingSettings):
     @property
     def num_decay_steps(self) -> int:
         """Steps in which a stable rate decays."""
-        return max(1, round(self.num_train_steps * self.decay_proportion))
-
-    def _check_schedule(self) -> None:
-        if self.do_train and self.learning_rate_schedule == STABLE_DECAY:
-            if self.start_warmup_step:
-                raise InputError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
-            if self.num_warmup_steps + self.num_decay_steps > self.num_train_steps:
-                raise InputError(
-                    f"--num_warmup_steps={self.num_warmup_steps} and the decay of {self.num_decay_steps} steps "
-                    f"(--decay_proportion={self.decay_proportion}) are longer than the run of {self.num_train_steps}; "
-                    "give less of either"
-                )
+        return self.decay_steps_for(self.num_train_steps)
 
 
 @described

@@ -36,6 +36,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.worker_pool import WorkerPool
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_identity import identify_model
+from albert_tf.serving.model_kind import models_of
 from albert_tf.serving.worker_model import WorkerModel
 
 _BLOCK = 1 << 20
@@ -199,4 +200,6 @@ def _form(
 
 def _identify(predictor: Any) -> dict[str, Any]:
     """The model's files, and what it answers with: the threshold of SQuAD lies beside its weights."""
-    return {"files": identify_model(predictor.path), "task": predictor.task.to_dict()}
+    paths = models_of(predictor.path)
+    described = identify_model(paths[0]) if len(paths) == 1 else [identify_model(path) for path in paths]
+    return {"files": described, "task": predictor.task.to_dict()}

@@ -35,6 +35,10 @@ class InputError(ValueError):
         return text if InputError.in_command else _DASHES.sub("", text)
 
 
+class ContradictionError(InputError):
+    """Flags that are right one by one, and mean nothing together; a command exits with code 2, as for a wrong flag."""
+
+
 class DamagedError(InputError):
     """A file is not what was once written; what lies beside it, an earlier checkpoint for example, may still serve."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS
+from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS, label_thresholds
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.portable.interface import (
     EMBEDDING,
@@ -35,6 +35,7 @@ Arrays = Mapping[str, np.ndarray]
 _Function = Callable[[Arrays], dict[str, np.ndarray]]
 _TEXT, _FIRST, _SECOND, _TOP_K = "text", "first", "second", "top_k"
 # {head: (signature, {output: (dtype, free axes after the batch)})}; of "span" with no answer also null_odds.
+# Of labels with thresholds of their own also those.
 _CLASSES = {"probabilities": ("float32", ("classes",)), "labels": (STRING, ("classes",))}
 _SPAN = {"answer": (STRING, ()), "start": ("int32", ()), "end": ("int32", ()), "score": ("float32", ())}
 _BY_HEAD: dict[str, tuple[str, dict[str, tuple[str, tuple[str, ...]]]]] = {
@@ -155,6 +156,8 @@ class PortableServedModel(ServedModel):
         forms = [_form(key, dtype, *axes) for key, (dtype, axes) in outputs.items()]
         if name == "answer" and (answers.task.head == "span_beam" or answers.task.name == "squad_v2"):
             forms.append(_form("null_odds", "float32"))
+        if answers.task.head == "multi_label" and label_thresholds(answers.task) is not None:
+            forms.append(_form("thresholds", "float32", "classes"))
 
         def answer(inputs: Arrays) -> dict[str, np.ndarray]:
             examples = [_example(fields, inputs, row) for row in range(len(inputs[fields[0]]))]

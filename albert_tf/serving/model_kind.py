@@ -44,6 +44,11 @@ def kind_of(path: str) -> str:
     return PORTABLE
 
 
+def models_of(path: str) -> list[str]:
+    """The places of the models that a text names: one, or several with commas between."""
+    return path.split(",") if "," in path and not files.exists(path) else [path]
+
+
 def _check_there(path: str) -> None:
     """Raises InputError if a path is neither a folder with something in it, nor a file, nor the prefix of some."""
     folder, name = os.path.split(path.rstrip("/"))

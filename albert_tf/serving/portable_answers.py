@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.checkpoints.task_fields import WORDS, fields_of, label_names
+from albert_tf.checkpoints.task_fields import WORDS, fields_of, label_names, label_thresholds
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.like_lengths import run_rows, to_row
@@ -111,7 +111,9 @@ class PortableAnswers:
         if self.task.head == "regression":
             return {"score": logits[0]}
         if self.task.head == "multi_label":
-            return {"labels": names, "probabilities": sigmoid(logits)}
+            thresholds = label_thresholds(self.task)
+            more = {} if thresholds is None else {"thresholds": np.asarray(thresholds, np.float32)}
+            return {"labels": names, "probabilities": sigmoid(logits), **more}
         probabilities, best = softmax(logits), int(np.argmax(logits))
         if self.task.head == "multiple_choice":
             return {"choice": best, "probabilities": probabilities}

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
+from albert_tf.serving.ensemble_answers import EnsembleAnswers
 from albert_tf.serving.input_fields import ExampleFields
-from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
+from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, models_of, refuse_threads
 
 if TYPE_CHECKING:
+    from albert_tf.serving.ensemble_answers import Answers
     from albert_tf.serving.graph_answers import GraphAnswers
     from albert_tf.serving.portable_answers import PortableAnswers
 
-# From this probability on an example has a label, where it may have several.
+# From this probability on an example has a label, where it may have several and the model knows no better.
 _THRESHOLD = 0.5
 
 
@@ -36,7 +38,8 @@ class Predictor:
 
         Args:
             path: a SavedModel of export_saved_model, an export of export_model as ONNX or LiteRT, a run's output_dir, a
-                checkpoint of any format, or a name of published weights.
+                checkpoint of any format, or a name of published weights; or several of one task, with commas between,
+                whose probabilities are averaged.
             num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use
                 of the processor's cores.
 
@@ -102,7 +105,13 @@ class Predictor:
         ]
 
 
-def _open(path: str, num_threads: int | None) -> "GraphAnswers | PortableAnswers":
+def _open(path: str, num_threads: int | None) -> "Answers":
+    paths = models_of(path)
+    models = [_open_one(one, num_threads) for one in paths]
+    return models[0] if len(models) == 1 else EnsembleAnswers(models, paths)
+
+
+def _open_one(path: str, num_threads: int | None) -> "GraphAnswers | PortableAnswers":
     kind = kind_of(path)
     if kind == PORTABLE:
         from albert_tf.serving.portable_answers import PortableAnswers
@@ -137,7 +146,9 @@ def _as_json(outputs: dict[str, Any]) -> dict[str, Any]:
     probabilities = dict(zip(outputs["labels"], outputs["probabilities"].tolist()))
     if "label" in outputs:
         return {"label": outputs["label"], "probabilities": probabilities}
+    thresholds = outputs.get("thresholds", [_THRESHOLD] * len(probabilities))
+    pairs = zip(probabilities.items(), thresholds, strict=True)
     return {
-        "labels": [name for name, probability in probabilities.items() if probability >= _THRESHOLD],
+        "labels": [name for (name, probability), threshold in pairs if probability >= threshold],
         "probabilities": probabilities,
     }

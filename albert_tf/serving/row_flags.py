@@ -11,7 +11,7 @@ from albert_tf.runtime import output_paths
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.flag_help import begin_group
 from albert_tf.runtime.tensorflow_import import import_tensorflow
-from albert_tf.serving.model_kind import PORTABLE, kind_of
+from albert_tf.serving.model_kind import PORTABLE, kind_of, models_of
 
 # Of a text in a row; a command may have more.
 TEXT_FORMATS = ("auto", "text", "jsonl", "tsv", "csv", "parquet")
@@ -92,6 +92,7 @@ def source_of(given: flags.FlagValues, texts: list[str]) -> str | list[str] | Bi
 
 
 def import_for(model: str) -> None:
-    """Imports TensorFlow where a model is run by it."""
-    if kind_of(model) != PORTABLE:
-        import_tensorflow(gains_by_frozen_weights(model), log_level=3)
+    """Imports TensorFlow where a model, or one of several, is run by it."""
+    models = models_of(model)
+    if any(kind_of(one) != PORTABLE for one in models):
+        import_tensorflow(all(map(gains_by_frozen_weights, models)), log_level=3)

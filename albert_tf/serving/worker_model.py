@@ -8,7 +8,7 @@ from typing import Any
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.runtime.worker_pool import count_cores
 from albert_tf.serving import row_flags
-from albert_tf.serving.model_kind import PORTABLE, kind_of
+from albert_tf.serving.model_kind import PORTABLE, kind_of, models_of
 
 
 class WorkerModel:
@@ -27,7 +27,7 @@ class WorkerModel:
 
     @functools.cached_property
     def _model(self) -> Any:
-        if kind_of(self._path) == PORTABLE:
+        if all(kind_of(one) == PORTABLE for one in models_of(self._path)):
             return self._open(num_threads=self._num_threads or self._share)
         # TensorFlow reads it once, before its first operation.
         os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(self._share))

@@ -36,6 +36,11 @@ class TaskOptions:
     ] = ()
     multi_label: Annotated[bool, "Your own task: an example may have any number of classes."] = False
     regression: Annotated[bool, "Your own task: the label is a number."] = False
+    label_threshold: Annotated[
+        str | None,
+        "With --multi_label: probability from which on a label is given: one or each, found on dev for all or for each "
+        "label; or numbers; left out: 0.5.",
+    ] = None
     beam: Annotated[bool | None, "SQuAD: choose the end given the start; left out: for squad_v2."] = None
     null_score_diff_threshold: Annotated[
         float | None, "squad_v2: odds of no answer above which it is given; left out: the best, where known."
@@ -61,6 +66,7 @@ _TAKEN = {
         "labels",
         "multi_label",
         "regression",
+        "label_threshold",
     ),
     "token_classification": (*_FILES, "text_column", "label_column", "labels"),
 }
@@ -107,6 +113,7 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
             options.labels,
             options.multi_label,
             options.regression,
+            options.label_threshold,
         )
     return token_classification.TokenClassification(
         _split_files(data_dir, token_classification.FILE_NAMES, options),

@@ -94,6 +94,9 @@ def multi_label_scores(gold: np.ndarray, predicted: np.ndarray) -> dict[str, flo
     }
 
 
+MULTI_LABEL_SCORES = ("micro_f1", "macro_f1", "exact_match")
+
+
 def _correlation(measure: Callable, gold: Sequence[float], predicted: Sequence[float]) -> float:
     gold, predicted = np.asarray(gold, np.float64), np.asarray(predicted, np.float64)
     if len(gold) < 2 or np.ptp(gold) == 0 or np.ptp(predicted) == 0:

@@ -55,6 +55,10 @@ class SquadTask(SplitFilesTask):
     cut_by = ("max_query_length",)
     threshold_title = "a question has no answer where its null_odds exceed"
 
+    @property
+    def metrics(self):
+        return ("f1", "exact", "best_f1", "best_exact") if self.with_impossible else ("f1", "exact")
+
     def with_threshold(self, threshold: float) -> "SquadTask":
         """The task with these null odds in place of those that are best for the split at hand."""
         task = copy.copy(self)

@@ -4,6 +4,7 @@ A task says which head goes on top of the encoder but knows nothing of the model
 """
 
 import abc
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -61,8 +62,9 @@ class Task(abc.ABC):
         labels: the names of the classes by index; () where there are none.
         metric: the score by which checkpoints are compared; higher is better.
         threshold_score: the score that is a threshold chosen on a dev split, to be used on other splits; None where
-            there is none to choose.
+            there is none to choose. threshold_in finds it, or those of several labels, among a split's scores.
         threshold_title: what the threshold decides, for a person.
+        usual_threshold: what it is where none was found.
         cut_by: the fields of TaskSettings that texts are cut to.
     """
 
@@ -72,6 +74,7 @@ class Task(abc.ABC):
     metric: str
     threshold_score: str | None = None
     threshold_title: str = ""
+    usual_threshold: Any = 0.0
     cut_by: tuple[str, ...] = ("max_seq_length",)
 
     @abc.abstractmethod
@@ -158,7 +161,22 @@ class Task(abc.ABC):
         """Tells whether the scores of these examples of a test split are wanted: its labels are published."""
         return False
 
-    def with_threshold(self, threshold: float) -> "Task":
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The scores by which checkpoints may be compared: higher is better; `metric` among them."""
+        return (self.metric,)
+
+    def with_metric(self, metric: str) -> "Task":
+        """The task that compares checkpoints by one of `metrics`."""
+        task = copy.copy(self)
+        task.metric = metric
+        return task
+
+    def threshold_in(self, scores: Mapping[str, float]) -> Any:
+        """The threshold that a split's scores hold; None where they hold none, or the task has none to choose."""
+        return scores.get(self.threshold_score) if self.threshold_score is not None else None
+
+    def with_threshold(self, threshold: Any) -> "Task":
         """The task with a threshold that was chosen elsewhere; only of one with a `threshold_score`."""
         raise NotImplementedError(f"{self.name} has a threshold_score, but no with_threshold")
 

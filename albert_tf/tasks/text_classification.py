@@ -1,5 +1,6 @@
 """One text or a pair of texts to a class, several classes, or a number: what GLUE and a user's own tasks share."""
 
+import copy
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,14 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tasks import reports, scores
 from albert_tf.tasks.task import Report, Task, TaskSettings
+from albert_tf.tasks.thresholds import (
+    USUAL_THRESHOLD,
+    find_thresholds,
+    thresholds_of_scores,
+    thresholds_to_scores,
+)
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import pack_pair
-
-# In a multi-label task a class is predicted from this probability on.
-_THRESHOLD = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +46,7 @@ class TextPrediction:
     """The model's prediction for a text.
 
     Attributes:
-        value: as TextExample.label.
+        value: as TextExample.label; in a multi-label task by the usual threshold, or by those of the task.
         probabilities: of each class; in a multi-label task each on its own; () for a regression.
     """
 
@@ -55,16 +59,21 @@ class TextClassification(Task):
 
     Attributes:
         score_names: names in scores.BY_NAME; not asked of multi-label tasks, which have their own.
+        label_threshold: of a multi-label task, as the user gave it; None for the usual one.
+        thresholds: of each label, where they are known; None for the usual one.
     """
 
     score_names: tuple[str, ...]
+    label_threshold: str | None = None
+    thresholds: tuple[float, ...] | None = None
+    threshold_title = "an example has a label from this probability on:"
 
     def features(self, index: int, example: TextExample, tokenizer: Tokenizer, settings: TaskSettings):
         """One feature, see `text_features`."""
         return text_features(index, example, tokenizer, settings)
 
     def predictions(self, examples, features, outputs, settings) -> list[TextPrediction]:
-        """The likeliest class; each class of probability 0.5 or more (multi-label); the number itself (regression)."""
+        """The likeliest class; each class from its threshold on (multi-label); the number itself (regression)."""
         found = []
         for logits in outputs["logits"]:
             logits = np.asarray(logits, np.float64)
@@ -72,18 +81,66 @@ class TextClassification(Task):
                 found.append(TextPrediction(float(logits[0])))
             elif self.head == "multi_label":
                 probabilities = sigmoid(logits)
-                value = tuple(int(probability >= _THRESHOLD) for probability in probabilities)
-                found.append(TextPrediction(value, tuple(probabilities.tolist())))
+                found.append(TextPrediction(self._chosen(probabilities), tuple(probabilities.tolist())))
             else:
                 probabilities = softmax(logits)
                 found.append(TextPrediction(int(np.argmax(logits)), tuple(probabilities.tolist())))
         return found
 
     def scores(self, examples, predictions) -> dict[str, float]:
-        gold, predicted = self._gold(examples), [prediction.value for prediction in predictions]
+        gold = self._gold(examples)
         if self.head == "multi_label":
-            return scores.multi_label_scores(np.asarray(gold), np.asarray(predicted))
+            return self._multi_label_scores(np.asarray(gold), predictions)
+        predicted = [prediction.value for prediction in predictions]
         return {name: scores.BY_NAME[name](gold, predicted) for name in self.score_names}
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        if self.head == "multi_label":
+            return scores.MULTI_LABEL_SCORES
+        if self.head == "regression":
+            return ("pearson", "spearman")
+        return ("accuracy", "macro_f1", "matthews_correlation", *(("f1",) if len(self.labels) == 2 else ()))
+
+    def with_metric(self, metric):
+        task = super().with_metric(metric)
+        if self.head != "multi_label" and metric not in self.score_names:
+            task.score_names = (*self.score_names, metric)
+        return task
+
+    def _chosen(self, probabilities: np.ndarray) -> tuple[int, ...]:
+        """A 0 or 1 for each label of an example."""
+        return tuple((probabilities >= np.asarray(self.thresholds or USUAL_THRESHOLD)).astype(int).tolist())
+
+    def _values(self, predictions: Sequence[TextPrediction]) -> list[Any]:
+        """The predicted values; of several labels by the task's thresholds, which may have been found since."""
+        if self.thresholds is None:
+            return [prediction.value for prediction in predictions]
+        return [self._chosen(np.asarray(prediction.probabilities)) for prediction in predictions]
+
+    def _multi_label_scores(self, gold: np.ndarray, predictions: Sequence[TextPrediction]) -> dict[str, float]:
+        """The scores by the thresholds of the task, else by those that are the best for these very examples."""
+        if self.threshold_score is None:
+            return scores.multi_label_scores(gold, np.asarray(self._values(predictions)))
+        probabilities = np.asarray([prediction.probabilities for prediction in predictions])
+        found = find_thresholds(self.label_threshold, gold, probabilities)
+        told = thresholds_to_scores(self.label_threshold, self.labels, found)
+        return self.with_threshold(found)._multi_label_scores(gold, predictions) | told
+
+    @property
+    def usual_threshold(self) -> tuple[float, ...]:
+        """One for each label."""
+        return (USUAL_THRESHOLD,) * len(self.labels)
+
+    def threshold_in(self, scores: Mapping[str, float]) -> tuple[float, ...] | None:
+        """The thresholds that a split's scores hold."""
+        return thresholds_of_scores(self.label_threshold, self.labels, scores)
+
+    def with_threshold(self, threshold: Sequence[float]) -> "TextClassification":
+        """The task with these thresholds of its labels in place of those that are best for the split at hand."""
+        task = copy.copy(self)
+        task.thresholds, task.threshold_score = tuple(threshold), None
+        return task
 
     def _gold(self, examples: Sequence[TextExample]) -> list[Any]:
         gold = [example.label for example in examples]
@@ -103,8 +160,8 @@ class TextClassification(Task):
         """Writes SPLIT_predictions.jsonl: guid, prediction, probabilities, and the label where there is one."""
         path = os.path.join(folder, f"{split}_predictions.jsonl")
         with files.replace_file(path) as file:
-            for example, prediction in zip(examples, predictions):
-                line: dict[str, Any] = {"guid": example.guid, "prediction": self._json_value(prediction.value)}
+            for example, value, prediction in zip(examples, self._values(predictions), predictions, strict=True):
+                line: dict[str, Any] = {"guid": example.guid, "prediction": self._json_value(value)}
                 if example.label is not None:
                     line["label"] = self._json_value(example.label)
                 if prediction.probabilities:
@@ -123,7 +180,7 @@ class TextClassification(Task):
         """Measures by class, a confusion matrix, the errors the model was surest of; or the largest differences."""
         gold = self._gold(examples)
         texts = [reports.TEXT_SEPARATOR.join(filter(None, (example.first, example.second))) for example in examples]
-        values = [prediction.value for prediction in predictions]
+        values = self._values(predictions)
         if self.head == "regression":
             return reports.difference_report(texts, gold, values)
         if self.head == "multi_label":

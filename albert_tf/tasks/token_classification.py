@@ -108,6 +108,10 @@ class TokenClassification(SplitFilesTask):
         """The likeliest tag of each word."""
         return likeliest_tags(examples, features, outputs["logits"])
 
+    @property
+    def metrics(self):
+        return ("f1", "precision", "recall", "accuracy") if self.are_entities else ("accuracy",)
+
     def scores(self, examples, predictions) -> dict[str, float]:
         """Accuracy over the words; of entity tags also precision, recall and F1 of whole entities."""
         gold, found = self._names(_gold(examples)), self._names(predictions)

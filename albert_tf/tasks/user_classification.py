@@ -4,11 +4,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
 from albert_tf.tasks.task import with_all_labels_or_none
 from albert_tf.tasks.text_classification import TextClassification, TextExample, text_fields
+from albert_tf.tasks.thresholds import THRESHOLD_SCORE, parse_thresholds
 
 FILE_NAMES = ("{split}.tsv", "{split}.csv", "{split}.jsonl")
 # Between the classes of an example in a TSV or CSV file; in JSONL they are a list.
@@ -53,6 +54,7 @@ class UserClassification(SplitFilesTask, TextClassification):
         labels: Sequence[str] | None = None,
         multi_label: bool = False,
         regression: bool = False,
+        label_threshold: str | None = None,
     ):
         """Reads the training file if the classes are not given.
 
@@ -62,6 +64,7 @@ class UserClassification(SplitFilesTask, TextClassification):
             labels: names of the classes, in their order; None finds them in the training file, sorted.
             multi_label: whether an example may have none or several of the classes.
             regression: whether the label is a number.
+            label_threshold: of several labels, see tasks.thresholds.parse_thresholds.
 
         Raises:
             InputError: options that contradict one another, or no classes to be found.
@@ -84,6 +87,16 @@ class UserClassification(SplitFilesTask, TextClassification):
             raise InputError(f"--labels names a class twice: {', '.join(self.labels)}")
         if self.head == "classification" and len(self.labels) < 2:
             raise InputError(f"at least two classes are needed; there is {', '.join(self.labels) or 'none'}")
+        if label_threshold is not None:
+            self._set_threshold(label_threshold)
+
+    def _set_threshold(self, label_threshold: str) -> None:
+        if self.head != "multi_label":
+            raise ContradictionError("--label_threshold goes with --multi_label; one class of several is the likeliest")
+        self.label_threshold = label_threshold
+        self.thresholds = parse_thresholds(label_threshold, self.labels)
+        if self.thresholds is None:
+            self.threshold_score = THRESHOLD_SCORE
 
     def options(self) -> dict[str, Any]:
         return dataclasses.asdict(self.columns)

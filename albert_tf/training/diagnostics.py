@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from albert_tf.kernels import backend
-from albert_tf.models.named_weights import named_weights
+from albert_tf.models.named_weights import trained_weights
 from albert_tf.runtime import files
 
 
@@ -46,7 +46,8 @@ class TrustRatios:
 
     def __init__(self, model, optimizer):
         self._optimizer = optimizer
-        weights = zip(named_weights(model).items(), *optimizer.moments(), strict=True)
+        # Low-rank updates have moments too, and come last.
+        weights = zip(trained_weights(model).items(), *optimizer.moments(), strict=False)
         self._parts = {
             name: (index, variable, mean, square)
             for index, ((name, variable), mean, square) in enumerate(weights)

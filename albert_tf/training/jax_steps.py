@@ -51,6 +51,7 @@ class JaxSteps(Steps):
         super().__init__(*args, **kwargs)
         on_all = self.strategy.replicated
         self._weights = _Placed(self._variables, on_all)
+        self._constants = _Placed(self._frozen, on_all)
         if self.optimizer is not None:
             self._slots = _Placed(self.optimizer.variables, on_all)
         self._take_on_device = jax.jit(self._take_steps, out_shardings=on_all, donate_argnums=(0, 1))
@@ -59,25 +60,29 @@ class JaxSteps(Steps):
 
     def evaluate(self, batch):
         """Adds up what `_evaluate_share` gives; see Steps."""
-        return np.asarray(self._evaluate_on_device(self._weights.read(), self.strategy.share_out(batch)))
+        return np.asarray(self._evaluate_on_device(self._all_weights(), self.strategy.share_out(batch)))
+
+    def _all_weights(self) -> tuple[list[jax.Array], list[jax.Array]]:
+        """The values of what is trained, and of what is frozen."""
+        return self._weights.read(), self._constants.read()
 
     def _evaluate_batch(self, weights, batch):
-        with self._scope(weights):
+        with self._scope(*weights):
             return self._evaluate_share(batch)
 
     def predict(self, batch):
         """Gathers what `_predict_share` gives; see Steps."""
-        return self.strategy.gather(self._predict_on_device(self._weights.read(), self.strategy.share_out(batch)))
+        return self.strategy.gather(self._predict_on_device(self._all_weights(), self.strategy.share_out(batch)))
 
     def _predict_batch(self, weights, batch):
-        with self._scope(weights):
+        with self._scope(*weights):
             return self._predict_share(batch)
 
     def take(self, iterator, num_steps, progress):
         """Takes steps; see Steps."""
         at_once = 1 if self.static_shapes else _MOST_STEPS_AT_ONCE
         taken, goes_on, last, waited = 0, True, None, 0.0
-        weights, slots = self._weights.read(), self._slots.read()
+        (weights, frozen), slots = self._all_weights(), self._slots.read()
         waited_before = progress.waited
         progress = jax.device_put(progress._replace(waited=None), self.strategy.replicated)
         try:
@@ -89,7 +94,7 @@ class JaxSteps(Steps):
                 filled = batches + batches[-1:] * (at_once - len(batches))
                 stacked = {name: np.stack([batch[name] for batch in filled]) for name in batches[0]}
                 weights, slots, progress, done, last, goes_on = self._take_on_device(
-                    weights, slots, self.strategy.share_out(stacked, axis=1), len(batches), progress
+                    weights, slots, frozen, self.strategy.share_out(stacked, axis=1), len(batches), progress
                 )
                 done, goes_on = int(done), bool(goes_on)
                 iterator.put_back(batches[done:])
@@ -113,7 +118,8 @@ class JaxSteps(Steps):
         slots = [_described(variable.value, on_all) for variable in self.optimizer.variables]
         batches = {name: _described(value, by_rows, _MOST_STEPS_AT_ONCE) for name, value in batch.items()}
         progress = jax.tree.map(lambda value: _described(value, on_all), self.start()._replace(waited=None))
-        return self._take_on_device.lower(self._described_weights(), slots, batches, _MOST_STEPS_AT_ONCE, progress)
+        weights, frozen = self._described_weights()
+        return self._take_on_device.lower(weights, slots, frozen, batches, _MOST_STEPS_AT_ONCE, progress)
 
     def lower_evaluation(self, batch):
         """The program of `evaluate`, not yet compiled; see lower."""
@@ -121,9 +127,10 @@ class JaxSteps(Steps):
         return self._evaluate_on_device.lower(self._described_weights(), rows)
 
     def _described_weights(self):
-        return [_described(variable.value, self.strategy.replicated) for variable in self._variables]
+        kinds = self._variables, self._frozen
+        return tuple([_described(one.value, self.strategy.replicated) for one in variables] for variables in kinds)
 
-    def _take_steps(self, weights, slots, batches, count, progress):
+    def _take_steps(self, weights, slots, frozen, batches, count, progress):
         """Takes `count` steps on the batches, at most as many as there are; stops after one that is not finite."""
 
         def goes_on(state):
@@ -132,24 +139,26 @@ class JaxSteps(Steps):
         def step(state):
             weights, slots, progress, taken, _, _ = state
             batch = {name: value[taken] for name, value in batches.items()}
-            weights, slots, progress, last, usable = self._step(weights, slots, batch, progress)
+            weights, slots, progress, last, usable = self._step(weights, slots, frozen, batch, progress)
             return weights, slots, progress, taken + 1, last, usable
 
         begin = (weights, slots, progress, jnp.int32(0), jnp.zeros(len(self.metrics)), jnp.bool_(True))
         return jax.lax.while_loop(goes_on, step, begin)
 
-    def _step(self, weights, slots, batch, progress: Progress):
+    def _step(self, weights, slots, frozen, batch, progress: Progress):
         scale = progress.scale.scale
         iterations = slots[self._place_of_iterations()]
         seed = fold_in(np.array([self._seed, 0]), iterations)
-        gradients, shares = self.strategy.sum_over_devices(self._compute_share, weights, batch, (seed, scale))
+        gradients, shares = self.strategy.sum_over_devices(self._compute_share, weights, batch, (seed, scale, frozen))
         if self.scale_loss:
             gradients = [gradient / scale for gradient in gradients]
+        with self._scope(weights, frozen):
+            gradients = self._gradients_to_apply(gradients)
         norm = jnp.sqrt(sum(jnp.sum(jnp.square(gradient)) for gradient in gradients))
         most = self.max_gradient_norm
         gradients = [gradient * (most * jnp.minimum(1.0 / norm, 1.0 / most)) for gradient in gradients]
         finite = jnp.isfinite(norm) & jnp.isfinite(shares[0])
-        new_weights, new_slots = self._apply(weights, slots, gradients)
+        new_weights, new_slots = self._apply(weights, slots, frozen, gradients)
         weights, slots = jax.tree.map(
             lambda new, old: jnp.where(finite, new, old), (new_weights, new_slots), (weights, slots)
         )
@@ -160,15 +169,15 @@ class JaxSteps(Steps):
         counted = progress.counted + finite.astype(jnp.float32)
         return weights, slots, Progress(totals, counted, progress.waited, scale), last, usable
 
-    def _compute_share(self, weights, batch, seed_and_scale):
+    def _compute_share(self, weights, batch, seed_scale_and_frozen):
         """(gradients, times scale; metrics without the norm) of one device's rows, one micro-batch after another."""
-        seed, scale = seed_and_scale
+        seed, scale, frozen = seed_scale_and_frozen
         counts = jax.lax.psum(self._counts(batch), ROWS)
         number = self.gradient_accumulation_steps
         seed = fold_in(seed, jax.lax.axis_index(ROWS))
 
         def losses(weights, batch, seed):
-            with self._scope(weights):
+            with self._scope(weights, frozen):
                 loss, shares = self._losses(batch, counts, seed)
             return loss * scale if self.scale_loss else loss, shares
 
@@ -188,20 +197,23 @@ class JaxSteps(Steps):
         self.all_reduce_bytes = sum(4 * value.size for value in (*jax.tree.leaves(found), *counts))
         return found
 
-    def _apply(self, weights, slots, gradients):
+    def _apply(self, weights, slots, frozen, gradients):
         """(weights, slots) after an update."""
-        with self._scope(weights, slots) as scope:
+        with self._scope(weights, frozen, slots) as scope:
             rate = self.optimizer.learning_rate
-            for variable, gradient in zip(self._variables, gradients, strict=True):
+            for variable, gradient in zip(self._updated, gradients, strict=True):
                 self.optimizer.update_step(gradient, variable, rate)
+            self._after_update()
         return (
             [scope.get_current_value(variable) for variable in self._variables],
             [scope.get_current_value(variable) for variable in self.optimizer.variables],
         )
 
-    def _scope(self, weights, slots=()):
+    def _scope(self, weights, frozen=(), slots=()):
         """Lets the block read these values in the model's variables, and the optimizer's."""
         pairs = [*zip(self._variables, weights, strict=True)]
+        if frozen:
+            pairs += zip(self._frozen, frozen, strict=True)
         if slots:
             pairs += zip(self.optimizer.variables, slots, strict=True)
         return keras.StatelessScope(state_mapping=pairs)

@@ -15,7 +15,8 @@ from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.run_checkpoints import CheckpointFolder
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
-from albert_tf.models.named_weights import named_weights
+from albert_tf.models.low_rank import LowRankUpdates
+from albert_tf.models.named_weights import trained_weights
 from albert_tf.records.manifest import check_vocabulary
 from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
@@ -59,12 +60,17 @@ class TrainingRun(abc.ABC):
         with strategy.scope():
             self.model = self._make_model(DTYPE_POLICIES[settings.precision])
             self.optimizer = self._make_optimizer()
-            self.optimizer.build(list(named_weights(self.model).values()))
+            self.low_rank = self._make_low_rank()
+            updated = trained_weights(self.model) if self.low_rank is None else self.low_rank.updated()
+            self.optimizer.build(list(updated.values()))
+        self.checkpoints.low_rank = self.low_rank
         self.steps = self._make_steps(
             seed=settings.random_seed,
+            max_gradient_norm=settings.max_gradient_norm,
             gradient_accumulation_steps=settings.gradient_accumulation_steps,
             scale_loss=settings.precision == "float16",
             jit_compile=settings.jit_compile == "true",
+            low_rank=self.low_rank,
         )
 
     @abc.abstractmethod
@@ -114,6 +120,10 @@ class TrainingRun(abc.ABC):
     @abc.abstractmethod
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is; a signal ends that at once."""
+
+    def _make_low_rank(self) -> LowRankUpdates | None:
+        """Makes the low-rank updates of a model whose kernels are frozen but for them; None for none."""
+        return None
 
     def _make_diagnosis(self):
         """Makes the object that tells of a run that is stuck, one with diagnosis.Diagnosis.report; None for none."""
@@ -215,6 +225,8 @@ class TrainingRun(abc.ABC):
         if source is not None:
             check_vocabulary(self._initialise(source), fresh.vocabulary, source)
             logging.info("weights start from %s", source)
+        if self.low_rank is not None:
+            self.low_rank.set_bases()
         return fresh
 
     def _flags_before(self) -> str:

@@ -4,9 +4,17 @@ import dataclasses
 from typing import Annotated
 
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
-from albert_tf.optimization.names import OPTIMIZER_NAMES
+from albert_tf.optimization.names import (
+    BETA_2,
+    EPSILON,
+    OPTIMIZER_NAMES,
+    POLYNOMIAL,
+    SCHEDULES,
+    STABLE_DECAY,
+    WEIGHT_DECAY_RATE,
+)
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, StrPath, check, described
+from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, Share, StrPath, check, described
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
 AUTO = "auto"
@@ -32,10 +40,22 @@ class TrainingSettings:
     optimizer: Annotated[str, OneOf(*OPTIMIZER_NAMES), "Optimizer."]
     # It is computed with in float32.
     learning_rate: Annotated[float, Interval("[1e-37, 1e37]"), "Learning rate at the end of the warm-up."]
+    learning_rate_schedule: Annotated[str, OneOf(*SCHEDULES), "What follows the warm-up."] = POLYNOMIAL
+    decay_proportion: Annotated[
+        float, Interval("(0, 1]"), "Share of the run in which a stable rate decays at last."
+    ] = 0.2
     poly_power: Annotated[float, Interval("[0, 1e37]"), "Power of the polynomial decay."] = 1.0
     num_train_steps: Annotated[Count | None, "Steps until the learning rate is 0 and the run ends."]
     num_warmup_steps: Annotated[CountOrNone | None, "Steps of linear warm-up."]
     start_warmup_step: Annotated[CountOrNone, "Step at which the warm-up starts."] = 0
+    beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = BETA_2
+    adam_epsilon: Annotated[float, Interval("(0, 1]"), "What is added to the root of that mean."] = EPSILON
+    weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = (
+        WEIGHT_DECAY_RATE
+    )
+    max_gradient_norm: Annotated[
+        float, Interval("(0, 1e30)"), "What the norm of all gradients together is clipped to."
+    ] = 1.0
     save_checkpoints_steps: Annotated[Count | None, "Steps between checkpoints."]
     keep_checkpoint_max: Annotated[CountOrNone, "Newest checkpoints to keep, besides the best; 0: all."] = 5
     iterations_per_loop: Annotated[Count, "Most steps on the device without coming back."] = 1000
@@ -65,6 +85,33 @@ class TrainingSettings:
         check(self)
         if self.num_train_steps is not None and self.num_warmup_steps is not None:
             self.check_warmup(self.num_train_steps, self.num_warmup_steps)
+
+    def decay_steps_for(self, num_train_steps: int) -> int:
+        """Steps in which a stable rate decays, of so many in all."""
+        return max(1, round(num_train_steps * self.decay_proportion))
+
+    def check_schedule(self, num_train_steps: int, num_warmup_steps: int) -> None:
+        """Refuses a warm-up and a decay that do not both fit into a run of so many steps.
+
+        Raises:
+            InputError: they are longer than the run.
+        """
+        if not self.do_train or self.learning_rate_schedule != STABLE_DECAY:
+            return
+        if self.start_warmup_step:
+            raise InputError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
+        decay = self.decay_steps_for(num_train_steps)
+        if num_warmup_steps + decay > num_train_steps:
+            raise InputError(
+                f"--num_warmup_steps={num_warmup_steps} and the decay of {decay} steps "
+                f"(--decay_proportion={self.decay_proportion}) are longer than the run of {num_train_steps}; "
+                "give less of either"
+            )
+
+    @property
+    def optimizer_settings(self) -> dict[str, float]:
+        """Arguments of every optimizer that are settings."""
+        return {"beta_2": self.beta_2, "weight_decay_rate": self.weight_decay_rate, "epsilon": self.adam_epsilon}
 
     def check_warmup(self, num_train_steps: int, num_warmup_steps: int) -> None:
         """Refuses a warm-up that a run of so many steps would end in; the learning rate would never be reached.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.models.named_weights import named_weights
+from albert_tf.models.named_weights import named_weights, trained_weights
 from albert_tf.training import loss_scale
 
 
@@ -63,6 +63,7 @@ class Steps(abc.ABC):
         jit_compile: whether XLA compiles forward and backward pass; JAX always does.
         static_shapes: compile the step anew for every shape of a batch, where batches differ in length; the device
             then comes back to Python after each step.
+        low_rank: models.low_rank.LowRankUpdates of frozen kernels; None: none.
 
     Attributes:
         metrics: names of what a training step reports, in the order of its vector; "loss" first, "gradient_norm" last.
@@ -81,6 +82,7 @@ class Steps(abc.ABC):
         scale_loss=False,
         jit_compile=False,
         static_shapes=False,
+        low_rank=None,
     ):
         self.strategy = strategy
         self.model = model
@@ -93,7 +95,17 @@ class Steps(abc.ABC):
         # Bytes that a replica hands to the all-reduce in a step; known once a step was traced.
         self.all_reduce_bytes: int | None = None
         self._seed = seed
-        self._variables = list(named_weights(model).values())
+        self._low_rank = low_rank
+        self._trained = list(trained_weights(model).values())
+        self._variables, self._updated = self._trained, self._trained
+        self._frozen = [variable for variable in named_weights(model).values() if not variable.trainable]
+        if low_rank is not None:
+            # The kernels have gradients, which are not theirs to use.
+            self._variables = [*self._trained, *low_rank.targets, *low_rank.trained.values()]
+            self._updated = list(low_rank.updated().values())
+            targets = {id(variable) for variable in low_rank.targets}
+            self._frozen = [variable for variable in self._frozen if id(variable) not in targets]
+            self._frozen += low_rank.bases.values()
 
     @abc.abstractmethod
     def _counts(self, batch) -> list[Any]:
@@ -119,6 +131,18 @@ class Steps(abc.ABC):
     def _predict_share(self, batch) -> dict[str, Any]:
         """The outputs that `predict` returns, of a share of a batch."""
         raise NotImplementedError(f"{type(self).__name__} has no predictions.")
+
+    def _gradients_to_apply(self, gradients: Sequence[Any]) -> list[Any]:
+        """The gradients of what the optimizer updates, from those of `_variables`."""
+        if self._low_rank is None:
+            return list(gradients)
+        first, count = len(self._trained), len(self._low_rank.targets)
+        return [*gradients[:first], *self._low_rank.gradients(gradients[first : first + count])]
+
+    def _after_update(self) -> None:
+        """Computes the weights that follow from those the optimizer has updated."""
+        if self._low_rank is not None:
+            self._low_rank.write()
 
     @abc.abstractmethod
     def evaluate(self, batch) -> np.ndarray:

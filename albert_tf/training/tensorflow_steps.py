@@ -119,6 +119,7 @@ class TensorFlowSteps(Steps):
         *gradients, shares = _sum_over_replicas(replica, [*gradients, shares])
         if self.scale_loss:
             gradients = [gradient / scale for gradient in gradients]
+        gradients = self._gradients_to_apply(gradients)
         gradients, norm = tf.clip_by_global_norm(gradients, self.max_gradient_norm)
         finite = tf.logical_and(tf.math.is_finite(norm), tf.math.is_finite(shares[0]))
         self._apply(replica, finite, gradients)
@@ -182,8 +183,9 @@ class TensorFlowSteps(Steps):
 
         def on_device(_, finite, rate, *gradients):
             def update():
-                for variable, gradient in zip(self._variables, gradients, strict=True):
+                for variable, gradient in zip(self._updated, gradients, strict=True):
                     self.optimizer.update_step(gradient, variable.value, rate)
+                self._after_update()
 
             tf.cond(finite, update, lambda: None)
 

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
 from albert_tf.finetuning import results as finetuning_results
 from albert_tf.finetuning.evaluation import predict_split
 from albert_tf.finetuning.finetune import run
@@ -77,3 +78,15 @@ def test_a_short_run_is_scored_each_epoch_and_its_best_checkpoint_predicted_once
     ends = [line["epochs"] for line in read_log(settings.output_dir) if line["kind"] == "train"]
     # 60 examples in batches of 8; reports come every 4 steps.
     assert ends == pytest.approx([32 / 60, 1.0, 1 + 32 / 60, 2.0])
+
+
+def test_another_score_of_the_same_evaluations_chooses_another_checkpoint(tmp_path):
+    for step, accuracy, f1 in ((1, 0.9, 0.1), (2, 0.5, 0.8)):
+        folder = tmp_path / f"checkpoint-{step:08d}"
+        folder.mkdir()
+        (folder / "checkpoint.json").write_text("{}")
+        write_evaluation(str(folder), {"accuracy": accuracy, "f1": f1, "best_metric": "accuracy"})
+    chosen = [
+        run_checkpoints.CheckpointFolder(str(tmp_path), metric=metric).best()[-1] for metric in (None, "f1", "unknown")
+    ]
+    assert chosen == ["1", "2", "1"]

@@ -48,7 +48,12 @@ def make_results(tmp_path, monkeypatch):
             batch_shape=lambda size: None,
         )
         settings = types.SimpleNamespace(
-            do_eval=do_eval, do_predict=True, output_dir=str(tmp_path / "run"), eval_batch_size=8, task_settings=None
+            do_eval=do_eval,
+            do_predict=True,
+            ensemble=False,
+            output_dir=str(tmp_path / "run"),
+            eval_batch_size=8,
+            task_settings=None,
         )
         run = types.SimpleNamespace(
             settings=settings,

@@ -14,7 +14,8 @@ import pytest
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
-from albert_tf.finetuning.finetune import format_results, run
+from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.summary import format_results
 from albert_tf.models.finetuning import AlbertForSequenceClassification
 
 

@@ -8,7 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
-from albert_tf.finetuning.finetune import format_results, run, summarise
+from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.summary import format_results, summarise
 
 
 @pytest.mark.slow
@@ -25,7 +26,7 @@ def test_seeds_run_in_folders_of_their_own_and_only_once(finetuning_settings, ca
     again = run(settings)
     assert [one["scores"] for one in again["seeds"]] == [one["scores"] for one in results["seeds"]]
     told = [record.getMessage() for record in caplog.records if "is done already" in record.getMessage()]
-    assert [line.split(" is done")[0] for line in told] == ["seed 1"]
+    assert [line.split(" is done")[0] for line in told] == ["seed-1"]
     table = format_results(results)
     assert table.splitlines()[-1].split()[:2] == ["dev,", "spread"]
 

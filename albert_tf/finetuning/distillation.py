@@ -1,0 +1,154 @@
+"""Distillation (Hinton et al., 2015, arXiv 1503.02531): the outputs of a larger model as further labels of a split.
+
+The teacher is asked once, about every training example, before the first step; what it says is kept beside the
+features.
+"""
+
+import dataclasses
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.finetuning.data import FinetuningData, Split, load_split_features
+from albert_tf.finetuning.evaluation import predict_features
+from albert_tf.finetuning.recipe import RecipeSettings
+from albert_tf.finetuning.selection import choose_examples
+from albert_tf.finetuning.steps import FinetuningSteps
+from albert_tf.finetuning.stored_outputs import load_outputs, save_outputs
+from albert_tf.inputs.finetuning_dataset import BatchShape
+from albert_tf.inputs.finetuning_features import TEACHER_LOGITS, FeatureSet, Ragged
+from albert_tf.inputs.length_buckets import choose_buckets
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.tasks.task import Task, TaskSettings
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
+from albert_tf.tokenization.vocabularies import make_tokenizer
+
+HEADS = ("classification", "multi_label", "regression", "multiple_choice")
+_FILE_SUFFIX = ".jsonl"
+# Of what the teacher was, beside its outputs.
+_KEY_NAME, _OUTPUTS = "teacher.json", "teacher"
+# The smallest probability whose logarithm is taken.
+_LEAST = 1e-7
+
+
+def check_teacher(settings: RecipeSettings, task: Task) -> None:
+    """Refuses a teacher of a task whose outputs are none for whole examples, and numbers without a teacher.
+
+    Raises:
+        ContradictionError: it is one of these.
+    """
+    if settings.teacher is not None and task.head not in HEADS:
+        raise ContradictionError(f"--teacher means nothing to {task.name}, a task of {task.head}")
+    if settings.teacher is not None and not settings.do_train:
+        raise ContradictionError("--teacher goes with --do_train")
+    if settings.teacher is None:
+        for name in ("distillation_temperature", "distillation_weight"):
+            if getattr(settings, name) != getattr(RecipeSettings, name):
+                raise ContradictionError(f"--{name} goes with --teacher")
+
+
+def ask_teacher(data: FinetuningData, strategy: Any, is_chief: bool) -> None:
+    """Adds the teacher's outputs to the features of the training split.
+
+    Args:
+        data: of the run, its settings with a teacher.
+        strategy: the devices.
+        is_chief: whether this worker writes.
+
+    Raises:
+        InputError: no such teacher, or one of a different task.
+    """
+    teacher, split = os.fspath(data.settings.teacher), data.training_split()
+    if teacher.endswith(_FILE_SUFFIX):
+        logits = _read_probabilities(teacher, data, split)
+    else:
+        logits = _outputs_of_model(teacher, data, split, strategy, is_chief)
+    features = split.features
+    width = len(logits[0])
+    rows = np.concatenate([np.asarray(row, np.float32) for row in logits])
+    column = Ragged.of_lengths(rows, np.full(len(logits), width, np.int64))
+    split.features = FeatureSet(features.head, {**features.columns, TEACHER_LOGITS: column})
+
+
+def _outputs_of_model(
+    teacher: str, data: FinetuningData, split: Split, strategy: Any, is_chief: bool
+) -> Sequence[np.ndarray]:
+    """The logits of a fine-tuned model, computed or as they were computed before."""
+    settings = data.settings
+    folder = os.path.join(settings.cache_dir or os.path.join(settings.output_dir, "features"), "teacher")
+    with strategy.scope():
+        try:
+            pretrained = load_pretrained(teacher)
+        except InputError as error:
+            raise InputError(f"--teacher: {error}") from None
+    known, wanted = pretrained.task, data.finetuned_task()
+    if known is None or not known.has_head_like(wanted) or set(known.labels) != set(wanted.labels):
+        what = "was only pre-trained" if known is None else f"was fine-tuned for {known}"
+        raise InputError(f"--teacher={teacher} {what}, not for {wanted}")
+    if pretrained.vocabulary_file is None:
+        raise InputError(f"--teacher={teacher} has no vocabulary; name a run or a checkpoint with one")
+    tokenizer = make_tokenizer(pretrained.vocabulary_file, pretrained.cleaning or OFFICIAL_CLEANING)
+    task_settings = TaskSettings(**{**dataclasses.asdict(settings.task_settings), **known.settings})
+    features = load_split_features(
+        *(data.task, split.name, tokenizer, task_settings, folder, settings.num_workers),
+        examples=lambda: split.examples,
+        most=settings.max_train_examples,
+    )
+    key = {"teacher": pretrained.source, "examples": len(features), "digest": _digest(pretrained.model)}
+    path = os.path.join(folder, _KEY_NAME)
+    if files.exists(path) and files.read_json(path) == key:
+        logging.info("the teacher's outputs are there already: %s", folder)
+        rows = load_outputs(folder, _OUTPUTS)["logits"]
+    else:
+        logging.info("asking the teacher, %s, about %s examples", pretrained.source, f"{len(features):,}")
+        steps = FinetuningSteps(strategy, pretrained.model, data.task.head)
+        buckets = tuple(choose_buckets(features.lengths, task_settings.max_seq_length))
+        rows = predict_features(steps, features, BatchShape(settings.eval_batch_size, buckets))["logits"]
+        if is_chief:
+            files.make_folder(folder)
+            save_outputs(folder, _OUTPUTS, {"logits": rows})
+            files.write_json(path, key)
+    order = [known.labels.index(label) for label in wanted.labels]
+    return [np.asarray(row)[order] for row in rows] if order else rows
+
+
+def _digest(model: Any) -> str:
+    """A number that other weights are unlikely to have: the sums of all of them."""
+    return ",".join(f"{float(np.sum(np.asarray(one), dtype=np.float64)):.9g}" for one in model.weights)
+
+
+def _read_probabilities(path: str, data: FinetuningData, split: Split) -> list[np.ndarray]:
+    """The logits of the probabilities in a file of `predict`, a line for each example of the training split."""
+    if not files.exists(path):
+        raise InputError(f"--teacher={path}: no such file; predict --format=jsonl writes one of the training split")
+    with files.open_binary(path) as file:
+        lines = file.read().splitlines()
+    task = data.task
+    logits = [_logits_of_line(task, line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
+    whole = len(task.examples(split.name))
+    if len(logits) != whole:
+        raise InputError(f"--teacher={path} has {len(logits)} lines, and the training split {whole} examples")
+    chosen = choose_examples(whole, data.settings.max_train_examples)
+    return logits if chosen is None else [logits[index] for index in chosen]
+
+
+def _logits_of_line(task: Task, line: bytes, where: str) -> np.ndarray:
+    try:
+        row = json.loads(line)
+        if task.head == "regression":
+            return np.array([float(row["score"] if "score" in row else row["prediction"])])
+        found = row["probabilities"]
+        shares = [found[label] for label in task.labels] if task.labels else list(found)
+        probabilities = np.clip(np.array(shares, np.float64), _LEAST, 1 - _LEAST)
+    except (ValueError, KeyError, TypeError):
+        wanted = "score" if task.head == "regression" else f"probabilities of {', '.join(task.labels) or 'the options'}"
+        raise InputError(f"{where}: no {wanted}") from None
+    if task.head == "multi_label":
+        return np.log(probabilities) - np.log1p(-probabilities)
+    return np.log(probabilities)

@@ -1,0 +1,63 @@
+"""Settings of how a model is fine-tuned, beyond those of every training."""
+
+import dataclasses
+from typing import Annotated
+
+from albert_tf.finetuning.freezing import FREEZABLE
+from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.settings import Count, Interval, Share, StrPath, described
+from albert_tf.training.settings import TrainingSettings
+
+
+@described
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecipeSettings(TrainingSettings):
+    """Settings that decide what the weights of a fine-tuned model become; FinetuningSettings has them too."""
+
+    class_weights: Annotated[
+        str | None, "What each class counts in the loss: balanced, or a number for each label, in their order: 1,2.5."
+    ] = None
+    pos_weight: Annotated[
+        str | None,
+        "With --multi_label: what a label that is there counts: balanced, one number, or one for each label.",
+    ] = None
+    freeze: Annotated[
+        str | None, "What keeps the weights it starts with: embeddings, encoder, or both with a comma between."
+    ] = None
+    lora_rank: Annotated[
+        Count | None,
+        "Train low-rank updates of the encoder's kernels, of this rank, and the head; left out: all weights.",
+    ] = None
+    lora_alpha: Annotated[float, Interval("(0, 1e6)"), "What these updates are multiplied by, times --lora_rank."] = (
+        16.0
+    )
+    teacher: Annotated[
+        StrPath | None,
+        "Model to learn from besides: a fine-tuned run or checkpoint, or a .jsonl of predict's on the training split.",
+    ] = None
+    distillation_temperature: Annotated[
+        float, Interval("(0, 1e3)"), "With --teacher: what its logits and the model's are divided by."
+    ] = 2.0
+    distillation_weight: Annotated[
+        float, Interval("[0, 1]"), "With --teacher: share of its part in the loss; the labels have the rest."
+    ] = 0.5
+    best_metric: Annotated[
+        str | None, "Score of the dev split by which the best checkpoint is chosen; left out: the task's."
+    ] = None
+    label_smoothing: Annotated[Share, "Share of a label that all classes divide among them."] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lora_rank and self.freeze:
+            raise ContradictionError("--lora_rank freezes embeddings and encoder by itself; leave --freeze out")
+        if unknown := [word for word in self.frozen_parts if word not in FREEZABLE]:
+            raise InputError(
+                f"--freeze takes {' and '.join(FREEZABLE)}, with a comma between. Received {unknown[0]!r}."
+            )
+
+    @property
+    def frozen_parts(self) -> tuple[str, ...]:
+        """The words of --freeze; with --lora_rank all there are."""
+        if self.lora_rank:
+            return FREEZABLE
+        return tuple(self.freeze.split(",")) if self.freeze else ()

@@ -1,0 +1,150 @@
+"""The runs of a command that asks for several: one for each learning rate, seed and fold, each in a folder of its own.
+
+A run that is done, under the same flags, is not done again: a command that was cut off goes on where it was, and more
+seeds or rates join those that are there.
+"""
+
+import dataclasses
+import os
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from absl import logging
+
+from albert_tf.finetuning.data import FinetuningData
+from albert_tf.finetuning.ensemble import has_outputs, score_ensemble
+from albert_tf.finetuning.folds import FoldData
+from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
+from albert_tf.finetuning.settings import FinetuningSettings
+from albert_tf.finetuning.summary import summarise
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import ContradictionError
+from albert_tf.training.session import Session
+
+# Runs one, of its settings and the data, and returns its results.
+RunOne = Callable[[FinetuningSettings, FinetuningData], dict[str, Any]]
+# Flags that say how many runs there are, which is nothing to any one of them.
+_OF_ALL = ("learning_rate", "num_seeds", "num_folds", "random_seed", "restart_failed_seeds")
+
+
+@dataclasses.dataclass(frozen=True)
+class Member:
+    """One of several runs.
+
+    Attributes:
+        settings: its own: output_dir, seed, rate, flags.
+        fold: the part of the training split that is its dev split, from 0; None without folds.
+        told: entries of its results beside those of any run: what tells it from the others.
+    """
+
+    settings: FinetuningSettings
+    fold: int | None
+    told: dict[str, Any]
+
+
+def plan_members(settings: FinetuningSettings) -> list[Member]:
+    """The runs that the settings ask for, in their order: rate by rate, seed by seed, fold by fold."""
+    seeds = range(settings.random_seed, settings.random_seed + settings.num_seeds)
+    return [
+        _make_member(settings, rate, seed, fold)
+        for rate in settings.rates
+        for seed in seeds
+        for fold in range(settings.num_folds)
+    ]
+
+
+def _make_member(settings: FinetuningSettings, rate: float, seed: int, fold: int) -> Member:
+    several_rates, several_folds = len(settings.rates) > 1, settings.num_folds > 1
+    told = {"learning_rate": rate} if several_rates else {}
+    told |= {"fold": fold + 1} if several_folds else {}
+    name = f"rate-{rate:g}-" * several_rates + f"seed-{seed}" + f"-fold-{fold + 1}" * several_folds
+    own = {"learning_rate": rate, "random_seed": seed}
+    kept = [line for line in settings.resolved_flags.splitlines() if _flag_of(line) not in _OF_ALL]
+    given = {**own, "num_folds": settings.num_folds, "fold": fold + 1} if several_folds else own
+    lines = [*kept, *(f"--{key}={value}" for key, value in given.items())]
+    changes: dict[str, Any] = dict.fromkeys(("num_seeds", "num_folds"), 1) | own
+    changes |= {"learning_rates": None, "restart_failed_seeds": 0}
+    changes |= {"output_dir": os.path.join(settings.output_dir, name)}
+    changes |= {"resolved_flags": "".join(f"{line}\n" for line in lines)}
+    return Member(dataclasses.replace(settings, **changes), fold if several_folds else None, told)
+
+
+def _seed_after(settings: FinetuningSettings, member: Member, number: int) -> Member:
+    """The member that takes the place of one that failed: of a seed that no other has.
+
+    Args:
+        settings: of the command.
+        member: which failed.
+        number: of the seed, from 0.
+    """
+    seed = settings.random_seed + settings.num_seeds + number
+    return _make_member(settings, member.settings.learning_rate, seed, member.fold or 0)
+
+
+def _flag_of(line: str) -> str:
+    return line.lstrip("-").partition("=")[0]
+
+
+def run_members(
+    settings: FinetuningSettings,
+    data: FinetuningData,
+    session: Session,
+    run_one: RunOne,
+) -> dict[str, Any]:
+    """Runs all that are not done, and writes what they come to.
+
+    Args:
+        settings: of the command.
+        data: that all runs share.
+        session: the devices.
+        run_one: runs one.
+
+    Raises:
+        ContradictionError: folds are asked for, and there is a dev split.
+    """
+    if settings.num_folds > 1 and data.names("dev"):
+        raise ContradictionError(
+            f"--num_folds makes dev splits of the training split; --task_name={settings.task_name} has one: "
+            f"{', '.join(data.task.input_files(data.names('dev')[0]))}; leave the flag out"
+        )
+    found, folders = [], []
+    for member in plan_members(settings):
+        failed, results = 0, _run_member(settings, data, session, run_one, member)
+        while results.get("stuck") and failed < settings.restart_failed_seeds:
+            member = _seed_after(settings, member, failed)
+            failed += 1
+            logging.warning("it is left out; the run goes on with --random_seed=%d", member.settings.random_seed)
+            results = _run_member(settings, data, session, run_one, member)
+        found.append(results | member.told | ({"restarts": failed} if failed else {}))
+        folders.append(member.settings.output_dir)
+    summary = summarise(found, data.task.metric)
+    if settings.ensemble:
+        summary["ensemble"] = score_ensemble(settings, data, session.cluster, folders)
+    if session.cluster.is_chief:
+        files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), summary)
+    return summary
+
+
+def _run_member(
+    settings: FinetuningSettings, data: FinetuningData, session: Session, run_one: RunOne, member: Member
+) -> dict[str, Any]:
+    """The results of a run, which may be there already."""
+    folder = member.settings.output_dir
+    results = _results_of(member.settings)
+    if results is not None and (not settings.ensemble or has_outputs(folder)):
+        logging.info("%s is done already: %s", os.path.basename(folder), os.path.join(folder, RESULTS_NAME))
+        return results
+    keras.backend.clear_session()
+    of_member = data if member.fold is None else FoldData(data, member.fold)
+    with session.hold(folder):
+        return run_one(member.settings, of_member)
+
+
+def _results_of(settings: FinetuningSettings) -> dict[str, Any] | None:
+    """The results of a run that was finished under the same flags."""
+    paths = [os.path.join(settings.output_dir, name) for name in (RESULTS_NAME, FinetuningRun.FLAGS_NAME)]
+    if not all(map(files.exists, paths)):
+        return None
+    with files.open_binary(paths[1]) as file:
+        return files.read_json(paths[0]) if file.read().decode() == settings.resolved_flags else None

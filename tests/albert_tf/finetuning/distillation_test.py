@@ -1,0 +1,115 @@
+"""Learning from a teacher: the loss by hand, its outputs from a file and from a model, what is refused."""
+
+import dataclasses
+import json
+import os
+import types
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import albert_tf
+from albert_tf import losses
+from albert_tf.finetuning.distillation import ask_teacher, check_teacher
+from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.objectives import Objective
+from albert_tf.inputs.finetuning_dataset import BatchShape, make_training_dataset
+from albert_tf.runtime.errors import ContradictionError, InputError
+
+LN3 = float(np.log(3.0))
+ONE = np.ones(1, np.float32)
+
+
+def test_the_divergence_from_a_teacher_by_hand():
+    teacher, model = np.array([[0.0, LN3]], "float32"), np.array([[LN3, 0.0]], "float32")
+    loss, count = losses.distillation_loss(model, teacher, ONE, "classification", 1.0)
+    # KL([1/4, 3/4], [3/4, 1/4]).
+    assert (float(loss), float(count)) == (pytest.approx(0.5 * LN3, rel=1e-5), 1)
+    halved, _ = losses.distillation_loss(2 * model, 2 * teacher, ONE, "classification", 2.0)
+    assert float(halved) == pytest.approx(4 * 0.5 * LN3, rel=1e-5)
+    same, _ = losses.distillation_loss(model, model, ONE, "multi_label", 3.0)
+    assert float(same) == pytest.approx(0.0, abs=1e-6)
+    # Of each label KL([1/4, 3/4], [1/2, 1/2]) = ln 2 - entropy.
+    several, _ = losses.distillation_loss(
+        np.zeros((1, 2), "float32"), np.array([[LN3, -LN3]], "float32"), ONE, "multi_label", 1.0
+    )
+    assert float(several) == pytest.approx(np.log(2) - (0.25 * np.log(4) + 0.75 * np.log(4 / 3)), rel=1e-4)
+    number, _ = losses.distillation_loss(
+        np.array([[1.0]], "float32"), np.array([[4.0]], "float32"), ONE, "regression", 5.0
+    )
+    assert float(number) == 9.0
+
+
+def test_the_teacher_has_its_share_of_the_loss():
+    outputs = {"logits": tf.constant([[LN3, 0.0], [9.0, 0.0]])}
+    batch = {"label": tf.constant([0, 1]), "example_weight": tf.constant([1.0, 0.0])}
+    batch["teacher_logits"] = tf.constant([[0.0, LN3], [5.0, 5.0]])
+    objective = Objective("classification", distillation=(1.0, 0.25))
+    loss, correct = objective.loss(outputs, batch, objective.counts(batch))
+    assert float(loss) == pytest.approx(0.75 * np.log(4 / 3) + 0.25 * 0.5 * LN3, rel=1e-5)
+    assert float(correct) == 1.0
+
+
+def _write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_probabilities_of_a_file_go_with_their_examples_into_the_batches(make_data, tmp_path):
+    shares = np.linspace(0.1, 0.9, 60)
+    path = _write(tmp_path / "soft.jsonl", [{"probabilities": {"1": x, "0": 1 - x}} for x in shares])
+    data = make_data(teacher=path)
+    ask_teacher(data, None, True)
+    dataset = make_training_dataset(data.training_split().features, BatchShape(8, (48,)), 1, 3)
+    for batch in dataset:
+        expected = np.log(shares[batch["feature_index"].numpy()])
+        np.testing.assert_allclose(batch["teacher_logits"][:, 1], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "match"),
+    [
+        ([{"probabilities": {"0": 0.5, "1": 0.5}}], "has 1 lines, and the training split 60 examples"),
+        ([{"error": "no text"}], "line 1: no probabilities of 0, 1"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_refused(make_data, tmp_path, rows, match):
+    with pytest.raises(InputError, match=match):
+        ask_teacher(make_data(teacher=_write(tmp_path / "soft.jsonl", rows)), None, True)
+    with pytest.raises(InputError, match="no such file; predict --format=jsonl"):
+        ask_teacher(make_data(teacher="missing.jsonl"), None, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "head", "match"),
+    [
+        ({"teacher": "t"}, "span", "--teacher means nothing to t, a task of span"),
+        ({"teacher": "t", "do_train": False}, "regression", "--teacher goes with --do_train"),
+        ({"distillation_weight": 0.9}, "classification", "--distillation_weight goes with --teacher"),
+    ],
+)
+def test_what_no_teacher_can_do_is_refused(finetuning_settings, changes, head, match):
+    task = types.SimpleNamespace(name="t", head=head)
+    with pytest.raises(ContradictionError, match=match):
+        check_teacher(dataclasses.replace(finetuning_settings, **changes), task)
+
+
+@pytest.mark.slow
+def test_a_model_and_the_file_of_its_probabilities_teach_the_same(finetuning_settings, tmp_path, read_weights):
+    teacher = dataclasses.replace(finetuning_settings, output_dir=str(tmp_path / "teacher"))
+    run(teacher)
+    with open(os.path.join(teacher.data_dir, "train.tsv")) as file:
+        texts = [line.rsplit("\t", 1)[0] for line in file.read().splitlines()[1:]]
+    path = _write(tmp_path / "soft.jsonl", albert_tf.Predictor(teacher.output_dir).predict(texts))
+    found = []
+    for name in (teacher.output_dir, path):
+        folder = str(tmp_path / f"student-{len(found)}")
+        settings = dataclasses.replace(
+            finetuning_settings, teacher=name, distillation_weight=1.0, output_dir=folder, random_seed=7
+        )
+        results = run(settings)
+        found.append(read_weights(folder))
+    for name, value in found[0].items():
+        np.testing.assert_allclose(value, found[1][name], atol=1e-4, err_msg=name)
+    assert run(settings) == results

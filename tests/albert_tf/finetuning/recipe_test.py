@@ -1,0 +1,43 @@
+"""The handles of fine-tuning: each reaches what it is there for."""
+
+import dataclasses
+
+import pytest
+
+from albert_tf.finetuning.finetune import model_and_vocabulary
+from albert_tf.finetuning.run import FinetuningRun
+from albert_tf.runtime.errors import InputError
+from albert_tf.training.cluster import Cluster
+from albert_tf.training.stop_signals import StopSignals
+from albert_tf.training.strategy import make_strategy
+
+
+@pytest.fixture
+def make_run(make_data):
+    """A function of changes to the settings, to a run that has taken no step."""
+
+    def make(**changes) -> FinetuningRun:
+        data = make_data(**changes)
+        config, *_ = model_and_vocabulary(data.settings)
+        return FinetuningRun(data.settings, config, data, make_strategy("one_device"), Cluster(), StopSignals())
+
+    return make
+
+
+def test_optimizer_clip_and_schedule_have_the_official_values_or_those_that_are_given(make_run):
+    run = make_run()
+    names = ("beta_2", "epsilon", "weight_decay_rate")
+    assert [getattr(run.optimizer, name) for name in names] == [0.999, 1e-6, 0.01]
+    assert run.steps.max_gradient_norm == 1.0
+    assert [float(run.schedule(step)) for step in (0, 6, 11)] == pytest.approx([0.0, 0.0015, 0.00025])
+    own = {"beta_2": 0.98, "adam_epsilon": 1e-8, "weight_decay_rate": 0.1, "max_gradient_norm": 0.5}
+    run = make_run(**own, learning_rate_schedule="stable_decay", decay_proportion=0.25)
+    assert [getattr(run.optimizer, name) for name in names] == [0.98, 1e-8, 0.1]
+    assert run.steps.max_gradient_norm == 0.5
+    assert [float(run.schedule(step)) for step in (0, 1, 9, 10)] == pytest.approx([0.0, 0.003, 0.003, 0.002])
+
+
+def test_a_schedule_that_does_not_fit_into_the_run_is_refused(finetuning_settings):
+    settings = dataclasses.replace(finetuning_settings, learning_rate_schedule="stable_decay", decay_proportion=1.0)
+    with pytest.raises(InputError, match="are longer than the run of 12"):
+        settings.check_schedule(12, 1)
