@@ -21,7 +21,12 @@ _KEY_DIGITS = 12
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """A file or folder of the user's: its path, and the digest of what is in it, by which it is known."""
+    """A file or folder of the user's.
+
+    Attributes:
+        path: to it.
+        digest: of what is in it, by which it is known.
+    """
 
     path: str
     digest: str

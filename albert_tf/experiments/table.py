@@ -18,7 +18,13 @@ _ACCURACIES = {SENTENCE_ORDER: ("sop", "sentence_order_accuracy"), NEXT_SENTENCE
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-    """A column: its key in JSON, its title, and whether it holds shares or other numbers."""
+    """A column.
+
+    Attributes:
+        key: in JSON.
+        title: at its head.
+        kind: whether it holds shares or other numbers.
+    """
 
     key: str
     title: str
