@@ -36,6 +36,6 @@ class WorkerModel:
             return self._open(num_threads=self._num_threads)
 
     def answer(self, examples: list[Any]) -> list[dict[str, Any]]:
-        """What the model says of each example."""
+        """The model's answer to each example."""
         answers: list[dict[str, Any]] = self._model.answer(examples)
         return answers

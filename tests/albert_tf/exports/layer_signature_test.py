@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_tf.exports.encoder_module import LAYERS
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.exports.settings import LAYER_OUTPUTS, ExportSettings
-from albert_tf.exports.signatures import LAYERS, ServingModule
+from albert_tf.exports.signatures import ServingModule
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.exported_model import ExportedModel
 
