@@ -46,6 +46,8 @@ def openvino_runner(
     settings = {
         "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
         "PERFORMANCE_HINT": "LATENCY",
+        # Else each of several processes has its threads on the same first cores.
+        "ENABLE_CPU_PINNING": False,
         **({"INFERENCE_NUM_THREADS": num_threads} if num_threads else {}),
     }
     compiled = core.compile_model(core.read_model(source), "CPU", settings)

@@ -1,5 +1,7 @@
 """Packages of extras: there, missing, or broken."""
 
+import logging
+
 import pytest
 
 from albert_tf.runtime.errors import InputError
@@ -18,3 +20,12 @@ def test_a_package_is_there_if_it_can_be_imported(tmp_path, monkeypatch):
 def test_what_is_missing_is_named_with_its_pip_line():
     with pytest.raises(InputError, match=r"--format=onnx needs no_such_package: pip install 'albert_tf\[onnx\]'"):
         import_extra("no_such_package", "onnx")
+
+
+def test_a_package_that_takes_the_handlers_of_logs_away_takes_none(tmp_path, monkeypatch):
+    (tmp_path / "greedy_package.py").write_text("import logging\nlogging.root.handlers.clear()")
+    monkeypatch.syspath_prepend(tmp_path)
+    handler = logging.NullHandler()
+    monkeypatch.setattr(logging.root, "handlers", [handler])
+    assert is_installed("greedy_package")
+    assert logging.root.handlers == [handler]
