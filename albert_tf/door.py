@@ -203,6 +203,8 @@ def save(
             target.save(model, place, vocabulary, task)
     else:
         target.save(model, path, vocabulary, task)
+    if getattr(model, "pooling", None) is not None and format != "sentence_transformers":
+        logging.warning("%s does not say how a text becomes one vector: %s", target.title, model.pooling)
     if left_out := target.left_out(model.config, named_weights(model)):
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
 

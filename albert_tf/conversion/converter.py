@@ -39,6 +39,9 @@ def convert(settings: ConversionSettings) -> LoadReport:
         *(settings.input, settings.albert_config_file, settings.from_format),
         *(settings.allow_missing_heads, settings.allow_nonfinite),
     )
+    if not isinstance(target, SentenceTransformersFormat):
+        # Of a folder of sentence-transformers heads may be missing; elsewhere they would pass for trained ones.
+        pretrained.model.load_report.check(settings.allow_missing_heads, (), settings.allow_nonfinite)
     # A copy, since a format is one object for all.
     target = copy.copy(target)
     target.cleaning = agreed_cleaning(settings.cleaning, pretrained.cleaning, pretrained.source)

@@ -35,6 +35,7 @@ class EncoderModule(TextModule):
         tokenizer: the vocabulary, read from a file that still exists when the module is saved.
         max_seq_length: where texts are cut; ids may be as long as max_position_embeddings.
         pooling: how a text becomes one vector.
+        has_pooler: False leaves the pooled output out, of a pooler that was never trained.
 
     Raises:
         InputError: max_seq_length leaves no room for a pair of texts.
@@ -43,7 +44,9 @@ class EncoderModule(TextModule):
     # What stands on an encoder is not saved with it.
     weights_of = "albert/"
 
-    def __init__(self, model: Any, tokenizer: Tokenizer, max_seq_length: int, pooling: Pooling):
+    def __init__(
+        self, model: Any, tokenizer: Tokenizer, max_seq_length: int, pooling: Pooling, has_pooler: bool = True
+    ):
         super().__init__(model, tokenizer, max_seq_length)
         self._pooling = pooling
         encoder = model.albert
@@ -51,7 +54,7 @@ class EncoderModule(TextModule):
         # Nothing is computed for padding.
         self._albert = lambda inputs, **read: encoder(inputs, training=False, skip_padding=True, **read)
         self._all_layers = lambda inputs, names: stacked_layers(encoder(inputs, output_attentions=True), names)
-        self._outputs = ["sequence_output", *(["pooled_output"] if encoder.pooler is not None else [])]
+        self._outputs = ["sequence_output", *(["pooled_output"] if encoder.pooler is not None and has_pooler else [])]
 
     def signatures(self, layer_outputs: tuple[str, ...] = ()) -> dict[str, Callable]:
         """The functions by the names they are served under.

@@ -24,6 +24,8 @@ from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, agreed_clean
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 
+# Beginning of the names of the pooler's weights.
+POOLER = "albert/pooler/"
 # Odds of no answer above which none is given.
 _THRESHOLD = "null_score_diff_threshold"
 # Of a task of several labels, the probabilities from which on they are given.
@@ -91,7 +93,7 @@ def chosen_pooling(settings: SourceSettings, pretrained: Pretrained) -> Pooling:
     """
     pooling = (pretrained.pooling or USUAL_POOLING).with_choices(settings.pooling, settings.normalize)
     model = pretrained.model
-    if pooling.mode == POOLED and (model.albert.pooler is None or pretrained.lacks("albert/pooler/")):
+    if pooling.mode == POOLED and (model.albert.pooler is None or pretrained.lacks(POOLER)):
         raise InputError(f"--pooling={POOLED}: {pretrained.source} has no pooler; choose mean or cls")
     return pooling
 

@@ -57,4 +57,6 @@ def _other_kind(about: dict[str, Any]) -> str:
     if "task" in about:
         task = FinetunedTask.from_dict(about["task"], "its export.json")
         return f"holds a model fine-tuned for {task.name or task.head}: it fills in no masks; predict asks it"
+    if "fill_mask" not in about["signatures"]:
+        return "holds an encoder without heads; embed_texts asks it"
     return "holds a model that was only pre-trained; fill_mask asks it, run_finetuning makes one of it that predicts"

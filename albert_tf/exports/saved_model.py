@@ -27,6 +27,7 @@ from albert_tf.exports.classification_module import (
 from albert_tf.exports.encoder_module import EncoderModule
 from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
 from albert_tf.exports.export_source import (
+    POOLER,
     chosen_pooling,
     open_source,
     refuse_pooling,
@@ -163,7 +164,8 @@ def open_encoder(
     )
     tokenizer, length = tokenizer_for(settings, pretrained), text_length(settings, pretrained)
     pooling = dataclasses.replace(chosen_pooling(settings, pretrained), max_seq_length=length)
-    return EncoderModule(serving_copy(pretrained.model), tokenizer, length, pooling), pooling
+    has_pooler = not pretrained.lacks(POOLER)
+    return EncoderModule(serving_copy(pretrained.model), tokenizer, length, pooling, has_pooler), pooling
 
 
 def _pretrained_module(
@@ -172,12 +174,13 @@ def _pretrained_module(
     """The module of a model that was only pre-trained, and its signatures; where heads are missing, of its encoder."""
     if pretrained.lacks(_WORDS):
         copy, length = serving_copy(pretrained.model, settings.precision), text_length(settings, pretrained)
-        encoder = EncoderModule(copy, tokenizer, length, pooling)
+        encoder = EncoderModule(copy, tokenizer, length, pooling, not pretrained.lacks(POOLER))
         return encoder, encoder.signatures(settings.layer_outputs)
     sentence_task = _checked_task(pretrained.sentence_task)
     max_seq_length = text_length(settings, pretrained)
     module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length, pooling)
     has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
+    has_order = has_order and not pretrained.lacks("sentence_order/")
     return module, module.signatures(sentence_order=has_order, layer_outputs=settings.layer_outputs)
 
 

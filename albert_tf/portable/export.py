@@ -20,7 +20,7 @@ import albert_tf
 from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer_json
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.export_file import write_export
-from albert_tf.exports.export_source import chosen_pooling, open_source, refuse_pooling, text_length
+from albert_tf.exports.export_source import POOLER, chosen_pooling, open_source, refuse_pooling, text_length
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
@@ -153,17 +153,23 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
         head = EMBEDDING
     if head != EMBEDDING:
         refuse_pooling(settings, head)
+    if head == PRETRAINING and pretrained.lacks("masked_lm/"):
+        raise InputError(
+            f"--head={PRETRAINING}: {settings.init_checkpoint} has no head for masked words; leave the flag out for "
+            f"--head={EMBEDDING}, or give --head={ENCODER}"
+        )
+    sentence_head = pretrained.sentence_task != "none" and not pretrained.lacks("sentence_order/")
     return make_interface(
         head,
         model.config,
         num_labels=0 if task is None else task.num_labels,
         batch=settings.batch_size,
         length=length if settings.fixed_length else None,
-        has_order=pretrained.sentence_task != "none" and model.config.type_vocab_size > 1,
-        has_pooler=model.albert.pooler is not None and not pretrained.lacks("albert/pooler/"),
+        has_order=sentence_head and model.config.type_vocab_size > 1,
+        has_pooler=model.albert.pooler is not None and not pretrained.lacks(POOLER),
         beam=_beam_size(pretrained),
         layer_outputs=settings.layer_outputs,
-        **({"pooling": chosen_pooling(settings, pretrained)} if head == EMBEDDING else {}),
+        **({"pooling": chosen_pooling(settings, pretrained)} if head in (ENCODER, EMBEDDING) else {}),
     )
 
 
@@ -192,7 +198,7 @@ def _about(
         of_task: dict[str, Any] = {"sentence_task": pretrained.sentence_task}
     else:
         of_task = {"task": task.to_dict(), "labels": list(task.labels)}
-    of_vectors = {"pooling": interface.pooling.to_dict()} if interface.head == EMBEDDING else {}
+    of_vectors = {"pooling": interface.pooling.to_dict()} if interface.head in (ENCODER, EMBEDDING) else {}
     return {
         "albert_tf": albert_tf.__version__,
         "versions": {name: importlib.metadata.version(name) for name in _PACKAGES[settings.format]},

@@ -126,7 +126,8 @@ def answer_window(
     asked = [(number, row.where, example) for number, (row, (_, example)) in enumerate(window) if example is not None]
     asked.sort(key=lambda one: asker.order(one[2]))
     batches = [asked[start : start + batch_size] for start in range(0, len(asked), batch_size)]
-    answers = pool.map(answer_batch, (([(where, example) for _, where, example in batch],) for batch in batches))
+    tasks = (([(where, example) for _, where, example in batch],) for batch in batches)
+    answers = pool.map(answer_batch, tasks, lambda task: f"{len(task[0])} rows from {task[0][0][0]} on")
     for batch in batches:
         go_on()
         for (number, *_), answer in zip(batch, next(answers), strict=True):

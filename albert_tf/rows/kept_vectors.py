@@ -94,7 +94,7 @@ def open_library(
         logging.info("%d vectors are there already, in %s", len(rows), path)
     if vectors is None:
         raise InputError(f"{source} changed while its vectors were made; start again")
-    return TextLibrary(rows, vectors, {name: wanted[name] for name in ("texts", "read")})
+    return TextLibrary(rows, vectors, {name: wanted[name] for name in ("texts", "read", "model")})
 
 
 def _read_texts(source: str, answers: VectorAnswers, texts: TablePrediction) -> list[str | None]:
@@ -115,12 +115,15 @@ def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int
     Raises:
         InputError: what is there was not kept by a search.
     """
-    if not files.exists(path):
-        return None
     note = path + ".json"
     found = files.read_json(note) if files.exists(note) else {}
-    if found.get("format") != _FORMAT:
-        raise InputError(f"{path} is there already and was not kept by search_texts; name another by --vectors_file")
+    stranger = next((one for one in (note, path) if files.exists(one) and found.get("format") != _FORMAT), None)
+    if stranger is not None:
+        raise InputError(
+            f"{stranger} is there already and was not kept by search_texts; name another place by --vectors_file"
+        )
+    if not files.exists(path):
+        return None
     if found != wanted:
         changed = [name for name in wanted if found.get(name) != wanted[name]]
         logging.warning("%s is of other %s: it is made anew", path, " and ".join(changed))

@@ -199,7 +199,8 @@ def _form(
 
 
 def _identify(predictor: Any) -> dict[str, Any]:
-    """The model's files, and what it answers with: the threshold of SQuAD lies beside its weights."""
+    """The files of the models, and what they answer with: thresholds lie beside the weights."""
     paths = models_of(predictor.path)
     described = identify_model(paths[0]) if len(paths) == 1 else [identify_model(path) for path in paths]
-    return {"files": described, "task": predictor.task.to_dict()}
+    tasks = [task.to_dict() for task in predictor.tasks]
+    return {"files": described, "task": tasks[0] if len(tasks) == 1 else tasks}

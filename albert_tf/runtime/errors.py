@@ -39,6 +39,10 @@ class ContradictionError(InputError):
     """Flags that are right one by one, and mean nothing together; a command exits with code 2, as for a wrong flag."""
 
 
+class WorkersKilledError(InputError):
+    """Processes were killed again and again, for want of memory most likely; what is finished stays."""
+
+
 class DamagedError(InputError):
     """A file is not what was once written; what lies beside it, an earlier checkpoint for example, may still serve."""
 

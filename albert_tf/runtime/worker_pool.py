@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import InputError, WorkersKilledError
 from albert_tf.runtime.process_executor import ProcessExecutor, WorkerKilled
 
 # Tasks handed out beyond those at work: enough that no process waits, few enough to bound memory.
@@ -65,7 +65,7 @@ class WorkerPool:
             describe: names a task, for the error.
 
         Raises:
-            InputError: workers died over the same task again and again.
+            WorkersKilledError: workers died over the same task again and again.
         """
         if self._submit is None:
             for task in tasks:
@@ -83,7 +83,7 @@ class WorkerPool:
             except Exception as error:
                 # KilledWorker is Dask's.
                 if isinstance(error, WorkerKilled) or type(error).__name__ == "KilledWorker":
-                    raise InputError(_describe_death(describe(task))) from None
+                    raise WorkersKilledError(_describe_death(describe(task))) from None
                 raise
             yield result
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import InputError, WorkersKilledError
 from albert_tf.runtime.json_text import to_json
 
 TEMPORARY = ".tmp"
@@ -60,7 +60,7 @@ def open_workspace(output: str, shared: bool = False, remove: bool = True) -> It
             yield temporary
             if remove:
                 _remove(temporary)
-        except OtherJobError:
+        except (OtherJobError, WorkersKilledError):
             raise
         except InputError:
             if not shared:

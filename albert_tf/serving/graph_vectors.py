@@ -14,7 +14,7 @@ from albert_tf.exports.encoder_module import EMBED_FROM_TEXT, EMBEDDING, TOKENS_
 from albert_tf.exports.export_file import is_export, read_export
 from albert_tf.exports.loading import load_export
 from albert_tf.exports.saved_model import open_encoder
-from albert_tf.heads.pooling import USUAL_POOLING, Pooling
+from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving.outputs import check_finite
 
@@ -62,9 +62,10 @@ class GraphVectors:
         # Exports of earlier versions have the vectors of pieces alone.
         self._pools = EMBED_FROM_TEXT in self._loaded.signatures and self.pooling.to_dict() == own.to_dict()
         self._function = self._loaded.signatures[EMBED_FROM_TEXT if self._pools else TOKENS_FROM_TEXT]
-        self.hidden_size = int(
-            self._loaded.signatures[TOKENS_FROM_TEXT].structured_outputs["sequence_output"].shape[-1]
-        )
+        outputs = self._loaded.signatures[TOKENS_FROM_TEXT].structured_outputs
+        if self.pooling.mode == POOLED and "pooled_output" not in outputs:
+            raise InputError(f"{self._path} has no pooler; choose --pooling=mean or cls")
+        self.hidden_size = int(outputs["sequence_output"].shape[-1])
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """The vectors of texts, which are run as one batch: float32 [B, H].

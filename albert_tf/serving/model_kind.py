@@ -46,7 +46,14 @@ def kind_of(path: str) -> str:
 
 def models_of(path: str) -> list[str]:
     """The places of the models that a text names: one, or several with commas between."""
-    return path.split(",") if "," in path and not files.exists(path) else [path]
+    if "," not in path or files.exists(path):
+        return [path]
+    try:
+        # The beginning of the names of a checkpoint's files may have a comma too.
+        kind_of(path)
+    except InputError:
+        return path.split(",")
+    return [path]
 
 
 def _check_there(path: str) -> None:

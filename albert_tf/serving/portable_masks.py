@@ -39,7 +39,10 @@ class PortableMasks:
         if model.task is not None:
             raise InputError(f"{where} of a model fine-tuned for {model.task}: it fills in no masks; predict asks it")
         if MASKED_LM_POSITIONS not in model.input_names:
-            raise InputError(f"{where} of the encoder alone, which fills in no masks; export the model without --head")
+            raise InputError(
+                f"{where} of the head {model.head}, which fills in no masks; export a pre-trained model with "
+                "--head=pretraining"
+            )
         self._tokenizer = model.tokenizer()
         self.do_lower_case = self._tokenizer.cleaning.do_lower_case
         self.judges_order = any(form["name"] == _ORDER for form in model.about["outputs"])

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.heads.pooling import USUAL_POOLING, Pooling
+from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.like_lengths import run_rows, to_row
 from albert_tf.serving.portable_model import INPUT_MASK, PortableModel
 from albert_tf.tokenization.packing import pack_pair
 
-_EMBEDDING, _SEQUENCE_OUTPUT = "embedding", "sequence_output"
+_EMBEDDING, _SEQUENCE_OUTPUT, _POOLED_OUTPUT = "embedding", "sequence_output", "pooled_output"
 
 
 class PortableVectors:
@@ -48,7 +48,7 @@ class PortableVectors:
         wanted = own.with_choices(**asked)
         outputs = [form["name"] for form in model.about["outputs"]]
         # Of a vector that the file gives already, only its length can still be changed, to 1.
-        self._still = None if wanted == own else dataclasses.replace(wanted, mode="pooled")
+        self._still = None if wanted == own else dataclasses.replace(wanted, mode=POOLED)
         if _EMBEDDING in outputs:
             if wanted.mode != own.mode or (own.normalize and not wanted.normalize):
                 raise InputError(f"{model.path} gives vectors that are {own}; export the model again for {wanted}")
@@ -57,6 +57,8 @@ class PortableVectors:
                 f"{model.path} is an export as {model.format} of the head {model.head}, which gives no vectors of "
                 "texts; export the model with --head=embedding"
             )
+        elif wanted.mode == POOLED and _POOLED_OUTPUT not in outputs:
+            raise InputError(f"{model.path} has no pooler; choose --pooling=mean or cls")
         self._gives_vectors = _EMBEDDING in outputs
         self.pooling = dataclasses.replace(wanted, max_seq_length=model.about["max_seq_length"])
         self.hidden_size: int = model.config.hidden_size
@@ -81,7 +83,7 @@ class PortableVectors:
         """The vector of one row's outputs, [H]."""
         if self._gives_vectors:
             vector = outputs[_EMBEDDING]
-            return vector if self._still is None else self._still.pool({"pooled_output": vector[np.newaxis]})[0]
+            return vector if self._still is None else self._still.pool({_POOLED_OUTPUT: vector[np.newaxis]})[0]
         batch = {name: array[np.newaxis] for name, array in outputs.items()}
         batch[_SEQUENCE_OUTPUT] = batch[_SEQUENCE_OUTPUT][:, : len(mask)]
         vectors: np.ndarray = self.pooling.pool({**batch, INPUT_MASK: mask[np.newaxis]})

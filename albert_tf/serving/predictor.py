@@ -31,6 +31,7 @@ class Predictor:
         fields: names of the fields of an example; one with a question mark may be left out.
         example_fields: the same with the names of columns that training knew, and the checks of an example.
         task: what the model was fine-tuned for.
+        tasks: the same of each of several models.
     """
 
     def __init__(self, path: StrPath, num_threads: int | None = None) -> None:
@@ -49,6 +50,7 @@ class Predictor:
         self.path = os.fspath(path)
         self._model = _open(self.path, num_threads)
         self.task = self._model.task
+        self.tasks = getattr(self._model, "tasks", [self.task])
         self.fields = self._model.fields
         self.example_fields = ExampleFields(self.fields, self.task)
 

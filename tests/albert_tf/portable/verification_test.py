@@ -36,6 +36,15 @@ def test_nan_wrong_shapes_and_missing_outputs_are_refused(found, message, portab
         largest_error(lambda _: found, lambda _: {"logits": np.zeros((3, 1))}, interface, portable_config, 0.5)
 
 
+def test_vectors_of_length_1_are_measured_by_their_own_size(portable_config):
+    interface = make_interface("embedding", portable_config, batch=1)
+    wanted = np.full((1, portable_config.hidden_size), portable_config.hidden_size**-0.5)
+    right, wrong = (lambda _: {"embedding": wanted}), (lambda _: {"embedding": 0.5 * wanted})
+    assert largest_error(right, right, interface, portable_config, 1e-4) == 0
+    with pytest.raises(RuntimeError, match="embedding differs"):
+        largest_error(wrong, right, interface, portable_config, 0.4)
+
+
 def test_how_impossible_the_impossible_is_does_not_count(portable_config):
     interface = make_interface("span", portable_config, batch=1, length=2)
     (inputs,) = sample_inputs(interface, portable_config)

@@ -61,6 +61,13 @@ def test_other_texts_another_model_and_another_type_are_noticed(texts, model):
     assert opened(texts, vector_type="int8")[1] == 0
 
 
+def test_a_file_in_the_place_of_the_note_stays(texts, tmp_path):
+    (tmp_path / "library.json").write_text('{"text": "mine"}')
+    with pytest.raises(InputError, match="library.json is there already and was not kept by search_texts"):
+        opened(texts, vectors_file=str(tmp_path / "library"))
+    assert (tmp_path / "library.json").read_text() == '{"text": "mine"}'
+
+
 def test_damaged_vectors_are_made_anew(texts, tmp_path):
     opened(texts)
     path = tmp_path / "texts.txt.vectors.npy"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import InputError, WorkersKilledError
 from albert_tf.runtime.workspace import (
     describe_differences,
     enter_job,
@@ -30,7 +30,7 @@ def test_it_is_gone_after_success_and_after_a_mistake_of_the_users(tmp_path):
 
 def test_it_stays_after_anything_else_and_the_same_job_goes_on(tmp_path):
     output = str(tmp_path / "train")
-    for error in (OSError, KeyboardInterrupt, SystemExit):
+    for error in (OSError, KeyboardInterrupt, SystemExit, WorkersKilledError):
         with pytest.raises(error), open_workspace(output) as folder:
             enter_job(folder, JOB, overwrite=False)
             (tmp_path / folder / "tokens-000000").touch()

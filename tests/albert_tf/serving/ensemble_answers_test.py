@@ -14,9 +14,9 @@ from albert_tf.serving.model_kind import models_of
 LABELS = {"classification": ("a", "b"), "multi_label": ("a", "b")}
 
 
-def _model(head, answer, fields=("text",), labels=None):
+def _model(head, answer, fields=("text",), labels=None, name=None):
     labels = LABELS.get(head, ()) if labels is None else labels
-    task = FinetunedTask(head, len(labels) or 1, labels)
+    task = FinetunedTask(head, len(labels) or 1, labels, name)
     return types.SimpleNamespace(task=task, fields=fields, answer=lambda examples: [answer] * len(examples))
 
 
@@ -68,11 +68,20 @@ def test_the_mean_answers(head, answers, mean):
         (_model("classification", {}, labels=("a", "c")), "give models of one task"),
         (_model("classification", {}, fields=("text", "text_pair")), "give models of one task"),
         (_model("span", {}), "y was fine-tuned for .*, whose answers have no mean"),
+        (_model("classification", {}, name="sst-2"), "give models of one task"),
     ],
 )
 def test_models_of_several_tasks_are_refused(other, match):
     with pytest.raises(InputError, match=match):
-        EnsembleAnswers([_model("classification", {}), other], ["x", "y"])
+        EnsembleAnswers([_model("classification", {}, name="cola"), other], ["x", "y"])
+
+
+def test_a_model_without_thresholds_has_the_usual_one():
+    answers = [{"labels": ["a"], "probabilities": np.array([0.4])} for _ in range(2)]
+    answers[0]["thresholds"] = np.array([0.1])
+    models = [_model("multi_label", answer, labels=("a",)) for answer in answers]
+    (found,) = EnsembleAnswers(models, ["x", "y"]).answer([{"text": "one"}])
+    assert found["thresholds"].tolist() == [pytest.approx(0.3)]
 
 
 def test_a_predictor_of_several_paths_asks_all_of_them(monkeypatch, tmp_path):
@@ -80,4 +89,6 @@ def test_a_predictor_of_several_paths_asks_all_of_them(monkeypatch, tmp_path):
     monkeypatch.setattr(predictor, "_open_one", lambda path, num_threads: models[path])
     assert predictor.Predictor("x,y").predict("a text") == [{"score": 1.5}]
     (tmp_path / "x,y").mkdir()
-    assert models_of(str(tmp_path / "x,y")) == [str(tmp_path / "x,y")]
+    (tmp_path / "x,y" / "model.ckpt-1.index").touch()
+    for place in (tmp_path / "x,y", tmp_path / "x,y" / "model.ckpt-1"):
+        assert models_of(str(place)) == [str(place)]
