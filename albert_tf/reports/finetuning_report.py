@@ -1,4 +1,4 @@
-"""The page of a fine-tuning run, of one seed or of several."""
+"""The page of a fine-tuning: of one run, or of several that differ in seed, learning rate or fold."""
 
 import dataclasses
 import os
@@ -8,41 +8,46 @@ from typing import Any
 from albert_tf.reports import run_sections
 from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section, Table, numbers
 from albert_tf.reports.curves import compare_charts
-from albert_tf.reports.run_folder import RunFolder
+from albert_tf.reports.run_folder import MEMBER_NAME, RunFolder
 from albert_tf.reports.split_report import split_blocks
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
-_SUMMARY = {"median": "scores", "best": "best", "spread": "spread"}
+# What tells runs apart: its name in their results, and on the page.
+_VARYING = {"learning_rate": "rate", "random_seed": "seed", "fold": "fold"}
 _FEATURES = os.path.join("features", "{split}", "manifest.json")
 
 
 def finetuning_sections(run: RunFolder) -> list[Section]:
-    """The sections of a run's page; of several seeds the details are those of the best one.
+    """The sections of a run's page; of several runs the details are those of the best one.
 
     Args:
         run: of fine-tuning.
     """
-    shown = _best_seed(run)
-    by_checkpoint = f"By checkpoint, {shown.name}" if run.seeds else "By checkpoint"
+    members = _counted_members(run)
+    shown = _best_member(run, members)
+    by_checkpoint = f"By checkpoint, {shown.name}" if members else "By checkpoint"
     notes = [
         *run.notes,
-        *(f"{seed.name}: {note}" for seed in run.seeds for note in seed.notes),
+        *(f"{member.name}: {note}" for member in members for note in member.notes),
         *run_sections.stop_notes(shown),
     ]
     if not run.results and not run.is_locked:
         notes.append("results.json is not there: the run did not come to its end.")
     blocks: list[Block] = [Group("figures", [*_task_figures(run), *run_sections.progress_figures(shown)])]
     blocks += [Notes(notes, is_warning=True)] if notes else []
-    if run.seeds:
-        curves: list[Block] = [Group("charts", compare_charts([seed.curves for seed in run.seeds]))]
-        blocks.append(Notes([f"{len(run.seeds)} seeds; what is not of all of them is of {shown.name}."]))
+    if members:
+        curves: list[Block] = [Group("charts", compare_charts([member.curves for member in members]))]
+        of_what = (
+            "seeds" if all(one.name.startswith("seed-") and "-fold-" not in one.name for one in members) else "runs"
+        )
+        blocks.append(Notes([f"{len(members)} {of_what}; what is not of all of them is of {shown.name}."]))
     else:
         curves = run_sections.curve_blocks(run)
     sections = [
         Section("", blocks),
         Section(
-            "Scores", [*_seed_tables(run), *_score_tables(run), *run_sections.evaluation_blocks(shown, by_checkpoint)]
+            "Scores", [*_run_tables(run), *_score_tables(run), *run_sections.evaluation_blocks(shown, by_checkpoint)]
         ),
         Section("Curves", curves),
         *(
@@ -57,13 +62,46 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
     return [section for section in sections if section is not None and section.blocks]
 
 
-def _best_seed(run: RunFolder) -> RunFolder:
-    """The run whose details are shown: the best seed, else the first, else the run itself."""
-    if not run.seeds:
+def _counted_members(run: RunFolder) -> list[RunFolder]:
+    """The runs that the results are of: without those in whose place others were put. Unfinished: all there are."""
+    listed = {_told(one) for one in _results_of_runs(run)}
+    return [one for one in run.members if not listed or _told_by(one.name) in listed]
+
+
+def _results_of_runs(run: RunFolder) -> list[Mapping[str, Any]]:
+    """The results of each of several runs; [] of a single one."""
+    found = run.results.get("runs", run.results.get("seeds"))
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _told(results: Mapping[str, Any]) -> str:
+    """A run by what tells it from the others: "rate 1e-05, seed 1"."""
+    told = {word: results[key] for key, word in _VARYING.items() if results.get(key) is not None}
+    return _in_words({word: f"{value:g}" if isinstance(value, float) else str(value) for word, value in told.items()})
+
+
+def _told_by(name: str) -> str:
+    """A run by the name of its folder, as `_told` names it by its results."""
+    matched = MEMBER_NAME.fullmatch(name)
+    return _in_words(matched.groupdict()) if matched else name
+
+
+def _in_words(told: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{word} {value}" for word, value in told.items() if value is not None)
+
+
+def _best_member(run: RunFolder, members: Sequence[RunFolder]) -> RunFolder:
+    """The run whose details are shown: the one of the best checkpoint, else the first, else the run itself."""
+    if not members:
         return run
-    best = f"seed-{run.results.get('best_seed')}"
-    found = next((seed for seed in run.seeds if seed.name == best), run.seeds[0])
-    return dataclasses.replace(found, name=f"seed {found.name.partition('-')[2]}")
+    best = os.path.basename(os.path.dirname(str(run.results.get("checkpoint", ""))))
+    found = next((member for member in members if member.name == best), members[0])
+    return dataclasses.replace(found, name=_told_by(found.name))
+
+
+def _centre(run: RunFolder) -> str:
+    """The statistic that the scores of several runs are."""
+    return "mean" if any("fold" in one for one in _results_of_runs(run)) else "median"
 
 
 def _task_figures(run: RunFolder) -> list[Figure]:
@@ -71,10 +109,13 @@ def _task_figures(run: RunFolder) -> list[Figure]:
     figures = [Figure("task", str(task))] if task else []
     metric = run.results.get("metric")
     scores = run.results.get("scores")
+    several = "folds" if _centre(run) == "mean" else "seeds"
+    remark = f"{_centre(run)} of the {several}" if _results_of_runs(run) else ""
+    if (rate := run.results.get("best_learning_rate")) is not None:
+        remark += f", rate {rate}"
     for split, of_split in scores.items() if isinstance(scores, dict) else ():
         value = numbers(of_split).get(str(metric))
         if value is not None:
-            remark = "median of the seeds" if run.seeds else ""
             figures.append(Figure(f"{metric}, {split}", run_sections.score_text(str(metric), value), remark))
     return figures
 
@@ -84,27 +125,41 @@ def _score_tables(run: RunFolder) -> list[Block]:
     rows: list[tuple[str, dict[str, float]]] = []
     for key, ending in (("scores", ""), ("test_scores", " (its labels are published)")):
         found = run.results.get(key)
-        if isinstance(found, dict) and not (run.seeds and key == "scores"):
+        if isinstance(found, dict) and not (_results_of_runs(run) and key == "scores"):
             rows += [(f"{split}{ending}", numbers(scores)) for split, scores in found.items()]
     return [_scores_table("Scores of the chosen checkpoint", "split", rows)] if rows else []
 
 
-def _seed_tables(run: RunFolder) -> list[Block]:
-    """For each split, the scores of every seed, their median, the best seed's, and the spread."""
-    seeds = run.results.get("seeds")
-    if not isinstance(seeds, list):
-        return []
+def _run_tables(run: RunFolder) -> list[Block]:
+    """For each split, the scores of every run, what they come to, the best one's, and those of the ensemble."""
+    found = _results_of_runs(run)
+    title = "run" if "runs" in run.results else "seed"
     blocks: list[Block] = []
-    medians = run.results.get("scores")
-    for split in medians if isinstance(medians, dict) else ():
-        rows = [
-            (f"seed {one.get('random_seed')}", _of_split(one.get("scores"), split))
-            for one in seeds
-            if isinstance(one, dict)
-        ]
-        rows += [(name, _of_split(run.results.get(key), split)) for name, key in _SUMMARY.items()]
-        blocks.append(_scores_table(f"Scores by seed, {split}", "seed", rows))
+    centres = run.results.get("scores") if found else None
+    for split in centres if isinstance(centres, dict) else ():
+        rows = [(_told(one), _of_split(one.get("scores"), split)) for one in found]
+        rows += [(name, _of_split(scores, split)) for name, scores in _summaries(run)]
+        blocks.append(_scores_table(f"Scores by {title}, {split}", title, rows))
     return blocks
+
+
+def _summaries(run: RunFolder) -> list[tuple[str, Any]]:
+    """(name, scores by split) of what several runs come to; of several learning rates, of each."""
+    centre, results, rates = _centre(run), run.results, run.results.get("rates")
+    if isinstance(rates, list):
+        found = [
+            (f"{name} of rate {rate.get('learning_rate')}", rate.get(key))
+            for rate in rates
+            if isinstance(rate, dict)
+            for name, key in ((centre, "scores"), ("spread", "spread"))
+        ]
+        found.append(("best", results.get("best")))
+    else:
+        found = [(name, results.get(key)) for name, key in ((centre, "scores"), ("best", "best"), ("spread", "spread"))]
+    ensemble = results.get("ensemble")
+    if isinstance(ensemble, dict) and "scores" in ensemble:
+        found.append((f"ensemble of {len(_results_of_runs(run))}", ensemble["scores"]))
+    return found
 
 
 def _of_split(scores: Any, split: str) -> dict[str, float]:

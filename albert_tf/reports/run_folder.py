@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -16,7 +17,9 @@ from albert_tf.runtime.errors import InputError
 PRETRAINING, FINETUNING = "run_pretraining", "run_finetuning"
 _COMMANDS = (PRETRAINING, FINETUNING)
 _CONFIG_NAME, _RESULTS_NAME, _LOCK_NAME = "albert_config.json", "results.json", "run.lock"
-_REPORT_ENDING, _SEED_PREFIX, _STOP_PREFIX = "_report.json", "seed-", "nonfinite-"
+_REPORT_ENDING, _STOP_PREFIX = "_report.json", "nonfinite-"
+# The folder of one run of several: "seed-1", "rate-1e-05-seed-1", "seed-1-fold-2-of-5".
+MEMBER_NAME = re.compile(r"(?:rate-(?P<rate>.+)-)?seed-(?P<seed>\d+)(?:-fold-(?P<fold>\d+)(?:-of-\d+)?)?")
 _Value = TypeVar("_Value")
 
 
@@ -52,7 +55,7 @@ class RunFolder:
         results: results.json of a fine-tuning, or {}.
         reports: {split: its report} of a fine-tuning.
         stops: nonfinite-*.json, {name: contents}.
-        seeds: the runs of a fine-tuning with several seeds.
+        members: the runs of a fine-tuning with several seeds, rates or folds.
         is_locked: whether run.lock is there.
         notes: what is missing or cannot be read, a sentence each.
     """
@@ -67,7 +70,7 @@ class RunFolder:
     results: Mapping[str, Any]
     reports: Mapping[str, Mapping[str, Any]]
     stops: Mapping[str, Mapping[str, Any]]
-    seeds: tuple["RunFolder", ...]
+    members: tuple["RunFolder", ...]
     is_locked: bool
     notes: tuple[str, ...]
 
@@ -109,17 +112,17 @@ def read_run(path: str, name: str = "") -> RunFolder:
     command = next((one for one in _COMMANDS if f"{one}.flags" in names), "")
     checkpoints = tuple(_read_checkpoints(path, names, notes))
     curves = _read_curves(path, names, name or _name_of(path), notes)
-    seeds = tuple(read_run(os.path.join(path, one), one) for one in names if _is_seed(path, one))
+    members = tuple(read_run(os.path.join(path, one), one) for one in names if _is_member(path, one))
     results = _read_object(path, _RESULTS_NAME, names, notes)
-    if not (command or checkpoints or seeds or LOG_NAME in names or "task_name" in results):
+    if not (command or checkpoints or members or LOG_NAME in names or "task_name" in results):
         raise InputError(f"{path}: no run in it; --output_dir of run_pretraining or run_finetuning is wanted")
     if not command:
-        is_task = seeds or results or any(one.state and one.state.task for one in checkpoints)
+        is_task = members or results or any(one.state and one.state.task for one in checkpoints)
         command = FINETUNING if is_task else PRETRAINING if "masked_lm_loss" in curves.train else ""
     settings = None
     if f"{command}.flags" in names:
         settings = _tried(lambda: read_settings(os.path.join(path, f"{command}.flags"), command), notes)
-    elif not seeds:
+    elif not members:
         notes.append(f"{command or 'run'}.flags is not there: the settings are not known.")
     stops = {one: _read_object(path, one, names, notes) for one in names if one.startswith(_STOP_PREFIX)}
     endings = [one for one in names if one.endswith(_REPORT_ENDING)]
@@ -127,14 +130,14 @@ def read_run(path: str, name: str = "") -> RunFolder:
         path=path,
         name=curves.name,
         command=command,
-        settings=settings if settings or not seeds else seeds[0].settings,
-        config=_read_config(path, names, seeds, notes),
+        settings=settings if settings or not members else members[0].settings,
+        config=_read_config(path, names, members, notes),
         curves=curves,
         checkpoints=checkpoints,
         results=results,
         reports={one.removesuffix(_REPORT_ENDING): _read_object(path, one, names, notes) for one in endings},
         stops=stops,
-        seeds=seeds,
+        members=members,
         is_locked=_LOCK_NAME in names,
         notes=tuple(_sentences(notes)),
     )
@@ -163,9 +166,8 @@ def _names_in(path: str) -> list[str]:
     return files.list_folder(path)
 
 
-def _is_seed(path: str, name: str) -> bool:
-    flag_file = os.path.join(path, name, f"{FINETUNING}.flags")
-    return name.startswith(_SEED_PREFIX) and name[len(_SEED_PREFIX) :].isdecimal() and files.exists(flag_file)
+def _is_member(path: str, name: str) -> bool:
+    return MEMBER_NAME.fullmatch(name) is not None and files.exists(os.path.join(path, name, f"{FINETUNING}.flags"))
 
 
 def _read_checkpoints(path: str, names: list[str], notes: list[str]):
@@ -189,16 +191,16 @@ def _read_checkpoints(path: str, names: list[str], notes: list[str]):
 
 def _read_curves(path: str, names: list[str], name: str, notes: list[str]) -> Curves:
     if LOG_NAME not in names:
-        if not any(_is_seed(path, one) for one in names):
+        if not any(_is_member(path, one) for one in names):
             notes.append(f"{LOG_NAME} is not there: no step was reported yet, or the log is lost.")
         return Curves(name, {}, {})
     return read_log(path, name, notes)
 
 
-def _read_config(path: str, names: list[str], seeds, notes: list[str]) -> AlbertConfig | None:
+def _read_config(path: str, names: list[str], members, notes: list[str]) -> AlbertConfig | None:
     if _CONFIG_NAME in names:
         return _tried(lambda: AlbertConfig.from_json_file(os.path.join(path, _CONFIG_NAME)), notes)
-    return next((seed.config for seed in seeds if seed.config), None)
+    return next((member.config for member in members if member.config), None)
 
 
 def _read_object(path: str, name: str, names: list[str], notes: list[str]) -> Mapping[str, Any]:

@@ -123,15 +123,66 @@ def test_seeds_have_a_row_each_with_median_and_spread(write_finetuned, show, tmp
         write_finetuned(f"seeds/seed-{seed}", CLASSES, {"accuracy": accuracy})
         seeds.append({"random_seed": seed, "scores": {"dev": {"accuracy": accuracy}}})
     scores = {"scores": {"dev": {"accuracy": 0.6}}, "best": seeds[1]["scores"], "spread": {"dev": {"accuracy": 0.4}}}
-    summary = {"task_name": "sst-2", "metric": "accuracy", "best_seed": 2, "seeds": seeds, **scores}
+    checkpoint = "elsewhere/seeds/seed-2/checkpoint-00000020"
+    summary = {"task_name": "sst-2", "metric": "accuracy", "checkpoint": checkpoint, "seeds": seeds, **scores}
+    summary["ensemble"] = {"scores": {"dev": {"accuracy": 0.8125}}}
+    # It learned nothing, and seed 3 stands in its place.
+    write_finetuned("seeds/seed-4", CLASSES, {"accuracy": 0.125})
     (tmp_path / "seeds" / "results.json").write_text(json.dumps(summary))
     page = show(tmp_path / "seeds")
     rows = [page.row(name, 1)[0] for name in ("seed 1", "seed 2", "seed 3", "median", "best", "spread")]
     assert rows == ["50.00 %", "90.00 %", "60.00 %", "60.00 %", "90.00 %", "40.00 %"]
+    assert page.row("ensemble of 3", 1) == ["81.25 %"]
     assert "3 seeds; what is not of all of them is of seed 2." in page.texts
+    assert "Scores of the chosen checkpoint" not in page.texts
     # Unfinished: no summary yet.
     (tmp_path / "seeds" / "results.json").unlink()
     assert any("did not come to its end" in text for text in show(tmp_path / "seeds").texts)
+
+
+@pytest.mark.parametrize(
+    ("folders", "varying", "names", "summaries"),
+    [
+        (
+            ("rate-1e-05-seed-1", "rate-2e-05-seed-1"),
+            [{"learning_rate": 1e-05}, {"learning_rate": 2e-05}],
+            ("rate 1e-05, seed 1", "rate 2e-05, seed 1"),
+            ("median of rate 1e-05", "spread of rate 1e-05", "best"),
+        ),
+        (
+            ("seed-1-fold-1-of-2", "seed-1-fold-2-of-2"),
+            [{"fold": 1}, {"fold": 2}],
+            ("seed 1, fold 1", "seed 1, fold 2"),
+            ("mean", "spread", "best"),
+        ),
+    ],
+    ids=["rates", "folds"],
+)
+def test_runs_of_several_rates_or_folds_are_found(write_finetuned, show, tmp_path, folders, varying, names, summaries):
+    runs = []
+    for folder, told, accuracy in zip(folders, varying, (0.5, 0.9)):
+        write_finetuned(f"several/{folder}", CLASSES, {"accuracy": accuracy})
+        runs.append({"random_seed": 1, "scores": {"dev": {"accuracy": accuracy}}, **told})
+    # Unfinished: no summary yet.
+    page = show(tmp_path / "several")
+    assert f"2 runs; what is not of all of them is of {names[0]}." in page.texts
+    assert any("did not come to its end" in text for text in page.texts)
+    assert not any("the log is lost" in text for text in page.texts)
+    results = {
+        **{"task_name": "rte", "metric": "accuracy", "runs": runs},
+        **{"checkpoint": f"several/{folders[1]}/checkpoint-00000020", "best": runs[1]["scores"]},
+        **{"scores": {"dev": {"accuracy": 0.7}}, "spread": {"dev": {"accuracy": 0.0}}},
+    }
+    if "learning_rate" in runs[0]:
+        rates = [{"learning_rate": run["learning_rate"], "scores": run["scores"], "spread": {}} for run in runs]
+        results |= {"rates": rates, "best_learning_rate": 2e-05}
+    (tmp_path / "several" / "results.json").write_text(json.dumps(results))
+    page = show(tmp_path / "several")
+    assert [page.row(name, 1)[0] for name in names] == ["50.00 %", "90.00 %"]
+    assert set(summaries) <= set(page.texts)
+    assert f"2 runs; what is not of all of them is of {names[1]}." in page.texts
+    assert "Scores of the chosen checkpoint" not in page.texts
+    assert "Split dev" in page.texts
 
 
 def test_runs_beside_one_another_show_what_differs(pretrained, show, tmp_path):
