@@ -37,7 +37,7 @@ OWN_FLAGS = {
     EVALUATION: ("input_file", "output_dir", "init_checkpoint", "output_file", "overwrite", "across_sentence_tasks"),
     FINETUNING: (
         *("task_name", "data_dir", "output_dir", "init_checkpoint", "do_train", "do_eval", "do_predict"),
-        *("random_seed", "num_seeds", "cache_dir"),
+        *("random_seed", "num_seeds", "num_folds", "ensemble", "restart_failed_seeds", "cache_dir"),
     ),
 }
 

@@ -211,7 +211,7 @@ def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:
 
 def _flags_of(kind: str, values: Any, where: str) -> Mapping[str, Any]:
     check_flags(kind, as_object(values, f"{where}: {kind}"), where)
-    return values
+    return merge({}, values)
 
 
 def _held_out(values: Any, path: str) -> Mapping[str, Any]:
@@ -219,7 +219,7 @@ def _held_out(values: Any, path: str) -> Mapping[str, Any]:
     if "sentence_task" in values:
         raise InputError(f"{path}: {HELD_OUT}: 'sentence_task' follows from evaluations; leave it out")
     check_flags(RECORDS, values, f"{path}: {HELD_OUT}")
-    return values
+    return merge({}, values)
 
 
 def _tasks(values: Any, where: str) -> tuple[TaskOfTable, ...]:
@@ -232,8 +232,7 @@ def _tasks(values: Any, where: str) -> tuple[TaskOfTable, ...]:
         check_keys(entry, _TASK_KEYS, here, ("task_name",))
         if entry["task_name"] not in TASK_NAMES:
             raise InputError(f"{here}: task_name must be one of {', '.join(TASK_NAMES)}")
-        flags = as_object(entry.get("flags", {}), f"{here}: flags")
-        check_flags(FINETUNING, flags, here)
+        flags = _flags_of_task(entry.get("flags", {}), here)
         folder = entry.get("data_dir")
         seeds = _seeds(entry.get("seeds", [_DEFAULT_SEED]), f"{here}: seeds")
         name = as_text(entry.get("name", entry["task_name"]), f"{here}: name")
@@ -243,6 +242,18 @@ def _tasks(values: Any, where: str) -> tuple[TaskOfTable, ...]:
     if len(set(names)) < len(names):
         raise InputError(f"{where}: two tasks have one name; give each a name of its own")
     return tuple(tasks)
+
+
+def _flags_of_task(values: Any, where: str) -> Mapping[str, Any]:
+    """The flags of a task, which is fine-tuned once for each of its seeds."""
+    values = _flags_of(FINETUNING, as_object(values, f"{where}: flags"), where)
+    # The flag's parser makes a number of one rate, and a text of several.
+    if isinstance(check_flags(FINETUNING, values, where).get("learning_rate"), str):
+        raise InputError(
+            f"{where}: {FINETUNING}: 'learning_rate' must be one rate, for one run of each seed; "
+            f"make a task of each rate. Received {values['learning_rate']!r}."
+        )
+    return values
 
 
 def _paper(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigures:

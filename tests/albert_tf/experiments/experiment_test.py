@@ -72,6 +72,12 @@ def test_counted_embeddings_are_of_the_base_unless_a_row_goes_without(write):
     assert row.embeddings == {}
 
 
+def test_null_stands_for_a_flag_that_is_left_out(write):
+    tasks = [{"task_name": "rte", "flags": {"dev_file": None, "learning_rate": "1e-5"}}]
+    found = read_experiment(write(tasks=tasks, evaluation={"max_eval_steps": None}, held_out={"ngram": None}))
+    assert (found.tasks[0].flags, found.evaluation, found.held_out) == ({"learning_rate": "1e-5"}, {}, {})
+
+
 def test_a_trial_gives_every_row_as_many_steps(write):
     rows = {"short": {}, "long": {"budget": {"steps": 500}}}
     assert [row.num_train_steps for row in read_experiment(write(base=BASE, rows=rows), 3).rows] == [3, 3]
@@ -110,6 +116,11 @@ def test_a_trial_gives_every_row_as_many_steps(write):
         (
             {"tasks": [{"task_name": "rte", "flags": {"epochs": 3}}]},
             r"tasks\[0\]: finetuning: run_finetuning has no flag 'epochs'",
+        ),
+        ({"tasks": [{"task_name": "rte", "flags": {"num_folds": 3}}]}, "'num_folds' is set by run_experiments"),
+        (
+            {"tasks": [{"task_name": "rte", "flags": {"learning_rate": [1e-5, 2e-5]}}]},
+            r"tasks\[0\]: finetuning: 'learning_rate' must be one rate",
         ),
         ({"tasks": [{"task_name": "rte"}, {"task_name": "rte"}]}, "two tasks have one name"),
         ({"paper": {"columns": ["a"], "rows": {"third": [1]}}}, "paper: rows: the grid has no row 'third'"),
