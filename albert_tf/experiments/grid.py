@@ -7,8 +7,10 @@ from typing import Any
 from albert_tf.config import AlbertConfig
 from albert_tf.experiments.command_lines import EMBEDDINGS, EVALUATION, FINETUNING, PRETRAINING, RECORDS, names_of
 from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, Experiment, Row
+from albert_tf.experiments.fields import as_text
 from albert_tf.experiments.steps import Given, Made, Own, Step, Written
 from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.runtime import shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.flops import train_step_flops
 
@@ -21,8 +23,9 @@ _READING = (
     *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
 )
 _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
-# Flags of pre-training and fine-tuning that name files or folders.
-_PATHS = ("init_checkpoint", "train_file", "dev_file", "test_file")
+# Flags of pre-training, evaluation and fine-tuning that name files or folders; a config may be a shipped one.
+_CONFIG = "albert_config_file"
+_PATHS = ("init_checkpoint", "teacher", _CONFIG, "spm_model_file", "train_file", "dev_file", "test_file")
 # What the work of a step depends on; train_step_flops takes them in this order.
 _SIZES = ("train_batch_size", *_LENGTHS)
 # Single words, so that rows of different masks are asked the same.
@@ -104,9 +107,22 @@ def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
 
 
 def named_paths(experiment: Experiment) -> list[str]:
-    """The paths of files and folders that the flags of an experiment name."""
-    flags = [*(row.pretraining for row in experiment.rows), *(task.flags for task in experiment.tasks)]
-    named = [given[name] for given in flags for name in _PATHS if name in given]
+    """The paths of files and folders that the flags of an experiment name.
+
+    Raises:
+        InputError: what such a flag has is no text.
+    """
+    flags = {
+        **{f"row {row.name}: {PRETRAINING}": row.pretraining for row in experiment.rows},
+        EVALUATION: experiment.evaluation,
+        **{f"task {task.name}": task.flags for task in experiment.tasks},
+    }
+    named = [
+        _path_of(name, as_text(given[name], f"{experiment.name}: {where}: {name}"))
+        for where, given in flags.items()
+        for name in _PATHS
+        if name in given
+    ]
     return list(dict.fromkeys([*(task.data_dir for task in experiment.tasks if task.data_dir is not None), *named]))
 
 
@@ -123,8 +139,9 @@ def _make_unit(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
             f"{corpus.vocabulary.path} has {corpus.vocab_size} pieces; leave it out"
         )
     pretraining = _pretraining(corpus, data, row, seed, config)
+    evaluation = _with_files(experiment.evaluation, data)
     evaluations = {
-        task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task), experiment.evaluation)
+        task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task), evaluation)
         for task in held_out_tasks(experiment)
     }
     finetuning = {}
@@ -189,4 +206,8 @@ def _evaluation(pretraining: Step, records: Step, more: Mapping[str, Any]) -> St
 
 def _with_files(flags: Mapping[str, Any], data: Mapping[str, Given]) -> dict[str, Any]:
     """The flags, those that name files with what is in them."""
-    return {name: data.get(value, value) if name in _PATHS else value for name, value in flags.items()}
+    return {name: data.get(_path_of(name, value), value) if name in _PATHS else value for name, value in flags.items()}
+
+
+def _path_of(name: str, value: str) -> str:
+    return shipped_files.find(value, shipped_files.MODELS) if name == _CONFIG else value

@@ -10,6 +10,7 @@ from absl import logging
 from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
 from albert_tf.experiments.grid import Corpus, Unit, distinct, make_units, named_paths
+from albert_tf.experiments.named_files import digest_of_named
 from albert_tf.experiments.page import make_page
 from albert_tf.experiments.picture import draw_table
 from albert_tf.experiments.runner import Runner
@@ -19,7 +20,6 @@ from albert_tf.experiments.table import make_table
 from albert_tf.experiments.text_split import HELD_OUT, TRAIN, digest_of, split_documents
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import to_json
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.stop_signals import StopSignals
 
@@ -49,7 +49,8 @@ class ExperimentRun:
         unknown = [name for name in settings.rows if name not in names]
         if unknown:
             raise InputError(f"--rows: {self.experiment.name} has no row {unknown[0]!r}; it has {', '.join(names)}")
-        data = {path: Given(path, _digest_of_tree(path)) for path in named_paths(self.experiment) if _is_local(path)}
+        digests = {path: digest_of_named(path) for path in named_paths(self.experiment)}
+        data = {path: Given(path, digest) for path, digest in digests.items() if digest is not None}
         self.units = make_units(self.experiment, self._corpus(), data)
 
     @property
@@ -168,21 +169,3 @@ class ExperimentRun:
 
 def _count(steps: Sequence[Step]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in Counter(step.kind for step in steps).items())
-
-
-def _is_local(path: str) -> bool:
-    """Tells whether a path is here, and not a name such as hf://albert/albert-base-v2."""
-    if files.is_remote(path):
-        return False
-    if not os.path.exists(path):
-        raise InputError(f"there is no {path}, which the experiment names; a path in it starts from the current folder")
-    return True
-
-
-def _digest_of_tree(path: str) -> str:
-    """A digest of a file, or of the names and contents of all files in a folder."""
-    if os.path.isfile(path):
-        return digest_of([path])
-    paths = sorted(os.path.join(root, name) for root, _, names in os.walk(path) for name in names)
-    contents = [(os.path.relpath(one, path), digest_of([one])) for one in paths]
-    return hashlib.sha256(to_json(contents).encode()).hexdigest()

@@ -176,15 +176,41 @@ def test_flags_that_cannot_be_are_one_line(settings, changes, message):
         ExperimentRun(settings(**changes))
 
 
-def test_a_changed_file_of_a_task_is_another_step(files, settings, write):
+@pytest.mark.parametrize("flag", ["train_file", "teacher", "spm_model_file", "albert_config_file"])
+def test_a_changed_file_of_a_task_is_another_step(files, settings, write, flag):
     train = files / "train.tsv"
-    path = write(tasks=[{"task_name": "classification", "flags": {"train_file": str(train)}}])
+    path = write(tasks=[{"task_name": "classification", "flags": {flag: str(train)}}])
     keys = []
     for text in ("a", "b", "a"):
         train.write_text(text)
         (unit, *_) = ExperimentRun(settings(path)).units
         keys.append(unit.finetuning["classification", 12345].key)
     assert keys[0] == keys[2] != keys[1]
+
+
+def test_a_changed_config_is_another_evaluation_and_a_shipped_one_is_found(files, settings, write):
+    config = files / "config.json"
+    path = write(evaluation={"albert_config_file": str(config)})
+    keys = []
+    for text in ("a", "b"):
+        config.write_text(text)
+        keys.append(ExperimentRun(settings(path)).units[0].evaluations["sop"].key)
+    assert keys[0] != keys[1]
+    (unit, *_) = ExperimentRun(settings(write(evaluation={"albert_config_file": "albert_tiny"}))).units
+    assert unit.evaluations["sop"].flags["albert_config_file"].path.endswith("albert_tiny.json")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evaluation": {"albert_config_file": 5}}, "which: evaluation: albert_config_file: text was expected"),
+        ({"tasks": [{"task_name": "rte", "flags": {"dev_file": ["a"]}}]}, "which: task rte: dev_file: text was expect"),
+        ({"tasks": [{"task_name": "rte", "flags": {"teacher": "no/such"}}]}, "there is no no/such, which the experim"),
+    ],
+)
+def test_what_is_no_path_is_one_line(settings, write, changes, message):
+    with pytest.raises(InputError, match=message):
+        ExperimentRun(settings(write(**changes)))
 
 
 def test_a_name_that_is_taken_is_refused(settings, write, tmp_path):
