@@ -17,6 +17,10 @@ _LARGEST = 3.5e38  # a figure of a run is a float32
 _LONGEST_LINE = 1 << 20  # bytes
 
 
+# Parts of the names of what an evaluation tells besides scores.
+_NO_SCORES = ("loss", "error", "num_", "thresh")
+
+
 @dataclass(frozen=True)
 class Curves:
     """The log of one run.
@@ -34,6 +38,11 @@ class Curves:
     evaluation: dict[str, tuple[list[int], list[float]]]
     sentence_task: str = SOP
     starts: tuple[Mapping[str, Any], ...] = ()
+
+
+def is_score(name: str) -> bool:
+    """Tells by its name whether a figure of an evaluation is a score, and no loss, count or threshold."""
+    return not any(part in name for part in _NO_SCORES)
 
 
 def read_log(path: str, name: str = "", faults: list[str] | None = None) -> Curves:

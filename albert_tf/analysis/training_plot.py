@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from albert_tf.analysis.pyplot import drawable, import_pyplot, save_figure
-from albert_tf.analysis.training_log import Curves
+from albert_tf.analysis.training_log import Curves, is_score
 from albert_tf.runtime.errors import InputError
 
 _SMOOTHING = 0.03  # the curve is a moving average over this share of the run
@@ -167,7 +167,7 @@ def _keys_of(run: Curves, kind: str) -> dict[str, str]:
     return {
         key: key.replace("_", " ")
         for key, (_, values) in run.evaluation.items()
-        if "loss" not in key and not key.startswith("num_") and all(0 <= value <= 1 for value in values)
+        if is_score(key) and all(0 <= value <= 1 for value in values)
     }
 
 

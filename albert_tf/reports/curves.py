@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from albert_tf.analysis.training_log import Curves
+from albert_tf.analysis.training_log import Curves, is_score
 from albert_tf.reports.charts import COLORS, Chart, Curve, line_chart, percent, short_number
 
 _NOTHING: tuple[list[int], list[float]] = ([], [])
@@ -50,8 +50,6 @@ _SPECS = (
 _REFERENCES = ("unigram_loss",)
 _GRAY = COLORS - 1
 _HELD_OUT = "Scores on held-out examples"
-# Parts of the names of what an evaluation tells besides.
-_NO_SCORES = ("loss", "error", "num_")
 # Left out where the parts of it are shown.
 _SUM = "loss"
 
@@ -145,7 +143,7 @@ def _scores_of(run: Curves) -> dict[str, tuple[list[int], list[float]]]:
     return {
         name: (steps, values)
         for name, (steps, values) in run.evaluation.items()
-        if not any(word in name for word in _NO_SCORES) and all(-1 <= value <= 1 for value in values)
+        if is_score(name) and all(-1 <= value <= 1 for value in values)
     }
 
 

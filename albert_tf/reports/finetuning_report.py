@@ -12,6 +12,7 @@ from albert_tf.reports.run_folder import MEMBER_NAME, RunFolder
 from albert_tf.reports.split_report import split_blocks
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.thresholds import EACH, ONE, THRESHOLD_SCORE, USUAL_THRESHOLD
 
 # What tells runs apart: its name in their results, and on the page.
 _VARYING = {"learning_rate": "rate", "random_seed": "seed", "fold": "fold"}
@@ -51,7 +52,7 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
         ),
         Section("Curves", curves),
         *(
-            Section(f"Split {split}", split_blocks(shown.path, split, report))
+            Section(f"Split {split}", split_blocks(shown.path, split, report, _thresholds(shown, split)))
             for split, report in shown.reports.items()
         ),
         Section("Data", _data_blocks(shown)),
@@ -102,6 +103,21 @@ def _best_member(run: RunFolder, members: Sequence[RunFolder]) -> RunFolder:
 def _centre(run: RunFolder) -> str:
     """The statistic that the scores of several runs are."""
     return "mean" if any("fold" in one for one in _results_of_runs(run)) else "median"
+
+
+def _thresholds(run: RunFolder, split: str) -> str:
+    """The probabilities from which on the run gave a label, as words; "" if they are not known."""
+    if run.settings is None:
+        return ""
+    given = run.settings.value("label_threshold")
+    if given not in (ONE, EACH):
+        return str(USUAL_THRESHOLD if given is None else given).replace(",", ", ")
+    found = {
+        name.removeprefix(THRESHOLD_SCORE).strip(): value
+        for name, value in _of_split(run.results.get("scores"), split).items()
+        if name.split(" ")[0] == THRESHOLD_SCORE
+    }
+    return ", ".join(f"{value:.4g} for {label}" if label else f"{value:.4g}" for label, value in found.items())
 
 
 def _task_figures(run: RunFolder) -> list[Figure]:

@@ -24,13 +24,14 @@ _TEXTS = ("text", "sentence", "question")
 _Rows = Sequence[Mapping[str, Any]]
 
 
-def split_blocks(folder: str, split: str, report: Mapping[str, Any]) -> list[Block]:
+def split_blocks(folder: str, split: str, report: Mapping[str, Any], thresholds: str = "") -> list[Block]:
     """Everything that there is to show of a split, whatever the task.
 
     Args:
         folder: of the run, with the predictions.
         split: its name.
         report: SPLIT_report.json.
+        thresholds: by which the run chose labels, as words; "" if that is not known.
     """
     blocks: list[Block] = []
     try:
@@ -41,7 +42,7 @@ def split_blocks(folder: str, split: str, report: Mapping[str, Any]) -> list[Blo
         if counts := numbers(report.get("counts")):
             rows = [[name, f"{count:,}"] for name, count in counts.items()]
             blocks.append(Table(["answers", "questions"], rows))
-        blocks += _of_predictions(os.path.join(folder, f"{split}_predictions.jsonl"))
+        blocks += _of_predictions(os.path.join(folder, f"{split}_predictions.jsonl"), thresholds)
         blocks += _errors(report.get("errors"))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         blocks.append(Notes([f"{split}_report.json is not what a run writes; the rest of it is not shown."]))
@@ -97,7 +98,7 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if type(value) is int else shorten(str(value), _TEXT)
 
 
-def _of_predictions(path: str) -> list[Block]:
+def _of_predictions(path: str, thresholds: str) -> list[Block]:
     """A table of thresholds for multi-label predictions, truth against prediction for a regression."""
     try:
         rows = [row for row in _read_lines(path) if "label" in row]
@@ -106,13 +107,13 @@ def _of_predictions(path: str) -> list[Block]:
     if not rows:
         return []
     if all(isinstance(row["label"], list) and isinstance(row.get("probabilities"), dict) for row in rows):
-        return [_thresholds(rows)]
+        return [_by_threshold(rows, thresholds)]
     if all(type(row["label"]) is float and type(row["prediction"]) is float for row in rows):
         return [_truth_and_prediction(rows)]
     return []
 
 
-def _thresholds(rows: _Rows) -> Table:
+def _by_threshold(rows: _Rows, own: str) -> Table:
     """Precision, recall, F1 over all classes, and texts wholly right, by the probability that counts as a yes."""
     cells = []
     for threshold in _THRESHOLDS:
@@ -125,7 +126,7 @@ def _thresholds(rows: _Rows) -> Table:
         measures = (right / found if found else None, right / true if true else None, 2 * right / max(1, found + true))
         cells.append([f"{threshold}", *map(_cell, measures), _cell(whole / len(rows))])
     columns = ["threshold", "precision", "recall", "F1", "wholly right"]
-    note = "Over all classes together. The run's own predictions have 0.5."
+    note = "Over all classes together." + (f" The run's own predictions have {own}." if own else "")
     return Table(columns, cells, "By threshold", words=0, note=note)
 
 

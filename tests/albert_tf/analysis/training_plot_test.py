@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from albert_tf.analysis.training_log import read_log
+from albert_tf.analysis.training_log import is_score, read_log
 from albert_tf.analysis.training_plot import Baseline, draw, moving_average
 from albert_tf.runtime.errors import InputError
 
@@ -90,6 +90,20 @@ def test_one_run_and_several_become_a_png(tmp_path):
     for count in (1, 2):
         draw(runs[:count], str(tmp_path / f"{count}.png"), [Baseline("chance", 0.5)], title="A title")
         assert (tmp_path / f"{count}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_losses_errors_counts_and_thresholds_are_no_scores():
+    names = (
+        "accuracy",
+        "f1",
+        "loss",
+        "mean_absolute_error",
+        "num_examples",
+        "threshold",
+        "threshold a",
+        "best_f1_thresh",
+    )
+    assert [name for name in names if is_score(name)] == ["accuracy", "f1"]
 
 
 def test_a_run_of_one_step_can_be_drawn(tmp_path):

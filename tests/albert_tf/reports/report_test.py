@@ -115,6 +115,28 @@ def test_thresholds_of_multi_label_predictions(write_finetuned, show):
     assert rows["0.3"] == ["0.667", "1.000", "0.800", "0.500"]
     assert rows["0.5"] == ["1.000", "0.500", "0.667", "0.500"]
     assert rows["0.9"] == rows["0.5"]
+    assert "Over all classes together. The run's own predictions have 0.5." in page.texts
+
+
+@pytest.mark.parametrize(
+    ("given", "scores", "told"),
+    [
+        ("0.3", {}, "0.3"),
+        ("0.3,0.25", {}, "0.3, 0.25"),
+        ("one", {"threshold": 0.41237}, "0.4124"),
+        ("each", {"threshold a": 0.25, "threshold b c": 0.5}, "0.25 for a, 0.5 for b c"),
+    ],
+)
+def test_thresholds_of_the_run_are_those_it_was_given_or_found(write_finetuned, show, given, scores, told):
+    row = {"guid": "0", "prediction": ["a"], "label": ["a"], "probabilities": {"a": 0.9, "b c": 0.35}}
+    text = json.dumps(row) + "\n"
+    folder = write_finetuned("run", {"classes": []}, {"micro_f1": 0.5, **scores}, dev_predictions=text)
+    path = folder / "run_finetuning.flags"
+    path.write_text(f"{path.read_text()}--multi_label\n--label_threshold={given}\n")
+    page = show(folder)
+    assert f"Over all classes together. The run's own predictions have {told}." in page.texts
+    at = page.texts.index("Scores on held-out examples")
+    assert not any("threshold" in text for text in page.texts[at : page.texts.index("By threshold")])
 
 
 def test_seeds_have_a_row_each_with_median_and_spread(write_finetuned, show, tmp_path):
