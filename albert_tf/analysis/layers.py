@@ -19,12 +19,11 @@ from albert_tf.exports.export_source import tokenizer_for
 from albert_tf.exports.settings import SourceSettings
 from albert_tf.inputs.pretraining_dataset import (
     explain_record_errors,
-    find_record_files,
     make_evaluation_dataset,
     open_records,
 )
 from albert_tf.models.albert import AlbertModel
-from albert_tf.records.manifest import check_vocabulary
+from albert_tf.records.manifest import check_vocabulary, find_record_files
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.packing import room_for_text

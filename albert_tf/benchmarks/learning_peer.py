@@ -94,10 +94,11 @@ def train(config: AlbertConfig, batches, peak: float, seconds: float, precision:
 
 def _learn(name: str, rate: float, budget: dict[str, float]) -> dict[str, Any]:
     """Trains with one rate and measures: a result as learning.py keeps it."""
-    from albert_tf.inputs.pretraining_dataset import find_record_files, make_dataset, open_records
+    from albert_tf.inputs.pretraining_dataset import make_dataset, open_records
     from albert_tf.inputs.reading import Reading
     from albert_tf.pretraining.evaluation import evaluate_checkpoint
     from albert_tf.pretraining.settings import EvaluationSettings
+    from albert_tf.records.manifest import find_record_files
     from albert_tf.records.masking_rules import DYNAMIC
     from albert_tf.records.pretraining_records import record_lengths
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
 from albert_tf.inputs.host_batches import ready_ahead, share_of_host
 from albert_tf.inputs.reading import AS_MADE, Reading
-from albert_tf.records.manifest import MANIFEST_SUFFIX
+from albert_tf.records.manifest import find_record_files
 from albert_tf.records.masking_rules import STATIC
 from albert_tf.records.names import EXAMPLE_WEIGHTS
 from albert_tf.records.pretraining_records import (
@@ -86,19 +86,6 @@ def open_records(
     check_records(paths, max_seq_length, max_predictions_per_seq, vocab_size)
     count = manifest.examples_in(paths) if manifest is not None else count_examples(paths)
     return RecordSet(tuple(paths), count, max_seq_length, max_predictions_per_seq, manifest)
-
-
-def find_record_files(patterns: str, flag: str = "input_file") -> list[str]:
-    """The record files that comma-separated paths and globs name.
-
-    Raises:
-        InputError: no such file, or none but a manifest.
-    """
-    # "train.tfrecord*" matches the manifest too.
-    paths = [path for path in files.list_files(patterns, flag) if not path.endswith(MANIFEST_SUFFIX)]
-    if not paths:
-        raise InputError(f"--{flag}: {patterns!r} names only a manifest; name the record files beside it")
-    return paths
 
 
 def make_dataset(

@@ -14,7 +14,6 @@ from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.inputs.pretraining_dataset import (
     RecordSet,
     explain_record_errors,
-    find_record_files,
     make_evaluation_dataset,
     open_records,
 )
@@ -22,7 +21,7 @@ from albert_tf.pretraining.constant_answers import constant_answers
 from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, PretrainingSteps
 from albert_tf.published.local_copy import local_copy
-from albert_tf.records.manifest import check_vocabulary
+from albert_tf.records.manifest import check_vocabulary, find_record_files
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError

@@ -184,6 +184,19 @@ def check_vocabulary(first: dict | None, second: dict | None, where: str) -> Non
         )
 
 
+def find_record_files(patterns: str, flag: str = "input_file") -> list[str]:
+    """The record files that comma-separated paths and globs name.
+
+    Raises:
+        InputError: no such file, or none but a manifest.
+    """
+    # "train.tfrecord*" matches the manifest too.
+    paths = [path for path in files.list_files(patterns, flag) if not path.endswith(MANIFEST_SUFFIX)]
+    if not paths:
+        raise InputError(f"--{flag}: {patterns!r} names only a manifest; name the record files beside it")
+    return paths
+
+
 def _manifest_files(folder: str) -> list[str]:
     pattern = os.path.join(folder, "*" + MANIFEST_SUFFIX)
     if files.is_remote(folder):

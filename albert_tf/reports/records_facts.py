@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from albert_tf.records.manifest import Manifest, read_manifest
+from albert_tf.records.manifest import Manifest, find_record_files, read_manifest
 from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.pretraining_records import PretrainingInstance, from_example
 from albert_tf.records.record_files import read_records
 from albert_tf.reports.blocks import Block, Group, Notes, Table
 from albert_tf.reports.charts import bar_chart
 from albert_tf.reports.run_folder import RunFolder
-from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
 # Records whose lengths are looked at: they are shuffled, and more would take longer than they tell.
@@ -67,7 +66,7 @@ def find_records(run: RunFolder, flag: str) -> Records | None:
         return None
     title = _TITLES[flag]
     try:
-        paths = files.list_files(patterns, flag)
+        paths = find_record_files(patterns, flag)
         state = next((one.state for one in reversed(run.checkpoints) if one.state), None)
         if flag == "input_file" and state and not _are_those(paths, state.input_files):
             return Records(title, note=f"--{flag}={patterns}: other files than the run read; they are not described.")

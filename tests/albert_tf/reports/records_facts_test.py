@@ -21,6 +21,9 @@ def test_records_are_described_by_their_manifest_and_a_sample(pretrained, show, 
     lengths = collections.Counter(len(from_example(message).input_ids) for _, message in read_records(path))
     bars = [text for text in page.texts if text in {f"{length}: {count}" for length, count in lengths.items()}]
     assert len(bars) == len(lengths)
+    # A glob matches the manifest too.
+    flags.write_text(flags.read_text().replace(path, f"{path}*"))
+    assert show(pretrained).row("records", 1) == ["50 in 1 file"]
     # The run read files of other names.
     run_folders.add_checkpoint(pretrained, 1200, input_files=[{"name": "other", "bytes": 1}])
     page = show(pretrained)
