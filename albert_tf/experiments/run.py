@@ -116,12 +116,14 @@ class ExperimentRun:
             return "no row is finished"
         table = make_table(self.experiment, finished, self.output_dir)
         folder = os.path.join(self.output_dir, self.experiment.name)
-        picture: str | None = PICTURE_NAME
+        picture: str | None = None
         try:
-            draw_table(table, os.path.join(folder, PICTURE_NAME), self.experiment.question)
+            # A row may have no figure: without a sentence task it has no score of one.
+            if any(row.cells for row in table.rows):
+                draw_table(table, os.path.join(folder, PICTURE_NAME), self.experiment.question)
+                picture = PICTURE_NAME
         except InputError as error:
             logging.warning("no picture: %s", error)
-            picture = None
         head = {"experiment": self.experiment.name, "question": self.experiment.question}
         files.write_json(
             os.path.join(folder, TABLE_JSON), {**head, "source": self.experiment.source, **table.to_json()}

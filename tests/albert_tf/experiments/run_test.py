@@ -136,6 +136,12 @@ def test_the_last_task_makes_the_table_without_a_row_that_failed_in_another(file
     assert "failed" not in (files / "out/which/page.md").read_text()
 
 
+def test_rows_without_a_figure_have_no_picture(files, settings, write, made_up, monkeypatch):
+    monkeypatch.setitem(_WRITTEN, "evaluation", {"masked_lm_loss": 3.0})
+    ExperimentRun(settings(write(evaluations=["sentence_order"]), rows=("first",))).run()
+    assert "table as a picture" not in (files / "out/which/page.md").read_text()
+
+
 def test_a_part_of_the_rows_makes_a_table_of_its_own(files, settings, made_up):
     assert "second" not in ExperimentRun(settings(rows=("first",))).run()
     assert len(_ran(files)) == 2 + 2 + 2
