@@ -205,6 +205,10 @@ def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:
         raise InputError(f"{where}: give one of steps and tokens, an integer of at least 1. Received {dict(budget)}.")
     if "steps" in budget:
         return budget["steps"]
+    if given.get("batch_schedule") is not None:
+        raise InputError(
+            f"{where}: with {PRETRAINING}'s batch_schedule the steps are of different sizes; give steps, not tokens"
+        )
     sizes = [given.get(name, getattr(PretrainingSettings, name)) for name in ("train_batch_size", "max_seq_length")]
     return max(1, round(budget["tokens"] / max(1, math.prod(sizes))))
 

@@ -106,6 +106,10 @@ def test_a_trial_gives_every_row_as_many_steps(write):
         ({"rows": {"x": {"pretraining": {"beta_2": {}}}}}, "row x: pretraining: 'beta_2' must be a value"),
         ({"rows": {"x": {"budget": {"steps": 0}}}}, "row x: budget: give one of steps and tokens"),
         ({"rows": {"x": {"budget": {"steps": 1, "tokens": 1}}}}, "row x: budget: give one of"),
+        (
+            {"rows": {"x": {"budget": {"tokens": 999}, "pretraining": {"batch_schedule": "4:0.5,8:0.5"}}}},
+            "row x: budget: with pretraining's batch_schedule the steps are of different sizes; give steps, not tokens",
+        ),
         ({"rows": {"x": 3}}, "row x: a JSON object was expected. Received 3"),
         ({"seeds": [1, 1]}, "seeds: a list of different integers"),
         ({"seeds": [True]}, "seeds: a list of different integers"),
