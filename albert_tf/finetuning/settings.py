@@ -59,7 +59,7 @@ class FinetuningSettings(RecipeSettings):
     learning_rates: Annotated[str | None, "Rates to compare, with commas between: 1e-5,2e-5; runs for each."] = None
     ensemble: Annotated[bool, "Score the mean of the probabilities of all runs besides: seeds, rates, folds."] = False
     restart_failed_seeds: Annotated[
-        CountOrNone, "Most seeds to go on to, one after another, in place of runs that learned nothing."
+        CountOrNone, "Most seeds to go on to, one after another, in place of each run that learned nothing."
     ] = 0
     num_seeds: Annotated[Count, "Runs, from --random_seed upwards, to report the median of."] = 1
     num_workers: Annotated[CountOrNone, "Processes that make features; 0: one for each core."] = 0
@@ -70,7 +70,7 @@ class FinetuningSettings(RecipeSettings):
         super().__post_init__()
         if not (self.do_train or self.do_eval or self.do_predict):
             raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")
-        last = self.random_seed + self.num_seeds + self.restart_failed_seeds - 1
+        last = self.random_seed + self.num_seeds * (1 + self.restart_failed_seeds) - 1
         if last >= 2**32:
             raise InputError(f"--random_seed and --num_seeds: the last seed must be below 2^32. Received {last}.")
         if self.num_folds > 1 and not self.do_eval:

@@ -1,10 +1,13 @@
 """The runs of a command that asks for several: one for each learning rate, seed and fold, each in a folder of its own.
 
 A run that is done, under the same flags, is not done again: a command that was cut off goes on where it was, and more
-seeds or rates join those that are there.
+seeds or rates join those that are there. Its results say by a digest of the flags what they are the results of.
 """
 
+import collections
 import dataclasses
+import hashlib
+import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +18,7 @@ from absl import logging
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.ensemble import has_outputs, score_ensemble
 from albert_tf.finetuning.folds import FoldData
-from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
+from albert_tf.finetuning.run import RESULTS_NAME
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.summary import summarise
 from albert_tf.runtime import files
@@ -26,6 +29,8 @@ from albert_tf.training.session import Session
 RunOne = Callable[[FinetuningSettings, FinetuningData], dict[str, Any]]
 # Flags that say how many runs there are, which is nothing to any one of them.
 _OF_ALL = ("learning_rate", "num_seeds", "num_folds", "random_seed", "restart_failed_seeds")
+# Of a run's results: the key of the member that they are of.
+_RUN_KEY = "run_key"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +41,13 @@ class Member:
         settings: its own: output_dir, seed, rate, flags.
         fold: the part of the training split that is its dev split, from 0; None without folds.
         told: entries of its results beside those of any run: what tells it from the others.
+        key: a digest of the flags, or without any of the settings, that decide its results.
     """
 
     settings: FinetuningSettings
     fold: int | None
     told: dict[str, Any]
+    key: str
 
 
 def plan_members(settings: FinetuningSettings) -> list[Member]:
@@ -58,7 +65,8 @@ def _make_member(settings: FinetuningSettings, rate: float, seed: int, fold: int
     several_rates, several_folds = len(settings.rates) > 1, settings.num_folds > 1
     told = {"learning_rate": rate} if several_rates else {}
     told |= {"fold": fold + 1} if several_folds else {}
-    name = f"rate-{rate:g}-" * several_rates + f"seed-{seed}" + f"-fold-{fold + 1}" * several_folds
+    of_folds = f"-fold-{fold + 1}-of-{settings.num_folds}"
+    name = f"rate-{rate:g}-" * several_rates + f"seed-{seed}" + of_folds * several_folds
     own = {"learning_rate": rate, "random_seed": seed}
     kept = [line for line in settings.resolved_flags.splitlines() if _flag_of(line) not in _OF_ALL]
     given = {**own, "num_folds": settings.num_folds, "fold": fold + 1} if several_folds else own
@@ -67,19 +75,13 @@ def _make_member(settings: FinetuningSettings, rate: float, seed: int, fold: int
     changes |= {"learning_rates": None, "restart_failed_seeds": 0}
     changes |= {"output_dir": os.path.join(settings.output_dir, name)}
     changes |= {"resolved_flags": "".join(f"{line}\n" for line in lines)}
-    return Member(dataclasses.replace(settings, **changes), fold if several_folds else None, told)
-
-
-def _seed_after(settings: FinetuningSettings, member: Member, number: int) -> Member:
-    """The member that takes the place of one that failed: of a seed that no other has.
-
-    Args:
-        settings: of the command.
-        member: which failed.
-        number: of the seed, from 0.
-    """
-    seed = settings.random_seed + settings.num_seeds + number
-    return _make_member(settings, member.settings.learning_rate, seed, member.fold or 0)
+    own_settings = dataclasses.replace(settings, **changes)
+    # In Python there are no flags: the settings have to say it all, but for the folder, which may be moved.
+    said = own_settings.resolved_flags
+    if not settings.resolved_flags:
+        said += repr(dataclasses.replace(own_settings, output_dir="", resolved_flags=""))
+    key = hashlib.sha256(said.encode()).hexdigest()
+    return Member(own_settings, fold if several_folds else None, told, key)
 
 
 def _flag_of(line: str) -> str:
@@ -109,10 +111,14 @@ def run_members(
             f"{', '.join(data.task.input_files(data.names('dev')[0]))}; leave the flag out"
         )
     found, folders = [], []
+    # Seeds that no other run has, of each rate and fold: they take the place of those that failed, each only once.
+    first_spare = settings.random_seed + settings.num_seeds
+    spare: dict[Any, Any] = collections.defaultdict(lambda: itertools.count(first_spare))
     for member in plan_members(settings):
         failed, results = 0, _run_member(settings, data, session, run_one, member)
         while results.get("stuck") and failed < settings.restart_failed_seeds:
-            member = _seed_after(settings, member, failed)
+            rate, fold = member.settings.learning_rate, member.fold
+            member = _make_member(settings, rate, next(spare[rate, fold]), fold or 0)
             failed += 1
             logging.warning("it is left out; the run goes on with --random_seed=%d", member.settings.random_seed)
             results = _run_member(settings, data, session, run_one, member)
@@ -131,20 +137,19 @@ def _run_member(
 ) -> dict[str, Any]:
     """The results of a run, which may be there already."""
     folder = member.settings.output_dir
-    results = _results_of(member.settings)
-    if results is not None and (not settings.ensemble or has_outputs(folder)):
-        logging.info("%s is done already: %s", os.path.basename(folder), os.path.join(folder, RESULTS_NAME))
+    path = os.path.join(folder, RESULTS_NAME)
+    results = files.read_json(path) if files.exists(path) else {}
+    key = results.pop(_RUN_KEY, None)
+    if key == member.key and (not settings.ensemble or has_outputs(folder)):
+        logging.info("%s is done already: %s", os.path.basename(folder), path)
         return results
     keras.backend.clear_session()
     of_member = data if member.fold is None else FoldData(data, member.fold)
     with session.hold(folder):
-        return run_one(member.settings, of_member)
-
-
-def _results_of(settings: FinetuningSettings) -> dict[str, Any] | None:
-    """The results of a run that was finished under the same flags."""
-    paths = [os.path.join(settings.output_dir, name) for name in (RESULTS_NAME, FinetuningRun.FLAGS_NAME)]
-    if not all(map(files.exists, paths)):
-        return None
-    with files.open_binary(paths[1]) as file:
-        return files.read_json(paths[0]) if file.read().decode() == settings.resolved_flags else None
+        if key is not None and session.cluster.is_chief:
+            # From here on the folder changes: what lies in it are no longer the results of any one run.
+            files.write_json(path, results)
+        results = run_one(member.settings, of_member)
+        if session.cluster.is_chief:
+            files.write_json(path, results | {_RUN_KEY: member.key})
+    return results

@@ -66,7 +66,13 @@ def test_a_run_is_stuck_by_its_second_half(tmp_path, late, stuck):
     assert not is_stuck(str(tmp_path / "none"), 4, 0.69)
 
 
-def test_the_next_seeds_take_the_place_of_runs_that_failed(finetuning_settings, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("stuck", "order", "seeds", "restarts"),
+    [((2, 3), [1, 2, 3, 4], [1, 4], [None, 2]), ((1, 2), [1, 3, 2, 4], [3, 4], [1, 1])],
+)
+def test_the_next_seeds_take_the_place_of_runs_that_failed(
+    finetuning_settings, tmp_path, monkeypatch, stuck, order, seeds, restarts
+):
     monkeypatch.setattr(several_runs.keras.backend, "clear_session", lambda: None)
     settings = dataclasses.replace(finetuning_settings, num_seeds=2, restart_failed_seeds=2)
     seen = []
@@ -80,13 +86,13 @@ def test_the_next_seeds_take_the_place_of_runs_that_failed(finetuning_settings, 
             "checkpoint": "c",
             "scores": {"dev": {"f1": f1}},
         }
-        return results | ({"stuck": True} if settings.random_seed in (2, 3) else {})
+        return results | ({"stuck": True} if settings.random_seed in stuck else {})
 
     data = types.SimpleNamespace(task=types.SimpleNamespace(metric="f1"), names=lambda kind: ["dev"])
     session = types.SimpleNamespace(cluster=Cluster(), hold=lambda folder: contextlib.nullcontext())
     (tmp_path / "run").mkdir()
     summary = several_runs.run_members(settings, data, session, run_one)
-    assert seen == [1, 2, 3, 4]
-    assert [one["random_seed"] for one in summary["seeds"]] == [1, 4]
-    assert summary["seeds"][1]["restarts"] == 2
-    assert summary["scores"]["dev"]["f1"] == pytest.approx(0.25)
+    assert seen == order
+    assert [one["random_seed"] for one in summary["seeds"]] == seeds
+    assert [one.get("restarts") for one in summary["seeds"]] == restarts
+    assert summary["scores"]["dev"]["f1"] == pytest.approx(sum(seeds) / 20)

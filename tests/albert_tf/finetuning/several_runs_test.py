@@ -1,8 +1,10 @@
 """Several runs of one command: which there are, on what, what they come to; folds, caps, and the ensemble."""
 
+import contextlib
 import dataclasses
 import json
 import os
+import types
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +19,10 @@ from albert_tf.finetuning.several_runs import plan_members
 from albert_tf.finetuning.stored_outputs import load_outputs, save_outputs
 from albert_tf.finetuning.summary import format_results, summarise
 from albert_tf.inputs.finetuning_features import Feature, FeatureSet
+from albert_tf.runtime import files
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.registry import make_task
+from albert_tf.training.cluster import Cluster
 
 
 def test_there_is_a_run_for_each_rate_seed_and_fold(finetuning_settings):
@@ -29,7 +33,7 @@ def test_there_is_a_run_for_each_rate_seed_and_fold(finetuning_settings):
     members = plan_members(settings)
     assert settings.num_runs == len(members) == 8
     names = [os.path.basename(member.settings.output_dir) for member in members]
-    assert names[:3] == ["rate-0.001-seed-1-fold-1", "rate-0.001-seed-1-fold-2", "rate-0.001-seed-2-fold-1"]
+    assert names[:3] == [f"rate-0.001-seed-{seed}-fold-{fold}-of-2" for seed, fold in ((1, 1), (1, 2), (2, 1))]
     last = members[-1]
     assert (last.settings.learning_rate, last.settings.random_seed, last.fold) == (0.002, 2, 1)
     assert last.settings.num_runs == 1
@@ -41,9 +45,45 @@ def test_there_is_a_run_for_each_rate_seed_and_fold(finetuning_settings):
 def test_a_run_of_more_seeds_or_rates_has_those_that_are_done(finetuning_settings):
     few = dataclasses.replace(finetuning_settings, num_seeds=2, resolved_flags="--num_seeds=2\n")
     more = dataclasses.replace(finetuning_settings, num_seeds=3, resolved_flags="--num_seeds=3\n")
-    assert [member.settings.resolved_flags for member in plan_members(few)] == [
-        member.settings.resolved_flags for member in plan_members(more)[:2]
-    ]
+    assert [member.key for member in plan_members(few)] == [member.key for member in plan_members(more)[:2]]
+
+
+@pytest.mark.parametrize("flags", [("", ""), ("--num_train_steps=1\n", "--num_train_steps=2\n")])
+def test_a_run_is_done_only_by_results_of_the_same_flags(finetuning_settings, monkeypatch, flags):
+    monkeypatch.setattr(several_runs.keras.backend, "clear_session", lambda: None)
+    few, many = (
+        dataclasses.replace(finetuning_settings, num_seeds=2, num_train_steps=steps, resolved_flags=flags[steps - 1])
+        for steps in (1, 2)
+    )
+    data = types.SimpleNamespace(task=types.SimpleNamespace(metric="f1"))
+    session = types.SimpleNamespace(cluster=Cluster(), hold=lambda folder: contextlib.nullcontext())
+    ran, killed_at = [], None
+
+    def run_one(settings, data):
+        ran.append(settings.random_seed)
+        if settings.random_seed == killed_at:
+            raise KeyboardInterrupt
+        results = {"task_name": "t", "random_seed": settings.random_seed, "steps": settings.num_train_steps}
+        files.write_json(os.path.join(settings.output_dir, "results.json"), results)
+        return results
+
+    first = several_runs.run_members(few, data, session, run_one)
+    assert several_runs.run_members(few, data, session, run_one) == first
+    assert ran == [1, 2]
+    killed_at = 1
+    with pytest.raises(KeyboardInterrupt):
+        several_runs.run_members(many, data, session, run_one)
+    # Neither has seed-1 results of these flags, nor are those of the earlier ones those of the folder now.
+    killed_at = None
+    several_runs.run_members(few, data, session, run_one)
+    assert ran == [1, 2, 1, 1]
+    found = several_runs.run_members(many, data, session, run_one)
+    assert ran == [1, 2, 1, 1, 1, 2]
+    assert [one["steps"] for one in found["seeds"]] == [2, 2]
+    # An evaluation alone leaves scores that are not those of the training.
+    run_one(plan_members(many)[1].settings, data)
+    several_runs.run_members(many, data, session, run_one)
+    assert ran == [1, 2, 1, 1, 1, 2, 2, 2]
 
 
 @pytest.mark.parametrize("text", ["1e-5,", "1e-5,1e-5", "1e-5,-1", "a,b", "nan,1"])
