@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import load_pretrained
-from albert_tf.finetuning.data import FinetuningData, Split, load_split_features
+from albert_tf.finetuning.data import FinetuningData, Split, feature_key, load_split_features
 from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.finetuning.recipe import RecipeSettings
 from albert_tf.finetuning.selection import choose_examples
@@ -88,7 +89,7 @@ def _outputs_of_model(
         except InputError as error:
             raise InputError(f"--teacher: {error}") from None
     known, wanted = pretrained.task, data.finetuned_task()
-    if known is None or not known.has_head_like(wanted) or set(known.labels) != set(wanted.labels):
+    if known is None or not _is_for(known, wanted):
         what = "was only pre-trained" if known is None else f"was fine-tuned for {known}"
         raise InputError(f"--teacher={teacher} {what}, not for {wanted}")
     if pretrained.vocabulary_file is None:
@@ -100,7 +101,8 @@ def _outputs_of_model(
         examples=lambda: split.examples,
         most=settings.max_train_examples,
     )
-    key = {"teacher": pretrained.source, "examples": len(features), "digest": _digest(pretrained.model)}
+    key = {"teacher": pretrained.source, "digest": _digest(pretrained.model), "most": settings.max_train_examples}
+    key |= {"features": feature_key(data.task, split.name, tokenizer, task_settings)}
     path = os.path.join(folder, _KEY_NAME)
     if files.exists(path) and files.read_json(path) == key:
         logging.info("the teacher's outputs are there already: %s", folder)
@@ -116,6 +118,15 @@ def _outputs_of_model(
             files.write_json(path, key)
     order = [known.labels.index(label) for label in wanted.labels]
     return [np.asarray(row)[order] for row in rows] if order else rows
+
+
+def _is_for(known: FinetunedTask, wanted: FinetunedTask) -> bool:
+    """Tells whether outputs for one task mean the same for the other, but for the order of the classes.
+
+    Names of classes are not enough: CoLA, SST-2 and MRPC all call theirs 0 and 1.
+    """
+    names = {task.name for task in (known, wanted) if task.name}
+    return known.has_head_like(wanted) and set(known.labels) == set(wanted.labels) and len(names) < 2
 
 
 def _digest(model: Any) -> str:

@@ -1,5 +1,6 @@
 """Learning from a teacher: the loss by hand, its outputs from a file and from a model, what is refused."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -11,11 +12,13 @@ import tensorflow as tf
 
 import albert_tf
 from albert_tf import losses
+from albert_tf.finetuning import distillation
 from albert_tf.finetuning.distillation import ask_teacher, check_teacher
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.objectives import Objective
 from albert_tf.inputs.finetuning_dataset import BatchShape, make_training_dataset
 from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.tasks.task import TaskSettings
 
 LN3 = float(np.log(3.0))
 ONE = np.ones(1, np.float32)
@@ -93,6 +96,57 @@ def test_what_no_teacher_can_do_is_refused(finetuning_settings, changes, head, m
     task = types.SimpleNamespace(name="t", head=head)
     with pytest.raises(ContradictionError, match=match):
         check_teacher(dataclasses.replace(finetuning_settings, **changes), task)
+
+
+@pytest.fixture
+def stand_in_teacher(finetuning_settings, monkeypatch):
+    """A teacher that is none: its `task` may be changed, and `asked` has the number of examples of every time."""
+    model = types.SimpleNamespace(weights=[np.ones(2)])
+    teacher = types.SimpleNamespace(model=model, source="t", cleaning=None, task=None, asked=[])
+    teacher.vocabulary_file = finetuning_settings.spm_model_file
+
+    def predict(steps, features, shape):
+        teacher.asked.append(len(features))
+        return {"logits": [np.array([0.0, row.example]) for row in features]}
+
+    monkeypatch.setattr(distillation, "load_pretrained", lambda path: teacher)
+    monkeypatch.setattr(distillation, "FinetuningSteps", lambda *args: None)
+    monkeypatch.setattr(distillation, "predict_features", predict)
+    return teacher
+
+
+def _strategy():
+    return types.SimpleNamespace(scope=contextlib.nullcontext)
+
+
+def test_a_teacher_is_asked_again_about_other_texts_alone(make_data, stand_in_teacher):
+    def ask(**changes):
+        data = make_data(teacher="t", **changes)
+        stand_in_teacher.task = data.finetuned_task()
+        ask_teacher(data, _strategy(), True)
+        return data
+
+    train = os.path.join(ask().settings.data_dir, "train.tsv")
+    ask()
+    assert stand_in_teacher.asked == [60]
+    with open(train) as file:
+        lines = file.read().splitlines()
+    with open(train, "w") as file:
+        file.write("\n".join([lines[0], "kama lana\t1", *lines[2:], ""]))
+    ask()
+    ask(task_settings=TaskSettings(max_seq_length=4))
+    assert stand_in_teacher.asked == [60, 60, 60]
+    ask(max_train_examples=59)
+    assert stand_in_teacher.asked == [60, 60, 60, 59]
+
+
+def test_a_teacher_of_a_different_task_is_refused_though_its_classes_are_called_the_same(make_data, stand_in_teacher):
+    data = make_data(teacher="t")
+    stand_in_teacher.task = dataclasses.replace(data.finetuned_task(), name="cola")
+    with pytest.raises(InputError, match=r"--teacher=t was fine-tuned for cola .*, not for sst-2"):
+        ask_teacher(data, _strategy(), True)
+    stand_in_teacher.task = dataclasses.replace(data.finetuned_task(), name=None)
+    ask_teacher(data, _strategy(), True)
 
 
 @pytest.mark.slow
