@@ -35,6 +35,10 @@ def check_ensemble(settings: FinetuningSettings, task: Task) -> None:
         raise ContradictionError("--ensemble: the beams of several runs have no mean; give --nobeam")
     if settings.num_folds > 1 and not settings.do_predict:
         raise ContradictionError("--ensemble with --num_folds predicts test splits; give --do_predict")
+    if not (settings.do_eval or settings.do_predict):
+        raise ContradictionError("--ensemble scores and predicts; give --do_eval, --do_predict or both")
+    if task.threshold_score is not None and not settings.do_eval:
+        raise ContradictionError(f"--ensemble of {task.name} has a threshold of its own, found by --do_eval; give it")
 
 
 def mean_outputs(head: str, members: Sequence[Outputs]) -> Outputs:
@@ -100,7 +104,7 @@ def score_ensemble(
         {"scores", "threshold", "predictions"}, as far as there are such: see FinetuningResults.write.
     """
     if settings.num_folds > 1:
-        settings = dataclasses.replace(settings, do_eval=False, num_folds=1)
+        settings = dataclasses.replace(settings, do_eval=False, num_folds=1, early_stopping_patience=0)
     run = _Members(settings, data.task, data, cluster, CheckpointFolder(settings.output_dir), folders)
     return _EnsembleResults(run).write(Chosen(settings.output_dir, None, None))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from albert_tf.finetuning import several_runs
-from albert_tf.finetuning.ensemble import check_ensemble, mean_outputs
+from albert_tf.finetuning.ensemble import check_ensemble, mean_outputs, score_ensemble
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.folds import FoldData
 from albert_tf.finetuning.selection import assign_folds, choose_examples
@@ -214,13 +214,28 @@ def test_outputs_are_kept_whatever_their_shapes(tmp_path):
         ({}, "classification", "--ensemble is of several runs"),
         ({"num_seeds": 2}, "span_beam", "give --nobeam"),
         ({"num_folds": 2}, "classification", "give --do_predict"),
+        ({"num_seeds": 2, "do_eval": False}, "classification", "give --do_eval, --do_predict or both"),
+        ({"num_seeds": 2, "do_eval": False, "do_predict": True}, "span", "a threshold of its own, found by --do_eval"),
     ],
 )
-def test_an_ensemble_without_a_mean_is_refused(finetuning_settings, changes, head, match):
+def test_an_ensemble_without_a_mean_or_a_use_is_refused(finetuning_settings, changes, head, match):
     task = make_task(finetuning_settings.task_name, finetuning_settings.data_dir)
     task.head = head
+    task.threshold_score = "best_f1_thresh" if head == "span" else None
     with pytest.raises(ContradictionError, match=match):
         check_ensemble(dataclasses.replace(finetuning_settings, ensemble=True, **changes), task)
+
+
+def test_folds_that_end_early_have_an_ensemble_of_their_test_splits(make_data, tmp_path):
+    data = make_data(num_folds=2, do_predict=True, ensemble=True, early_stopping_patience=2)
+    Path(data.settings.data_dir, "dev.tsv").unlink()
+    folders = [str(tmp_path / f"fold-{fold}") for fold in (1, 2)]
+    for folder, share in zip(folders, (0.1, 0.3), strict=True):
+        os.mkdir(folder)
+        save_outputs(folder, "test", {"logits": [_logits(1 - share, share)] * 7})
+    found = score_ensemble(data.settings, data, Cluster(), folders)
+    assert [os.path.basename(path) for path in found["predictions"]] == ["test_predictions.jsonl", "SST-2.tsv"]
+    assert Path(found["predictions"][1]).read_text().splitlines()[1:] == [f"{index}\t0" for index in range(7)]
 
 
 @pytest.mark.slow
