@@ -115,7 +115,7 @@ def is_stuck(output_dir: str, num_steps: int, chance: float) -> bool:
     with files.open_binary(path) as file:
         lines = [json.loads(line) for line in file.read().splitlines()]
     late = [line for line in lines if line.get("kind") == "train" and line["step"] > num_steps / 2]
-    losses = [line["loss"] for line in late if line["loss"] is not None]
+    losses = [line["loss"] for line in late if line.get("loss") is not None]
     if not losses or not _is_at_chance(float(np.mean(losses)), chance):
         return False
     logging.warning(

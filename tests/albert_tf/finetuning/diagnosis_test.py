@@ -61,6 +61,8 @@ def test_a_run_is_stuck_by_its_second_half(tmp_path, late, stuck):
     losses = (0.2, 0.2, *late)
     lines = [{"kind": "train", "step": n, "loss": x} for n, x in enumerate(losses, start=1)]
     lines.insert(1, {"kind": "eval", "step": 4})
+    # One of a step whose loss was not finite has none.
+    lines.append({"kind": "train", "step": 4})
     (tmp_path / "train_log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert is_stuck(str(tmp_path), 4, 0.69) is stuck
     assert not is_stuck(str(tmp_path / "none"), 4, 0.69)
