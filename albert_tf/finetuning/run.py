@@ -176,9 +176,11 @@ class FinetuningRun(TrainingRun):
 
     def _make_schedule(self):
         settings = self.settings
-        total = self._num_train_steps() if settings.do_train else 1
-        warmup = settings.warmup_for(total)
-        settings.check_schedule(total, warmup)
+        total, warmup = 1, 0
+        if settings.do_train:
+            total = self._num_train_steps()
+            warmup = settings.warmup_for(total)
+            settings.check_schedule(total, warmup)
         return build_schedule(settings, total, warmup)
 
     def _make_model(self, dtype):

@@ -37,6 +37,11 @@ def test_optimizer_clip_and_schedule_have_the_official_values_or_those_that_are_
     assert [float(run.schedule(step)) for step in (0, 1, 9, 10)] == pytest.approx([0.0, 0.003, 0.003, 0.002])
 
 
+def test_without_training_no_schedule_has_to_fit(make_run):
+    changes = {"do_train": False, "learning_rate_schedule": "stable_decay", "num_warmup_steps": 200}
+    assert make_run(**changes).schedule is not None
+
+
 def test_a_schedule_that_does_not_fit_into_the_run_is_refused(finetuning_settings):
     settings = dataclasses.replace(finetuning_settings, learning_rate_schedule="stable_decay", decay_proportion=1.0)
     with pytest.raises(InputError, match="are longer than the run of 12"):
