@@ -48,6 +48,8 @@ class RecipeSettings(TrainingSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not self.lora_rank and self.lora_alpha != RecipeSettings.lora_alpha:
+            raise ContradictionError("--lora_alpha goes with --lora_rank")
         if self.lora_rank and self.freeze:
             raise ContradictionError("--lora_rank freezes embeddings and encoder by itself; leave --freeze out")
         if unknown := [word for word in self.frozen_parts if word not in FREEZABLE]:

@@ -124,8 +124,8 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
 _FLAGS_THAT_MATTER = (
     *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
-    *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm", "label_smoothing", "freeze"),
-    *("lora_rank", "lora_alpha", "distillation_temperature", "distillation_weight"),
+    *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
+    *("lora_alpha", "distillation_temperature", "distillation_weight"),
 )
 # Of these it matters too whether they were given.
 _OPTIONAL_FLAGS_THAT_MATTER = (
@@ -133,6 +133,7 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("num_train_steps", "num_warmup_steps", "warmup_proportion"),
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
+    *("class_weights", "pos_weight", "freeze", "lora_rank", "teacher", "max_train_examples", "num_folds"),
 )
 
 

@@ -12,6 +12,7 @@ from albert_tf.runtime.errors import InputError
     [
         ({"num_seeds": 0}, "--num_seeds must be at least 1"),
         ({"do_train": False, "do_eval": False}, "at least one of --do_train, --do_eval and --do_predict"),
+        ({"lora_alpha": 8.0}, "--lora_alpha goes with --lora_rank"),
         ({"early_stopping_patience": 1, "do_eval": False}, "--early_stopping_patience goes by"),
         ({"layerwise_learning_rate_decay": 0.0}, r"must lie in \(0, 1\]"),
         ({"hidden_dropout_prob": 1.0}, "--hidden_dropout_prob must lie in"),

@@ -3,10 +3,11 @@
 import re
 from types import SimpleNamespace
 
+import pytest
 import tensorflow as tf
 
 from albert_tf.training.machine import measure_matmul_peak
-from albert_tf.training.run_description import advise_precision, describe_all_reduce
+from albert_tf.training.run_description import advise_precision, describe_all_reduce, describe_changed_flags
 
 
 def test_a_precision_slower_than_float32_is_advised_against():
@@ -26,6 +27,15 @@ def test_a_precision_slower_than_float32_is_advised_against():
 
 def test_float32_is_not_measured_against_itself():
     assert advise_precision("float32", tf.distribute.OneDeviceStrategy("/cpu:0"), peak=1.0) == ""
+
+
+@pytest.mark.parametrize(
+    "flag", ["class_weights", "pos_weight", "freeze", "lora_rank", "teacher", "max_train_examples", "num_folds"]
+)
+def test_flags_that_decide_what_is_learned_are_told_of_when_they_come_or_go(flag):
+    given = f"--log_steps=4\n--{flag}=3\n"
+    assert f"--{flag} was not given, is 3 now" in describe_changed_flags("--log_steps=4\n", given, 7)
+    assert f"--{flag} was 3, is not given now" in describe_changed_flags(given, "--log_steps=4\n", 7)
 
 
 def test_what_is_exchanged_is_told_where_there_are_others():
