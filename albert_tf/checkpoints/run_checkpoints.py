@@ -50,7 +50,7 @@ class CheckpointFolder:
     Args:
         output_dir: of the run.
         keep_max: how many of the newest to keep, besides the best; 0 keeps all.
-        metric: score by which the best is chosen; None, or where an evaluation lacks it: the one that it names.
+        metric: score by which the best is chosen, of the evaluations that have it; None, or if none has: the one named.
 
     Attributes:
         low_rank: of a run that trains such updates.
@@ -91,7 +91,8 @@ class CheckpointFolder:
 
     def _by_score(self) -> list[str]:
         evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
-        return [path for path, _ in sorted(evaluated, key=lambda pair: -score_of(pair[1], self.metric))]
+        with_metric = [pair for pair in evaluated if isinstance(pair[1].get(self.metric), int | float)]
+        return [path for path, _ in sorted(with_metric or evaluated, key=lambda pair: -score_of(pair[1], self.metric))]
 
     def save(self, model, optimizer, state: TrainingState) -> str:
         """Writes a checkpoint, then removes those that are no longer to be kept.

@@ -1,11 +1,14 @@
-"""Facts of what was trained before, in a run's folder and at the checkpoint that it starts from."""
+"""Facts of what was trained before, in a run's folder and at the checkpoint that it starts from; scores for it."""
+
+from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation, write_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import DamagedError, InputError
 
 
 def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
@@ -33,3 +36,54 @@ def check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:
                 "--init_checkpoint to start from it"
             )
         return
+
+
+def score_those_left_out(run) -> None:
+    """Scores the checkpoints of a training without --do_eval, so that the best is the best of all.
+
+    Args:
+        run: run.FinetuningRun; its model is another one's afterwards.
+    """
+    folders = run.checkpoints.all()
+    left_out = [folder for folder in folders if read_evaluation(folder) is None]
+    # No worker has begun to write a score before all have looked.
+    run.agreement.mean(0.0)
+    if len(folders) == 1:
+        return
+    for folder in left_out:
+        _score(run, folder)
+    run.agreement.mean(0.0)
+
+
+def compare_by_one_score(run) -> None:
+    """Makes the evaluations that are there name the task's metric, so that all are compared by the same score.
+
+    Whoever looks for the best checkpoint later goes by the name in them. One without that score is made anew; where
+    its checkpoint is damaged, it stays as it is.
+
+    Args:
+        run: run.FinetuningRun; its model may be another one's afterwards.
+    """
+    metric = run.task.metric
+    known = {folder: read_evaluation(folder) for folder in run.checkpoints.all()}
+    others = {folder: found for folder, found in known.items() if found and found.get(BEST_METRIC) != metric}
+    # No worker has begun to write before all have looked.
+    run.agreement.mean(0.0)
+    for folder, found in others.items():
+        if metric not in found:
+            try:
+                _score(run, folder)
+            except DamagedError as error:
+                logging.warning("%s has no %s, and gets none: %s", folder, metric, error)
+        elif run.cluster.is_chief:
+            write_evaluation(folder, found | {BEST_METRIC: metric})
+            logging.info("%s is compared by its %s from here on", folder, metric)
+    run.agreement.mean(0.0)
+
+
+def _score(run, folder: str) -> None:
+    run_checkpoints.load_model_weights(folder, run.model)
+    found = run.results.evaluate(run_checkpoints.step_of(folder))
+    if run.cluster.is_chief:
+        write_evaluation(folder, found)
+        logging.info("%s: %s %.4f", folder, run.task.metric, found[run.task.metric])

@@ -9,13 +9,18 @@ import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.conversion.pretrained import initialise_finetuning
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.diagnosis import Diagnosis, chance_loss, is_stuck
-from albert_tf.finetuning.earlier_runs import check_own_checkpoints, head_dropout
+from albert_tf.finetuning.earlier_runs import (
+    check_own_checkpoints,
+    compare_by_one_score,
+    head_dropout,
+    score_those_left_out,
+)
 from albert_tf.finetuning.freezing import freeze, is_lora_target
 from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
@@ -85,13 +90,15 @@ class FinetuningRun(TrainingRun):
             what RESULTS_NAME in output_dir holds.
         """
         settings = self.settings
+        if settings.do_eval and (settings.do_train or settings.best_metric is not None):
+            compare_by_one_score(self)
         if settings.do_train:
             self._warn_of_one_score()
             self._train()
         # The chief has written its last checkpoint before another worker looks for it, or leaves.
         self.agreement.mean(0.0)
         if settings.do_eval and not settings.do_train:
-            self._score_those_left_out()
+            score_those_left_out(self)
         chosen = self._load_best()
         results: dict[str, Any] = {"task_name": self.task.name, "random_seed": settings.random_seed}
         results |= {"checkpoint": chosen.path} | ({} if chosen.step is None else {"step": chosen.step})
@@ -113,22 +120,6 @@ class FinetuningRun(TrainingRun):
                 "the run of %d steps is scored once, at its end: --save_checkpoints_steps=%d; an epoch is %d steps",
                 *(steps, asked, settings.steps_per_epoch(len(self.data.training_split().features))),
             )
-
-    def _score_those_left_out(self) -> None:
-        """Scores the checkpoints of a training without --do_eval, so that the best is the best of all."""
-        folders = self.checkpoints.all()
-        left_out = [folder for folder in folders if read_evaluation(folder) is None]
-        # No worker has begun to write a score before all have looked.
-        self.agreement.mean(0.0)
-        if len(folders) == 1:
-            return
-        for folder in left_out:
-            run_checkpoints.load_model_weights(folder, self.model)
-            found = self.results.evaluate(run_checkpoints.step_of(folder))
-            if self.cluster.is_chief:
-                write_evaluation(folder, found)
-                logging.info("%s: %s %.4f", folder, self.task.metric, found[self.task.metric])
-        self.agreement.mean(0.0)
 
     def _load_best(self) -> Chosen:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""

@@ -3,14 +3,19 @@
 import dataclasses
 import json
 import os
+import shutil
+import types
 
 import pytest
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
 from albert_tf.finetuning import results as finetuning_results
+from albert_tf.finetuning.earlier_runs import compare_by_one_score
 from albert_tf.finetuning.evaluation import predict_split
 from albert_tf.finetuning.finetune import run
+from albert_tf.runtime.errors import DamagedError
+from albert_tf.training.cluster import Cluster
 
 
 @pytest.mark.slow
@@ -38,6 +43,22 @@ def test_checkpoints_of_a_training_without_evaluation_are_all_scored_later(finet
     assert len(set(scores.values())) > 1
     best = max(scores, key=scores.get)
     assert (results["step"], results["scores"]["dev"]["accuracy"]) == (best, scores[best])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("do_train", [True, False])
+def test_another_score_is_that_of_predictions_and_exports_too(finetuning_settings, do_train):
+    settings = dataclasses.replace(finetuning_settings, keep_checkpoint_max=0, save_checkpoints_steps=2)
+    run(settings)
+    folders = run_checkpoints.CheckpointFolder(settings.output_dir).all()
+    for folder in folders[:2]:
+        found = run_checkpoints.read_evaluation(folder)
+        write_evaluation(folder, {name: found[name] for name in ("accuracy", "num_examples", "best_metric")})
+    results = run(dataclasses.replace(settings, do_train=do_train, best_metric="macro_f1"))
+    scores = [run_checkpoints.read_evaluation(folder)["macro_f1"] for folder in folders]
+    assert results["checkpoint"] == run_checkpoints.find_checkpoint(settings.output_dir)
+    assert results["checkpoint"] == folders[scores.index(max(scores))]
+    assert results["scores"]["dev"]["macro_f1"] == max(scores)
 
 
 @pytest.mark.slow
@@ -80,12 +101,51 @@ def test_a_short_run_is_scored_each_epoch_and_its_best_checkpoint_predicted_once
     assert ends == pytest.approx([32 / 60, 1.0, 1 + 32 / 60, 2.0])
 
 
+def _add_evaluation(run_folder, step, **scores):
+    folder = run_folder / f"checkpoint-{step:08d}"
+    folder.mkdir()
+    (folder / "checkpoint.json").write_text("{}")
+    write_evaluation(str(folder), {**scores, "best_metric": "accuracy"})
+    return str(folder)
+
+
+def test_checkpoints_are_compared_by_one_score_wherever_the_best_is_looked_for(tmp_path, monkeypatch):
+    _add_evaluation(tmp_path, 1, accuracy=0.9, f1=0.1)
+    _add_evaluation(tmp_path, 2, accuracy=0.8, f1=0.4)
+    _add_evaluation(tmp_path, 3, accuracy=0.7)
+    damaged = _add_evaluation(tmp_path, 4, accuracy=0.95)
+    monkeypatch.setattr(run_checkpoints, "check_soundness", lambda folder: None)
+    # Those without the score are not compared with those that have it.
+    assert run_checkpoints.CheckpointFolder(str(tmp_path), metric="f1").best()[-1] == "2"
+
+    def load(folder, model):
+        if folder == damaged:
+            raise DamagedError("a bit has changed")
+
+    monkeypatch.setattr(run_checkpoints, "load_model_weights", load)
+    scored = []
+
+    def evaluate(step):
+        scored.append(step)
+        return {"accuracy": 0.7, "f1": 0.6, "best_metric": "f1"}
+
+    stand_in = types.SimpleNamespace(
+        checkpoints=run_checkpoints.CheckpointFolder(str(tmp_path), metric="f1"),
+        **{"task": types.SimpleNamespace(metric="f1"), "results": types.SimpleNamespace(evaluate=evaluate)},
+        **{"model": None, "cluster": Cluster(), "agreement": types.SimpleNamespace(mean=lambda value: None)},
+    )
+    compare_by_one_score(stand_in)
+    assert scored == [3]
+    assert stand_in.checkpoints.best()[-1] == "3"
+    shutil.rmtree(damaged)
+    assert run_checkpoints.find_checkpoint(str(tmp_path))[-1] == "3"
+    compare_by_one_score(stand_in)
+    assert scored == [3]
+
+
 def test_another_score_of_the_same_evaluations_chooses_another_checkpoint(tmp_path):
     for step, accuracy, f1 in ((1, 0.9, 0.1), (2, 0.5, 0.8)):
-        folder = tmp_path / f"checkpoint-{step:08d}"
-        folder.mkdir()
-        (folder / "checkpoint.json").write_text("{}")
-        write_evaluation(str(folder), {"accuracy": accuracy, "f1": f1, "best_metric": "accuracy"})
+        _add_evaluation(tmp_path, step, accuracy=accuracy, f1=f1)
     chosen = [
         run_checkpoints.CheckpointFolder(str(tmp_path), metric=metric).best()[-1] for metric in (None, "f1", "unknown")
     ]
