@@ -91,8 +91,8 @@ class CheckpointFolder:
 
     def _by_score(self) -> list[str]:
         evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
-        with_metric = [pair for pair in evaluated if isinstance(pair[1].get(self.metric), int | float)]
-        return [path for path, _ in sorted(with_metric or evaluated, key=lambda pair: -score_of(pair[1], self.metric))]
+        evaluated = [pair for pair in evaluated if isinstance(pair[1].get(self.metric), int | float)] or evaluated
+        return [path for path, _ in sorted(evaluated, key=lambda pair: -score_of(pair[1], self.metric))]
 
     def save(self, model, optimizer, state: TrainingState) -> str:
         """Writes a checkpoint, then removes those that are no longer to be kept.
