@@ -261,7 +261,8 @@ def test_a_sweep_leaves_a_table_an_ensemble_and_nothing_to_do_again(finetuning_s
 @pytest.mark.slow
 def test_folds_are_run_and_scored_each_on_its_own_part(finetuning_settings):
     Path(finetuning_settings.data_dir, "dev.tsv").unlink()
-    settings = dataclasses.replace(finetuning_settings, num_folds=3, do_predict=True, ensemble=True)
+    changes = {"do_predict": True, "ensemble": True, "early_stopping_patience": 2}
+    settings = dataclasses.replace(finetuning_settings, num_folds=3, **changes)
     results = run(settings)
     assert [one["fold"] for one in results["runs"]] == [1, 2, 3]
     mean = np.mean([one["scores"]["dev"]["accuracy"] for one in results["runs"]])
