@@ -47,7 +47,7 @@ def largest_error(run: Run, expected: Run, interface: Interface, config: AlbertC
 
 
 def _scale_of(interface: Interface, config: AlbertConfig) -> float:
-    """What brings numbers near to 1: those of a vector of length 1 are far smaller, and nearly any would pass."""
+    """A factor that brings numbers near to 1: those of a vector of length 1 are far smaller, so that any would pass."""
     is_normalized = interface.head == EMBEDDING and interface.pooling.normalize
     return float(np.sqrt(config.hidden_size)) if is_normalized else 1.0
 

@@ -128,6 +128,7 @@ def test_a_slash_at_the_end_changes_nothing(in_work, exported):
     assert albert_tf.load(f"{exported['model']}/")([[2, 5, 3]])["pooled_output"].shape == (1, 16)
 
 
+@pytest.mark.slow
 def test_path_objects_are_taken_wherever_a_path_is(in_work, tmp_path):
     work = Path("work")
     albert_tf.save(albert_tf.load(work / "model"), tmp_path / "there", vocabulary_file=work / "model/small.model")

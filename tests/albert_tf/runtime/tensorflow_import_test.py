@@ -24,6 +24,7 @@ import matplotlib.pyplot, sklearn.metrics
     assert done.stdout.split() == ["tensorflow"]
 
 
+@pytest.mark.slow
 def test_access_to_remote_files_leaves_the_backend_of_keras():
     program = """
 import os
