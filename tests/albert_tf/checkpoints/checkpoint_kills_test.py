@@ -29,7 +29,7 @@ def save(monkeypatch):
 
     monkeypatch.setattr(run_checkpoints, "save_tensors", write)
     monkeypatch.setattr(run_checkpoints, "named_weights", lambda model: {})
-    model = types.SimpleNamespace(config=AlbertConfig(vocab_size=6))
+    model = types.SimpleNamespace(name="model", weights=[], config=AlbertConfig(vocab_size=6))
     optimizer = types.SimpleNamespace(moments=lambda: ([], []))
 
     def save_step(folder: CheckpointFolder, step: int) -> str:
