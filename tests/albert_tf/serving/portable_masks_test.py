@@ -61,7 +61,7 @@ def test_the_command_needs_neither_tensorflow_nor_keras(portable_export):
 def test_a_portable_model_that_fills_in_no_masks_is_one_line(portable_export):
     for head, settings, message in [
         ("classification", {}, r"fine-tuned for mine|classification .*it fills in no masks; predict asks it"),
-        ("pretraining", {"chosen": "encoder"}, "of the encoder alone, which fills in no masks"),
+        ("pretraining", {"chosen": "encoder"}, "of the head encoder, which fills in no masks"),
     ]:
         with pytest.raises(InputError, match=message):
             FillMask(portable_export(head, "onnx", **settings))
