@@ -176,8 +176,7 @@ def save(
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
     from albert_tf.conversion.checkpoint_format import task_of
-    from albert_tf.conversion.formats import output_format
-    from albert_tf.models.named_weights import named_weights
+    from albert_tf.conversion.formats import output_format, warn_of_losses
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
@@ -203,10 +202,7 @@ def save(
             target.save(model, place, vocabulary, task)
     else:
         target.save(model, path, vocabulary, task)
-    if getattr(model, "pooling", None) is not None and format != "sentence_transformers":
-        logging.warning("%s does not say how a text becomes one vector: %s", target.title, model.pooling)
-    if left_out := target.left_out(model.config, named_weights(model)):
-        logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
+    warn_of_losses(target, model)
 
 
 def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None") -> None:

@@ -8,7 +8,7 @@ from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
-from albert_tf.conversion.formats import output_format
+from albert_tf.conversion.formats import output_format, warn_of_pooling
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.sentence_transformers import SentenceTransformersFormat
@@ -72,8 +72,7 @@ def _choose_pooling(target: CheckpointFormat, settings: ConversionSettings, pret
         if settings.pooling is not None or settings.normalize is not None:
             name = "normalize" if settings.pooling is None else "pooling"
             raise InputError(f"--{name} goes with --to={SentenceTransformersFormat.name}, not with --to={target.name}")
-        if known is not None:
-            logging.warning("%s does not say how a text becomes one vector: %s", target.title, known)
+        warn_of_pooling(target, known)
         return
     if known is None:
         length = pretrained.task.settings.get("max_seq_length") if pretrained.task is not None else None

@@ -1,5 +1,9 @@
 """The formats by name, and recognising one by what lies at a path."""
 
+from typing import Any
+
+from absl import logging
+
 from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.hugging_face_bert import HUGGING_FACE_BERT, HuggingFaceBertFormat
@@ -10,6 +14,7 @@ from albert_tf.conversion.official_bert import OFFICIAL_BERT
 from albert_tf.conversion.sentence_transformers import SENTENCE_TRANSFORMERS, SentenceTransformersFormat
 from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
+from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
@@ -88,3 +93,16 @@ def output_format(
             f"with --to={name}"
         )
     return FORMATS[name]
+
+
+def warn_of_losses(target: CheckpointFormat, model: Any) -> None:
+    """Warns of what a model has and a format has no place for."""
+    warn_of_pooling(target, getattr(model, "pooling", None))
+    if left_out := target.left_out(model.config, named_weights(model)):
+        logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
+
+
+def warn_of_pooling(target: CheckpointFormat, pooling: Pooling | None) -> None:
+    """Warns where a format has no place for how a model makes one vector of a text; None: it is not known."""
+    if pooling is not None and not isinstance(target, SentenceTransformersFormat):
+        logging.warning("%s does not say how a text becomes one vector: %s", target.title, pooling)

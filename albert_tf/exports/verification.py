@@ -79,14 +79,15 @@ def largest_error(
             expected[encoder_module.EMBEDDING] = pooling.pool(expected)
             errors.append(compare_outputs(name, serving[name](**served_inputs), expected, tolerance))
     if encoder_module.LAYERS in serving:
-        served = serving[encoder_module.LAYERS](**ids)
-        expected = stacked_layers(model.albert(ids, output_attentions=True), served)
-        errors.append(
-            compare_outputs(
-                encoder_module.LAYERS, served, {name: np.asarray(value) for name, value in expected.items()}, tolerance
-            )
-        )
+        errors.append(_error_of_layers(serving[encoder_module.LAYERS](**ids), model, ids, tolerance))
     return max(errors)
+
+
+def _error_of_layers(served: dict, model: AlbertForPretraining, ids: dict, tolerance: float) -> float:
+    """The largest difference of the layers that a SavedModel gave from the model's own."""
+    expected = stacked_layers(model.albert(ids, output_attentions=True), served)
+    arrays = {name: np.asarray(value) for name, value in expected.items()}
+    return compare_outputs(encoder_module.LAYERS, served, arrays, tolerance)
 
 
 def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None) -> dict[str, np.ndarray]:

@@ -188,37 +188,31 @@ class AlbertModel(ConfiguredModel):
             dropout_seed: int32 [2]: the same seed, the same masks. None draws the next seed of the model's own
                 generator, which is what `fit` wants.
             positions: int32 [B, P]: the only positions whose output is read, besides [CLS]; [B, 0] for [CLS] alone.
-                The last layer is computed for those alone, with the same results; only its dropout draws other
-                masks, as there is less to draw for. None: all positions.
-            skip_padding: compute nothing for padding, which takes as much less time as there is padding; not in
-                training, not under XLA, and not with several sequences in a row. "sequence_output" is zero in the
-                padding, and there are no other "hidden_states". All else is the same for every mask.
+                The last layer is computed for those alone; only its dropout draws other masks. None: all positions.
+            skip_padding: compute nothing for padding; not in training, under XLA, or with several sequences in a row.
+                "sequence_output" is zero there, and there are no other "hidden_states". All else stays the same.
             wanted: int32 [B, S], with `skip_padding` and without `positions`: 1 where "sequence_output" is read,
                 padding or not. Where there is neither that nor a token, it has no meaning then.
-            output_attentions: return "attentions" too, which are computed besides: all else stays the same. Not with
-                `skip_padding`; with `constant_graph` the layers are then applied without a loop.
+            output_attentions: return "attentions" too, computed besides; not with `skip_padding`, and without a loop.
 
         Returns:
             dict: "embedding_output" [B, S, E], "hidden_states" tuple of L + 1 [B, S, H] (first: after the E -> H
             projection; with `constant_graph` that and the last), "sequence_output" [B, S, H] (the last of them),
             "pooled_output" float32 [B, H], with "sequence_starts" [B, N, H]. With `positions` "sequence_output" is
-            [B, P, H], and "hidden_states" are those before the last. With `output_attentions` "attentions" as well, a
-            tuple of float32 [B, N, S, S], one for each block applied (L, or L * inner_group_num): the probabilities,
-            after softmax and before dropout, by which a row's position reads a column's; 0 for padding to be read.
+            [B, P, H], and "hidden_states" are those before the last. With `output_attentions` "attentions" too, a tuple
+            of float32 [B, N, S, S], one for each block applied (L, or L * inner_group_num): the probabilities before
+            dropout by which a row's position reads a column's; 0 for padding to be read.
         """
         inputs = self._read(inputs)
         tensors = encoder_inputs(inputs)
         starts = inputs.get(SEQUENCE_STARTS)
         if positions is not None:
-            positions = ops.cast(positions, "int32")
-            firsts = ops.zeros_like(inputs[SEGMENT_IDS][:, :1]) if starts is None else starts
-            tensors[_POSITIONS] = ops.concatenate([ops.cast(firsts, "int32"), positions], axis=1)
+            tensors[_POSITIONS] = _positions_to_read(inputs, starts, positions)
         if wanted is not None:
             tensors[_WANTED] = wanted
         seeds = self._dropout_seeds(training, dropout_seed)
         embedding_output, *states = self._encode(tensors, skip_padding, seeds, training, output_attentions)
-        end = len(states) - (self.encoder.num_applications if output_attentions else 0)
-        hidden_states, attentions = states[:end], states[end:]
+        hidden_states, attentions = self._without_attentions(states, output_attentions)
         first, last = _first_and_read(hidden_states.pop(), starts, positions)
         if positions is None and skip_padding and wanted is None:
             last = last * ops.cast(inputs[INPUT_MASK], last.dtype)[:, :, None]
@@ -226,9 +220,8 @@ class AlbertModel(ConfiguredModel):
             "embedding_output": embedding_output,
             "hidden_states": tuple(hidden_states if positions is not None else [*hidden_states, last]),
             "sequence_output": last,
+            **attentions,
         }
-        if output_attentions:
-            outputs["attentions"] = tuple(attentions)
         return outputs if self.pooler is None else {**outputs, "pooled_output": self.pool(first)}
 
     def _encode(
@@ -263,6 +256,13 @@ class AlbertModel(ConfiguredModel):
         parts = list(tensors.values())
         return in_halves(encode, parts, [self.compute_dtype] * 2) if skip_padding else encode(*parts)
 
+    def _without_attentions(self, states: list[Any], output_attentions: bool) -> tuple[list[Any], dict[str, Any]]:
+        """The hidden states of what the encoder gave, and the attentions after them by their name, if they are."""
+        if not output_attentions:
+            return states, {}
+        count = self.encoder.num_applications
+        return states[:-count], {"attentions": tuple(states[-count:])}
+
     def pool(self, first: Any) -> Any:
         """The pooled output of the first positions' hidden states: float [..., H] -> float32 [..., H], by a tanh."""
         pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
@@ -282,6 +282,12 @@ class AlbertModel(ConfiguredModel):
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         return {**super().get_config(), "pooler": self.pooler is not None}
+
+
+def _positions_to_read(inputs: dict[str, Any], starts: Any, positions: Any) -> Any:
+    """The places of each [CLS], the first in a row or the starts, then the positions: int32 [B, N + P]."""
+    firsts = ops.zeros_like(inputs[SEGMENT_IDS][:, :1]) if starts is None else starts
+    return ops.concatenate([ops.cast(firsts, "int32"), ops.cast(positions, "int32")], axis=1)
 
 
 def _first_and_read(last: Any, starts: Any, positions: Any) -> tuple[Any, Any]:

@@ -93,12 +93,7 @@ def make_interface(
     if head == ENCODER:
         outputs = {SEQUENCE_OUTPUT: (rows, pieces, config.hidden_size)}
         outputs |= {POOLED_OUTPUT: (rows, config.hidden_size)} if has_pooler else {}
-        applications = config.num_hidden_layers * config.inner_group_num
-        of_layers: dict[str, tuple[Axis, ...]] = {
-            HIDDEN_STATES: (rows, config.num_hidden_layers + 1, pieces, config.hidden_size),
-            ATTENTIONS: (rows, applications, config.num_attention_heads, pieces, pieces),
-        }
-        outputs |= {name: of_layers[name] for name in layer_outputs}
+        outputs |= {name: _of_layers(config, rows, pieces)[name] for name in layer_outputs}
     elif head == EMBEDDING:
         outputs = {EMBEDDING: (rows, config.hidden_size)}
     elif head == PRETRAINING:
@@ -113,15 +108,28 @@ def make_interface(
     elif head == "span":
         outputs = {"start_logits": (rows, pieces), "end_logits": (rows, pieces)}
     elif head == "span_beam":
-        width: Axis = "beam" if length is None else min(beam, length)
-        outputs = {
-            "start_top_log_probs": (rows, width),
-            "start_top_index": (rows, width),
-            "end_top_log_probs": (rows, width, width),
-            "end_top_index": (rows, width, width),
-            "answerability_logits": (rows,),
-        }
+        outputs = _of_beam(rows, "beam" if length is None else min(beam, length))
     else:
         raise ValueError(f"`head` is no kind of head. Received head={head!r}.")
     forms = [TensorForm(name, "int32" if name.endswith("_index") else "float32", outputs[name]) for name in outputs]
     return Interface(head, tuple(inputs), tuple(forms), pooling)
+
+
+def _of_layers(config: AlbertConfig, rows: Axis, pieces: Axis) -> dict[str, tuple[Axis, ...]]:
+    """The axes of what all layers of an encoder give."""
+    applications = config.num_hidden_layers * config.inner_group_num
+    return {
+        HIDDEN_STATES: (rows, config.num_hidden_layers + 1, pieces, config.hidden_size),
+        ATTENTIONS: (rows, applications, config.num_attention_heads, pieces, pieces),
+    }
+
+
+def _of_beam(rows: Axis, width: Axis) -> dict[str, tuple[Axis, ...]]:
+    """The axes of the outputs of the head "span_beam"."""
+    return {
+        "start_top_log_probs": (rows, width),
+        "start_top_index": (rows, width),
+        "end_top_log_probs": (rows, width, width),
+        "end_top_index": (rows, width, width),
+        "answerability_logits": (rows,),
+    }

@@ -80,7 +80,7 @@ class _OnnxHeads:
         return {"logits": self._scores(self._encoder.pool(hidden) if is_pooled else hidden, "classifier")}
 
     def _of_encoder(self, name: str, hidden: str) -> str:
-        """The value of an output of the encoder; the layers of one stand behind the batch."""
+        """The value of an output of the encoder; the layers of one stand after the batch."""
         if name in LAYER_OUTPUTS:
             graph = self._graph
             layers = [graph.add("Unsqueeze", value, graph.constant([1])) for value in getattr(self._encoder, name)]
