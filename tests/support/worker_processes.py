@@ -1,5 +1,8 @@
 """The processes that multiprocessing has started, for tests that kill them."""
 
+import os
+import signal
+
 from albert_tf.benchmarks.measure import descendants
 
 
@@ -14,3 +17,12 @@ def worker_processes(process: int) -> list[int]:
         except OSError:
             continue
     return workers
+
+
+def kill_process(process: int) -> bool:
+    """Kills a process as nothing can be kept from; false if it had ended since it was listed."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True

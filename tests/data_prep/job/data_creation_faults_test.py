@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from worker_processes import worker_processes
+from worker_processes import kill_process, worker_processes
 
 from albert_tf.benchmarks.measure import descendants
 
@@ -136,9 +136,9 @@ def test_killed_at_any_moment_the_same_command_completes_the_same_bytes(
             _wait_for_files_and_a_victim(run, partial, rng.randint(0, FINISHED_FILES), victim)
             time.sleep(rng.uniform(0, 0.3))
             processes = _processes(run, victim)
-            if processes:
-                stages |= {name.split("-")[0] for name in _list(partial)}
-                os.kill(rng.choice(processes), signal.SIGKILL)
+            seen = {name.split("-")[0] for name in _list(partial)}
+            if processes and kill_process(rng.choice(processes)):
+                stages |= seen
                 victims.remove(victim)
                 if victim == "parent":
                     break
