@@ -111,6 +111,7 @@ bench: $(VENV)/.parity
 	  $(BIN)/python -m albert_tf.benchmarks.compare_serving --task=$$task --output_file=$(BENCH_TABLE); \
 	done
 	$(BIN)/python -m albert_tf.benchmarks.export_table --output_file=$(BENCH_TABLE)
+	$(BIN)/python -m albert_tf.benchmarks.compare_models --output_file=$(BENCH_TABLE)
 
 # On a machine with a GPU of NVIDIA, of 80 GB: docs/benchmarks/2026-11-26-h100.md.
 bench-gpu: $(VENV)/.parity

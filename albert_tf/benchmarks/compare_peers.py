@@ -93,6 +93,16 @@ class Contestant:
         return statistics.median(turn[key] for turn in self.turns)
 
 
+def take_turns(contestants: list[Contestant], rounds: int, steps: int) -> None:
+    """Has those that take part run one after the other, A B C A B C, and ends them."""
+    running = [one for one in contestants if one.takes_part]
+    for _ in range(rounds):
+        for one in running:
+            one.take_turn(steps)
+    for one in running:
+        one.close()
+
+
 def ratios_to(reference: Contestant, other: Contestant, key: str) -> float:
     """Ratio of the time of `other` to that of `reference`: the median over the rounds of the ratio in a round."""
     return statistics.median(theirs[key] / ours[key] for ours, theirs in zip(reference.turns, other.turns, strict=True))
@@ -167,12 +177,7 @@ def _run() -> None:
 
     with concurrent.futures.ThreadPoolExecutor(len(given.contestants) if given.prepare_together else 1) as threads:
         contestants = list(threads.map(prepare, given.contestants))
-    running = [one for one in contestants if one.takes_part]
-    for _ in range(given.rounds):
-        for one in running:
-            one.take_turn(given.steps)
-    for one in running:
-        one.close()
+    take_turns(contestants, given.rounds, given.steps)
     lengths = f"{given.shortest} to {given.max_seq_length}" if given.shortest else given.max_seq_length
     title = (
         f"{given.task}, {given.precision}, S={lengths} B={given.batch_size}, "

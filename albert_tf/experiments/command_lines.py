@@ -14,9 +14,10 @@ from albert_tf.runtime.settings_flags import values_of
 
 # The commands by what they do in an experiment. They run as processes of their own and are asked for their flags by
 # name: nothing of them, nor of data_prep, is part of this room.
-RECORDS, EMBEDDINGS = "records", "embeddings"
+VOCABULARY, RECORDS, EMBEDDINGS = "vocabulary", "records", "embeddings"
 PRETRAINING, EVALUATION, FINETUNING = "pretraining", "evaluation", "finetuning"
 COMMANDS = {
+    VOCABULARY: "data_prep.train_vocabulary",
     RECORDS: "data_prep.create_pretraining_data",
     EMBEDDINGS: "data_prep.count_embeddings",
     PRETRAINING: "albert_tf.run_pretraining",
@@ -25,6 +26,7 @@ COMMANDS = {
 }
 # Flags that are not an experiment's to give: its files, and what it says in another place.
 OWN_FLAGS = {
+    VOCABULARY: ("input_file", "model_prefix", "kind", "overwrite"),
     RECORDS: (
         *("input_file", "output_file", "spm_model_file", "vocab_file", "num_workers", "dask_scheduler", "task_index"),
         *("num_tasks", "overwrite", "dry_run"),

@@ -2,24 +2,14 @@
 
 import dataclasses
 import json
-import math
 import os
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf.config import AlbertConfig
-from albert_tf.experiments.command_lines import (
-    EMBEDDINGS,
-    EVALUATION,
-    FINETUNING,
-    PRETRAINING,
-    RECORDS,
-    check_flags,
-    check_settings,
-    names_of,
-)
-from albert_tf.experiments.fields import as_object, as_text, check_keys, is_count, is_figure
+from albert_tf.experiments.command_lines import EVALUATION, FINETUNING, RECORDS, check_flags
+from albert_tf.experiments.fields import as_object, as_text, check_keys, is_count
+from albert_tf.experiments.paper_figures import PaperFigures, read_figures
+from albert_tf.experiments.row import BASE_KEYS, Row, make_row, merge
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import files, shipped_files
 from albert_tf.runtime.errors import InputError
@@ -30,39 +20,8 @@ EVALUATIONS = MASKED_LM, SENTENCE_ORDER, NEXT_SENTENCE = ("masked_lm", "sentence
 HELD_OUT = "held_out"
 
 _KEYS = ("question", "source", "base", "rows", "seeds", "evaluations", EVALUATION, HELD_OUT, "tasks", "paper")
-_SECTIONS = ("config", RECORDS, EMBEDDINGS, PRETRAINING)
-_ROW_KEYS = ("model", *_SECTIONS, "budget")
 _TASK_KEYS = ("task_name", "name", "data_dir", "flags", "seeds")
-_PAPER_KEYS = ("columns", "rows", "note")
-# Flags of pre-training that are those of the records.
-_LENGTHS = ("max_seq_length", "max_predictions_per_seq")
-_BUDGETS = ("steps", "tokens")
-_ROW_NAME = re.compile(r"[A-Za-z0-9][\w.+=-]*")
-_LONGEST_NAME = 60
 _DEFAULT_SEED = PretrainingSettings.random_seed
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One row of the grid: the base with what the row changes.
-
-    Attributes:
-        name: in the table.
-        changes: what it says itself, section by section.
-        config: keys of albert_config.json.
-        records: flags of create_pretraining_data.
-        embeddings: flags of count_embeddings; None: word embeddings start from random numbers.
-        pretraining: flags of run_pretraining.
-        num_train_steps: of its budget.
-    """
-
-    name: str
-    changes: Mapping[str, Any]
-    config: Mapping[str, Any]
-    records: Mapping[str, Any]
-    embeddings: Mapping[str, Any] | None
-    pretraining: Mapping[str, Any]
-    num_train_steps: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,15 +33,6 @@ class TaskOfTable:
     data_dir: str | None
     flags: Mapping[str, Any]
     seeds: tuple[int, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class PaperFigures:
-    """Figures of the paper: the names of the columns, and values by row, None where it has none."""
-
-    columns: tuple[str, ...] = ()
-    rows: Mapping[str, tuple[float | None, ...]] = dataclasses.field(default_factory=dict)
-    note: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,82 +85,31 @@ def read_experiment(path: str, num_train_steps: int | None = None) -> Experiment
     values = as_object(values, path)
     check_keys(values, _KEYS, path, ("question", "base", "rows"))
     base = as_object(values["base"], f"{path}: base")
-    check_keys(base, _ROW_KEYS, f"{path}: base", ("model", "budget"))
+    check_keys(base, BASE_KEYS, f"{path}: base", ("model", "budget"))
     rows = as_object(values["rows"], f"{path}: rows")
     if not rows:
         raise InputError(f"{path}: rows: give at least one")
+    made = tuple(make_row(path, name, base, changes, num_train_steps) for name, changes in rows.items())
+    _check_starts(path, made)
     return Experiment(
         name=os.path.splitext(os.path.basename(path))[0],
         question=as_text(values["question"], f"{path}: question"),
         source=as_text(values.get("source", ""), f"{path}: source"),
-        rows=tuple(_make_row(path, name, base, changes, num_train_steps) for name, changes in rows.items()),
+        rows=made,
         seeds=_seeds(values.get("seeds", [_DEFAULT_SEED]), f"{path}: seeds"),
         evaluations=_evaluations(values.get("evaluations", [MASKED_LM, SENTENCE_ORDER]), f"{path}: evaluations"),
         evaluation=_flags_of(EVALUATION, values.get(EVALUATION, {}), path),
         held_out=_held_out(values.get(HELD_OUT, {}), path),
         tasks=_tasks(values.get("tasks", []), f"{path}: tasks"),
-        paper=_paper(values.get("paper", {}), rows, f"{path}: paper"),
+        paper=read_figures(values.get("paper", {}), rows, f"{path}: paper"),
     )
 
 
-def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A section of the base with a row's changes; null takes a flag out.
-
-    >>> merge({"ngram": 3, "length_schedule": "32:0.5,128:0.5"}, {"ngram": 1, "length_schedule": None})
-    {'ngram': 1}
-    """
-    return {name: value for name, value in {**base, **changes}.items() if value is not None}
-
-
-def _make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_train_steps: int | None) -> Row:
-    where = f"{path}: row {name}"
-    if not _ROW_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
-        raise InputError(
-            f"{where}: a row's name has letters, digits and _ . + = -, no comma or space, and at most "
-            f"{_LONGEST_NAME} of them"
-        )
-    changes = as_object(changes, where)
-    check_keys(changes, _ROW_KEYS, where)
-    sections: dict[str, Any] = {}
-    for section in _SECTIONS:
-        ours = [part.get(section, {}) for part in (base, changes)]
-        if section == EMBEDDINGS and section not in base:
-            ours[0] = None
-        if section == EMBEDDINGS and (ours[1] is None or (ours[0] is None and section not in changes)):
-            sections[section] = None
-            continue
-        sections[section] = merge(*(as_object(part or {}, f"{where}: {section}") for part in ours))
-    model = as_text({**base, **changes}["model"], f"{where}: model")
-    shape = dataclasses.asdict(AlbertConfig.from_json_file(model))
-    config = AlbertConfig.from_dict({**shape, **sections["config"]}, where=f"{where}: config")
-    for section in (RECORDS, EMBEDDINGS):
-        check_flags(section, sections[section] or {}, where)
-    sections[PRETRAINING] = {**names_of(sections[RECORDS], _LENGTHS), **sections[PRETRAINING]}
-    given = check_flags(PRETRAINING, sections[PRETRAINING], where)
-    steps = num_train_steps or _steps({**base, **changes}["budget"], given, f"{where}: budget")
-    own = {"albert_config_file": "", "input_file": "", "output_dir": "", "num_train_steps": steps, "do_train": True}
-    check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
-    stated = {**dataclasses.asdict(config)}
-    if "vocab_size" not in sections["config"]:
-        # That of the vocabulary, which is given to the command.
-        del stated["vocab_size"]
-    return Row(name, changes, stated, sections[RECORDS], sections[EMBEDDINGS], sections[PRETRAINING], steps)
-
-
-def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:
-    """The steps of a budget in steps or in tokens, padding included."""
-    budget = as_object(budget, where)
-    check_keys(budget, _BUDGETS, where)
-    if len(budget) != 1 or not all(is_count(value) for value in budget.values()):
-        raise InputError(f"{where}: give one of steps and tokens, an integer of at least 1. Received {dict(budget)}.")
-    if "steps" in budget:
-        return budget["steps"]
-    if given.get("batch_schedule") is not None:
-        raise InputError(
-            f"{where}: with {PRETRAINING}'s batch_schedule the steps are of different sizes; give steps, not tokens"
-        )
-    sizes = [given.get(name, getattr(PretrainingSettings, name)) for name in ("train_batch_size", "max_seq_length")]
-    return max(1, round(budget["tokens"] / max(1, math.prod(sizes))))
+def _check_starts(path: str, rows: Sequence[Row]) -> None:
+    """Sees that every row that starts from another comes after it."""
+    for number, row in enumerate(rows):
+        if row.start_from is not None and row.start_from not in [earlier.name for earlier in rows[:number]]:
+            raise InputError(f"{path}: row {row.name}: start_from: no row {row.start_from!r} comes before it")
 
 
 def _flags_of(kind: str, values: Any, where: str) -> Mapping[str, Any]:
@@ -258,22 +157,6 @@ def _flags_of_task(values: Any, where: str) -> Mapping[str, Any]:
             f"make a task of each rate. Received {values['learning_rate']!r}."
         )
     return values
-
-
-def _paper(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigures:
-    values = as_object(values, where)
-    check_keys(values, _PAPER_KEYS, where)
-    columns = values.get("columns", [])
-    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-        raise InputError(f"{where}: columns: a list of names was expected. Received {columns!r}.")
-    figures = as_object(values.get("rows", {}), f"{where}: rows")
-    for name, row in figures.items():
-        if name not in rows:
-            raise InputError(f"{where}: rows: the grid has no row {name!r}")
-        if not isinstance(row, list) or len(row) != len(columns) or not all(map(is_figure, row)):
-            raise InputError(f"{where}: row {name}: a number or null for each of {len(columns)} columns was expected")
-    note = as_text(values.get("note", ""), f"{where}: note")
-    return PaperFigures(tuple(columns), {name: tuple(row) for name, row in figures.items()}, note)
 
 
 def _evaluations(values: Any, where: str) -> tuple[str, ...]:

@@ -6,8 +6,10 @@ from typing import Any
 
 from albert_tf.config import AlbertConfig
 from albert_tf.experiments.command_lines import EMBEDDINGS, EVALUATION, FINETUNING, PRETRAINING, RECORDS, names_of
-from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, Experiment, Row
+from albert_tf.experiments.corpus import READING, Corpus, corpus_of_row
+from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, Experiment
 from albert_tf.experiments.fields import as_text
+from albert_tf.experiments.row import Row
 from albert_tf.experiments.steps import Given, Made, Own, Step, Written
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import shipped_files
@@ -17,11 +19,7 @@ from albert_tf.training.flops import train_step_flops
 _RECORDS, _RECORDS_RESULT = "records.tfrecord", "records.tfrecord.manifest.json"
 _EMBEDDINGS_RESULT, _EVALUATION_RESULT = "embeddings.npz", "evaluation.json"
 _MODEL, _PRETRAINING_RESULT, _FINETUNING_RESULT = "model", "model/train_log.jsonl", "model/results.json"
-# What text is read and cleaned by, and how long its examples are: that of a row's records holds for what else is made.
-_READING = (
-    *("split_sentences", "language", "text_column", "input_format", "headings", "blank_line"),
-    *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
-)
+# How long a row's examples are: held-out ones are of that length too.
 _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
 # Flags of pre-training, evaluation and fine-tuning that name files or folders; a config may be a shipped one.
 _CONFIG = "albert_config_file"
@@ -30,23 +28,6 @@ _PATHS = ("init_checkpoint", "teacher", _CONFIG, "spm_model_file", "train_file",
 _SIZES = ("train_batch_size", *_LENGTHS)
 # Single words, so that rows of different masks are asked the same.
 _HELD_OUT_FLAGS = {"masked_lm_prob": 0.15, "ngram": 1, "dupe_factor": 1, "random_seed": 54321}
-
-
-@dataclasses.dataclass(frozen=True)
-class Corpus:
-    """The text and the vocabulary that an experiment works on.
-
-    Attributes:
-        train: text to train on.
-        held_out: text to evaluate on.
-        vocabulary: its file.
-        vocab_size: pieces in it.
-    """
-
-    train: Given
-    held_out: Given
-    vocabulary: Given
-    vocab_size: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,6 +59,8 @@ class Unit:
         """The names of its steps for people, by their keys."""
         of = f"row {self.row.name}, seed {self.seed}"
         found = {made.key: f"row {self.row.name}: {made.kind}" for made in self.steps()}
+        # The row's own comes below.
+        found |= {key: f"{of}: {PRETRAINING} of a row before" for key in found if key.startswith(PRETRAINING)}
         found[self.pretraining.key] = f"{of}: {PRETRAINING}"
         found |= {step.key: f"{of}: {EVALUATION} on {task} records" for task, step in self.evaluations.items()}
         for (task, seed), step in self.finetuning.items():
@@ -103,7 +86,12 @@ def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
     Raises:
         InputError: a row's vocab_size is not the vocabulary's.
     """
-    return [_make_unit(experiment, corpus, data, row, seed) for row in experiment.rows for seed in experiment.seeds]
+    units: dict[tuple[str, int], Unit] = {}
+    for row in experiment.rows:
+        for seed in experiment.seeds:
+            start = None if row.start_from is None else units[row.start_from, seed].pretraining
+            units[row.name, seed] = _make_unit(experiment, corpus, data, row, seed, start)
+    return list(units.values())
 
 
 def named_paths(experiment: Experiment) -> list[str]:
@@ -123,7 +111,9 @@ def named_paths(experiment: Experiment) -> list[str]:
         for name in _PATHS
         if name in given
     ]
-    return list(dict.fromkeys([*(task.data_dir for task in experiment.tasks if task.data_dir is not None), *named]))
+    folders = [task.data_dir for task in experiment.tasks if task.data_dir is not None]
+    texts = [row.more_text for row in experiment.rows if row.more_text is not None]
+    return list(dict.fromkeys([*folders, *texts, *named]))
 
 
 def distinct(steps: Iterable[Step]) -> list[Step]:
@@ -131,14 +121,17 @@ def distinct(steps: Iterable[Step]) -> list[Step]:
     return list({step.key: step for step in steps}.values())
 
 
-def _make_unit(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int) -> Unit:
+def _make_unit(
+    experiment: Experiment, corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, start: Step | None
+) -> Unit:
+    corpus = corpus_of_row(corpus, row, data)
     config = AlbertConfig.from_dict({"vocab_size": corpus.vocab_size, **row.config})
     if config.vocab_size != corpus.vocab_size:
         raise InputError(
             f"{experiment.name}: row {row.name}: config: vocab_size is {config.vocab_size}, "
-            f"{corpus.vocabulary.path} has {corpus.vocab_size} pieces; leave it out"
+            f"{corpus.name_of_vocabulary()} has {corpus.vocab_size} pieces; leave it out"
         )
-    pretraining = _pretraining(corpus, data, row, seed, config)
+    pretraining = _pretraining(corpus, data, row, seed, config, start)
     evaluation = _with_files(experiment.evaluation, data)
     evaluations = {
         task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task), evaluation)
@@ -158,7 +151,9 @@ def _make_unit(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
     return Unit(row, seed, config, pretraining, evaluations, finetuning)
 
 
-def _pretraining(corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, config: AlbertConfig) -> Step:
+def _pretraining(
+    corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, config: AlbertConfig, start: Step | None
+) -> Step:
     records = _records(corpus.train, corpus, row.records)
     flags: dict[str, Any] = {
         "albert_config_file": Written("albert_config.json", dataclasses.asdict(config)),
@@ -168,6 +163,8 @@ def _pretraining(corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int,
         "random_seed": seed,
         "num_train_steps": row.num_train_steps,
     }
+    if start is not None:
+        flags["init_checkpoint"] = Made(start, _MODEL)
     if row.embeddings is not None:
         flags["init_embeddings"] = Made(_embeddings(corpus, row, config.embedding_size), _EMBEDDINGS_RESULT)
     sizes = [int(row.pretraining.get(name, getattr(PretrainingSettings, name))) for name in _SIZES]
@@ -184,13 +181,13 @@ def _records(text: Given, corpus: Corpus, flags: Mapping[str, Any]) -> Step:
 
 
 def _held_out_records(experiment: Experiment, corpus: Corpus, row: Row, task: str) -> Step:
-    ours = names_of(row.records, (*_READING, *_LENGTHS))
+    ours = names_of(row.records, (*READING, *_LENGTHS))
     return _records(corpus.held_out, corpus, {**_HELD_OUT_FLAGS, **ours, **experiment.held_out, "sentence_task": task})
 
 
 def _embeddings(corpus: Corpus, row: Row, embedding_size: int) -> Step:
     files = {"input_file": corpus.train, "spm_model_file": corpus.vocabulary, "output_file": Own(_EMBEDDINGS_RESULT)}
-    flags = {**names_of(row.records, _READING), "embedding_size": embedding_size, **(row.embeddings or {})}
+    flags = {**names_of(row.records, READING), "embedding_size": embedding_size, **(row.embeddings or {})}
     return Step(EMBEDDINGS, {**files, **flags}, _EMBEDDINGS_RESULT, fixed={"overwrite": True})
 
 

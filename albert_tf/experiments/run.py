@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from absl import logging
 
+from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
-from albert_tf.experiments.grid import Corpus, Unit, distinct, make_units, named_paths
+from albert_tf.experiments.grid import Unit, distinct, make_units, named_paths
 from albert_tf.experiments.named_files import digest_of_named
 from albert_tf.experiments.page import make_page
 from albert_tf.experiments.picture import draw_table

@@ -49,6 +49,20 @@ def test_train_step_prints_one_json_line(config_file):
 
 
 @pytest.mark.slow
+def test_models_are_compared_by_the_same_step(config_file, small_config, tmp_path):
+    unshared = tmp_path / "unshared.json"
+    dataclasses.replace(small_config, parameter_sharing="none").to_json_file(str(unshared))
+    table = tmp_path / "table.md"
+    shared = config_file.removeprefix("--albert_config_file=")
+    arguments = ["--max_seq_length=16", "--batch_size=2", "--max_predictions_per_seq=4", "--rounds=2"]
+    result = _run("compare_models", f"--models={unshared},{shared}", *arguments, f"--output_file={table}")
+    more, fewer = (result[name]["parameters"] for name in ("unshared", "config"))
+    assert more > fewer > 0
+    _, _, _, _, _, last = table.read_text().splitlines()
+    assert last.startswith(f"| config | {fewer:,} | {more / fewer:.1f} |")
+
+
+@pytest.mark.slow
 def test_inference_prints_one_json_line(config_file):
     arguments = ["--max_seq_length=16", "--batch_sizes=1,2", "--ragged_batch_size=3", "--repeats=2"]
     _assert_positive(_run("inference", config_file, *arguments))

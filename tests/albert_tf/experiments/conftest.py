@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.experiment import read_experiment
-from albert_tf.experiments.grid import Corpus, make_units
+from albert_tf.experiments.grid import make_units
 from albert_tf.experiments.steps import Given
 
 BASE = {

@@ -6,8 +6,9 @@ import pytest
 from absl import flags
 
 from albert_tf import run_evaluation, run_pretraining
+from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.experiment import read_experiment
-from albert_tf.experiments.grid import Corpus, distinct, held_out_tasks
+from albert_tf.experiments.grid import distinct, held_out_tasks
 from albert_tf.experiments.steps import Given
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime.errors import InputError
@@ -66,6 +67,34 @@ def test_held_out_records_read_text_as_the_rows_do_and_hide_single_words(units):
     given = made[0].flags
     assert (given["do_lower_case"], given["max_seq_length"], given["max_predictions_per_seq"]) == (False, 32, 5)
     assert (given["masked_lm_prob"], given["ngram"], given["dupe_factor"]) == (0.2, 1, 1)
+
+
+def test_a_row_starts_from_the_weights_of_another_with_the_same_seed(units):
+    pretraining = {"num_warmup_steps": 1, "init_output_bias": True}
+    base = {"model": "albert_tiny", "embeddings": {}, "pretraining": pretraining, "budget": {"steps": 10}}
+    found = units(base=base, rows={"first": {}, "on": {"start_from": "first", "budget": {"steps": 3}}})
+    by_name = {(unit.row.name, unit.seed): unit.pretraining for unit in found}
+    for seed in (1, 2):
+        before, after = by_name["first", seed], by_name["on", seed]
+        assert after.flags["init_checkpoint"].step.key == before.key
+        assert "init_embeddings" in before.flags
+        assert not {"init_embeddings", "init_output_bias"} & after.flags.keys()
+    assert found[-1].names()[by_name["first", 2].key] == "row on, seed 2: pretraining of a row before"
+
+
+def test_a_row_may_have_more_text_and_a_vocabulary_of_its_own(units):
+    rows = {"plain": {}, "both": {"more_text": "novels.txt", "vocabulary": {"vocab_size": 50}}}
+    plain, both = units(rows=rows, seeds=[1], data={"novels.txt": Given("novels.txt", "n")})
+    assert (plain.config.vocab_size, both.config.vocab_size) == (100, 50)
+    (vocabulary,) = distinct(step for step in both.steps() if step.kind == "vocabulary")
+    assert "--input_file=train.txt,novels.txt" in vocabulary.words("out")
+    assert "--do_lower_case=false" in vocabulary.words("out")
+    made = f"--spm_model_file={vocabulary.folder('out')}/vocabulary.model"
+    records = distinct(step for step in both.steps() if step.kind == "records")
+    assert all(made in step.words("out") for step in (*records, both.pretraining))
+    # The held-out text stays.
+    assert sorted(step.flags["input_file"].path for step in records) == ["held_out.txt", "train.txt,novels.txt"]
+    assert not _keys([plain]) & _keys([both])
 
 
 def test_a_changed_row_is_done_anew_and_no_other(units):

@@ -1,0 +1,94 @@
+"""Models side by side by the same code: parameters, time of a training step, memory, what devices exchange.
+
+The paper's comparison of ALBERT and BERT. Every model is a process of its own, and they take turns, as compare_peers
+has it. Prints one JSON line, and a Markdown table to keep.
+"""
+
+import os
+import sys
+
+from absl import flags
+
+from albert_tf.benchmarks.compare_peers import Contestant, append_tables, ratios_to, take_turns
+from albert_tf.runtime import command
+from albert_tf.runtime.json_text import to_json
+
+MODELS = ("bert_large", "albert_large_v1", "bert_base", "albert_base_v1")
+_BYTES_OF_A_GRADIENT = 4
+
+
+def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
+    """Declares the flags of this command."""
+    fv = {"flag_values": flag_values}
+    flags.DEFINE_list("models", list(MODELS), "Names of shipped configs, or files; the first is what all are to.", **fv)
+    flags.DEFINE_integer("batch_size", 8, "Examples of a step.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
+    flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
+    flags.DEFINE_integer("rounds", 3, "Turns of each model.", **fv)
+    flags.DEFINE_integer("steps", 1, "Steps of a turn.", **fv)
+    flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
+
+
+def count_parameters(model: str) -> int:
+    """Trainable numbers of a model with its heads of pre-training."""
+    from albert_tf.config import AlbertConfig
+    from albert_tf.reports.model_parts import count_parts, count_pretraining_heads
+
+    config = AlbertConfig.from_json_file(model)
+    return sum(count_parts(config).values()) + sum(count_pretraining_heads(config).values())
+
+
+def format_table(title: str, models: list[Contestant], parameters: dict[str, int], batch_size: int, steps: int) -> str:
+    """A Markdown table: a row for each model, compared with the first of them; parameters by the models' names."""
+    lines = [
+        f"### {title}",
+        "",
+        "| | parameters | as few as | seconds a step | sequences/s | as fast as | peak memory | MB summed |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    first = models[0]
+    for one in models:
+        if not one.takes_part:
+            lines.append(f"| {one.name} | {one.start['skipped']} | | | | | | |")
+            continue
+        seconds = one.median("seconds") / steps
+        count = parameters[one.name]
+        fast = f"{1 / ratios_to(first, one, 'seconds'):.2f}" if first.takes_part else ""
+        memory = max(turn["memory_mb"] for turn in one.turns)
+        lines.append(
+            f"| {one.name} | {count:,} | {parameters[first.name] / count:.1f} | {seconds:.2f} "
+            f"| {batch_size / seconds:.2f} | {fast} | {memory:,.0f} MB | {count * _BYTES_OF_A_GRADIENT / 1e6:,.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _run() -> None:
+    given = flags.FLAGS
+    names = ("batch_size", "max_seq_length", "max_predictions_per_seq", "optimizer", "precision")
+    arguments = [f"--{name}={given[name].value}" for name in names]
+    models, parameters = [], {}
+    for model in given.models:
+        one = Contestant("albert_tf", [*arguments, f"--albert_config_file={model}"], sys.executable)
+        one.name = os.path.basename(model).removesuffix(".json")
+        parameters[one.name] = count_parameters(model)
+        models.append(one)
+    take_turns(models, given.rounds, given.steps)
+    title = (
+        f"training, {given.precision}, S={given.max_seq_length} B={given.batch_size}, {given.optimizer}, "
+        f"{given.rounds} rounds"
+    )
+    table = format_table(title, models, parameters, given.batch_size, given.steps)
+    if given.output_file is not None:
+        append_tables(given.output_file, [table])
+    result = {"benchmark": "compare_models", "title": title}
+    for one in models:
+        result[one.name] = {"parameters": parameters[one.name], "start": one.start, "turns": one.turns}
+    print(to_json(result))  # noqa: T201
+
+
+main = command.entry_point(__name__, _run)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""The text and the vocabulary of an experiment, and of a row that has more text, or a vocabulary of its own."""
+
+import dataclasses
+from collections.abc import Mapping
+
+from albert_tf.experiments.command_lines import VOCABULARY, names_of
+from albert_tf.experiments.row import Row
+from albert_tf.experiments.steps import Given, Made, Own, Step
+
+# What text is read and cleaned by: that of a row's records holds for what else is made of the text.
+READING = (
+    *("split_sentences", "language", "text_column", "input_format", "headings", "blank_line"),
+    *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
+)
+_PREFIX, _RESULT = "vocabulary", "vocabulary.model"
+
+
+@dataclasses.dataclass(frozen=True)
+class Corpus:
+    """The text and the vocabulary that an experiment works on.
+
+    Attributes:
+        train: text to train on.
+        held_out: text to evaluate on.
+        vocabulary: its file.
+        vocab_size: pieces in it.
+    """
+
+    train: Given
+    held_out: Given
+    vocabulary: Given | Made
+    vocab_size: int
+
+    def name_of_vocabulary(self) -> str:
+        """The vocabulary, for errors."""
+        return self.vocabulary.path if isinstance(self.vocabulary, Given) else "the row's vocabulary"
+
+
+def corpus_of_row(corpus: Corpus, row: Row, data: Mapping[str, Given]) -> Corpus:
+    """The text and the vocabulary that a row works on.
+
+    Args:
+        corpus: the experiment's.
+        row: of the experiment.
+        data: files by their paths, the row's more_text among them.
+    """
+    if row.more_text is not None:
+        more = data[row.more_text]
+        both = Given(f"{corpus.train.path},{more.path}", f"{corpus.train.digest} {more.digest}")
+        corpus = dataclasses.replace(corpus, train=both)
+    if row.vocabulary is None:
+        return corpus
+    flags = {
+        **{"input_file": corpus.train, "model_prefix": Own(_PREFIX), "vocab_size": row.vocabulary["vocab_size"]},
+        **names_of(row.records, READING),
+        **row.vocabulary,
+    }
+    step = Step(VOCABULARY, flags, _RESULT, fixed={"overwrite": True})
+    return dataclasses.replace(corpus, vocabulary=Made(step, _RESULT), vocab_size=row.vocabulary["vocab_size"])

@@ -1,0 +1,45 @@
+"""Figures of the paper that stand beside an experiment's own."""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from albert_tf.experiments.fields import as_object, as_text, check_keys, is_figure
+from albert_tf.runtime.errors import InputError
+
+_KEYS = ("columns", "rows", "note")
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperFigures:
+    """Figures of the paper: the names of the columns, and values by row, None where it has none."""
+
+    columns: tuple[str, ...] = ()
+    rows: Mapping[str, tuple[float | None, ...]] = dataclasses.field(default_factory=dict)
+    note: str = ""
+
+
+def read_figures(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigures:
+    """The figures of an experiment's file, checked.
+
+    Args:
+        values: as the file has them.
+        rows: of the grid, by name.
+        where: the file and the key, for errors.
+
+    Raises:
+        InputError: one line that names the file and the key.
+    """
+    values = as_object(values, where)
+    check_keys(values, _KEYS, where)
+    columns = values.get("columns", [])
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise InputError(f"{where}: columns: a list of names was expected. Received {columns!r}.")
+    figures = as_object(values.get("rows", {}), f"{where}: rows")
+    for name, row in figures.items():
+        if name not in rows:
+            raise InputError(f"{where}: rows: the grid has no row {name!r}")
+        if not isinstance(row, list) or len(row) != len(columns) or not all(map(is_figure, row)):
+            raise InputError(f"{where}: row {name}: a number or null for each of {len(columns)} columns was expected")
+    note = as_text(values.get("note", ""), f"{where}: note")
+    return PaperFigures(tuple(columns), {name: tuple(row) for name, row in figures.items()}, note)
