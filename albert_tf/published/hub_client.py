@@ -14,7 +14,7 @@ _LONGEST_TEXT = 300
 # Answers that pass: too many requests, and faults of the server's own.
 _PASSING = (429, 500, 502, 503, 504)
 # The libraries by which huggingface_hub reaches the hub, in its versions.
-_NETWORK = ("requests", "urllib3", "httpx", "httpcore")
+_NETWORK = ("requests", "urllib3", "httpx", "httpcore", "httpx2", "httpcore2")
 _LOGIN = "`hf auth login`, or HF_TOKEN in the environment"
 
 

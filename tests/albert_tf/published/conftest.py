@@ -11,6 +11,8 @@ import sys
 from absl import logging
 from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime.errors import InputError
+# As commands do, by which other libraries' lines would show too.
+logging.use_absl_handler()
 logging.set_verbosity(logging.INFO)
 try:
     print(local_copy(sys.argv[1]))

@@ -41,6 +41,8 @@ def test_only_what_is_needed_is_fetched_and_only_once(hub, repository, fetch):
     assert sorted(os.listdir(folder)) == NEEDED
     assert {name: (folder / name).read_bytes() for name in NEEDED} == {name: FILES[name] for name in NEEDED}
     assert f"{NAME} is commit {folder.name}, in {folder}" in lines[-1]
+    # Of what the library asks, nobody is told.
+    assert [line for line in lines if "HTTP" in line] == []
     assert fetch(NAME)[0] == folder
     assert hub.count("GET .*/model.safetensors") == 1
     assert hub.count("GET .*/(pytorch_model.bin|README.md)") == 0
