@@ -90,7 +90,7 @@ class Contestant:
 def _run() -> None:
     command.require_flags("data_dir", "output_dir")
     import_tensorflow()
-    from albert_tf.finetuning.finetune import model_and_vocabulary
+    from albert_tf.finetuning.model_source import model_and_vocabulary
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.tasks.registry import make_task
     from albert_tf.tasks.task import TaskSettings

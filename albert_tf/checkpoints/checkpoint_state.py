@@ -18,6 +18,7 @@ from typing import Any
 from albert_tf.checkpoints.checkpoint_files import describe_files
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.sealed_json import read_sealed_json, write_sealed_json
+from albert_tf.heads.pooling import Pooling
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.records.names import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
@@ -48,6 +49,8 @@ class TrainingState:
         task: what the model is fine-tuned for, the fields of FinetunedTask; None in pre-training.
         planned_steps: steps of the whole run, where they were found from the minutes it was given; else None.
         precision: that the run computes in; None in checkpoints of earlier versions.
+        pooling: how a text becomes one vector, the fields of heads.pooling.Pooling, of a model that is trained for
+            that; else None.
     """
 
     step: int
@@ -62,10 +65,15 @@ class TrainingState:
     task: dict[str, Any] | None = None
     planned_steps: int | None = None
     precision: str | None = None
+    pooling: dict[str, Any] | None = None
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
         """The task the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
         return None if self.task is None else FinetunedTask.from_dict(self.task, where)
+
+    def kept_pooling(self, where: str) -> Pooling | None:
+        """The way from a text to one vector, of a model trained for that; `where` names the checkpoint in an error."""
+        return None if self.pooling is None else Pooling.from_dict(self.pooling, where)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +212,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "task": _or_none(_is_task),
     "planned_steps": _or_none(_is_count),
     "precision": lambda value: value in (None, *DTYPE_POLICIES),
+    "pooling": _or_none(_is_object),
 }
 
 

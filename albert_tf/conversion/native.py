@@ -42,6 +42,7 @@ class NativeFormat(CheckpointFormat):
             vocabulary=state.vocabulary,
             sentence_task=state.sentence_task,
             task=state.finetuned_task(folder),
+            kept_pooling=state.kept_pooling(folder),
         )
 
     def rows(self, config, names):

@@ -117,6 +117,26 @@ def initialise(
     return stored.vocabulary
 
 
+def initialise_encoder(model: Any, path: str, allow_missing_heads: bool = False) -> Pretrained:
+    """Gives a model that is an encoder alone the weights at a path; whatever heads are there are left out.
+
+    Args:
+        model: models.text_vectors.AlbertForEmbedding.
+        path: see load_pretrained.
+        allow_missing_heads: whether a pooler that is missing keeps its first values.
+
+    Returns:
+        the same model, and what is known about the weights.
+
+    Raises:
+        InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
+    """
+    format, stored = open_checkpoint(path)
+    _compare_configs(model.config, stored)
+    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads))
+    return _pretrained(model, stored, stored.pooling)
+
+
 def initialise_finetuning(
     model,
     task: FinetunedTask,

@@ -37,6 +37,7 @@ class StoredCheckpoint:
         tokenizer_cleaning: how the tokenizer that lies with it cleans texts; None if none says so.
         modules_folder: where the files of sentence-transformers lie that say how a text becomes one vector; None of
             other models.
+        kept_pooling: how a text becomes one vector, where the checkpoint itself says so.
     """
 
     source: str
@@ -49,6 +50,7 @@ class StoredCheckpoint:
     task: FinetunedTask | None = None
     tokenizer_cleaning: TextCleaning | None = None
     modules_folder: str | None = None
+    kept_pooling: Pooling | None = None
 
     @property
     def pooling(self) -> Pooling | None:
@@ -58,7 +60,7 @@ class StoredCheckpoint:
             InputError: the files that say so are damaged, or say what cannot be done here.
         """
         if self.modules_folder is None or self.config is None:
-            return None
+            return self.kept_pooling
         return read_pooling(self.modules_folder, self.tokenizer_cleaning, self.config.max_position_embeddings)
 
     @property

@@ -1,29 +1,21 @@
 """Fine-tuning from its settings to its results: one run, or several."""
 
 import dataclasses
-import os
 from typing import Any
 
-from absl import logging
-
-from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.model_agreement import with_dropout
-from albert_tf.config import AlbertConfig
-from albert_tf.conversion.pretrained import open_checkpoint, stored_tasks
+from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.distillation import ask_teacher, check_teacher
 from albert_tf.finetuning.ensemble import check_ensemble
+from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.finetuning.objectives import check_objective
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.several_runs import run_members
-from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import ContradictionError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
-from albert_tf.tokenization.base import Tokenizer
-from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import open_session
@@ -54,7 +46,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         check_packages()
     config, vocabulary_file, cleaning = model_and_vocabulary(settings)
     tokenizer = make_tokenizer(vocabulary_file, cleaning)
-    _check_sizes(settings, config, tokenizer)
+    check_sizes(settings, settings.max_seq_length, config, tokenizer)
     data = FinetuningData(settings, task, tokenizer)
     with open_session(settings, [settings.train_batch_size]) as session, StopSignals() as signals:
 
@@ -81,28 +73,6 @@ def _with_metric(task: Task, metric: str) -> Task:
 _WITH_OWN_LABELS = ("classification", "token_classification")
 
 
-def model_and_vocabulary(settings: FinetuningSettings) -> tuple[AlbertConfig, str, TextCleaning]:
-    """The config, with the dropout the flags ask for, the vocabulary's path, and how texts are cleaned.
-
-    All may lie with the checkpoint.
-    """
-    config_file, vocabulary_file = settings.albert_config_file, settings.spm_model_file
-    config = AlbertConfig.from_json_file(config_file) if config_file else None
-    source, cleaning = settings.init_checkpoint, settings.cleaning
-    if source is not None:
-        _, stored = open_checkpoint(source)
-        config, vocabulary_file = config or stored.config, vocabulary_file or stored.vocabulary_file
-        cleaning = agreed_cleaning(cleaning, stored.cleaning, stored.source)
-    run_config = os.path.join(settings.output_dir, run_checkpoints.CONFIG_NAME)
-    if config is None and files.exists(run_config):
-        config = AlbertConfig.from_json_file(run_config)
-    if config is None:
-        raise InputError("the model's shape is not known; give --albert_config_file, or an --init_checkpoint with one")
-    if vocabulary_file is None:
-        raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
-    return with_dropout(config, settings), vocabulary_file, cleaning
-
-
 def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:
     """The task's options; without training, the classes are those of the checkpoint."""
     options = settings.task_options
@@ -110,18 +80,3 @@ def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:
         return options
     known = next((task for task in stored_tasks(settings.output_dir, settings.init_checkpoint) if task.labels), None)
     return options if known is None else dataclasses.replace(options, labels=known.labels)
-
-
-def _check_sizes(settings: FinetuningSettings, config: AlbertConfig, tokenizer: Tokenizer) -> None:
-    if tokenizer.vocab_size != config.vocab_size:
-        raise InputError(
-            f"--spm_model_file: {tokenizer.model_file} has {tokenizer.vocab_size} pieces, the config says "
-            f"vocab_size={config.vocab_size}; give the vocabulary that the model was trained with"
-        )
-    if settings.max_seq_length > config.max_position_embeddings:
-        raise InputError(
-            f"--max_seq_length={settings.max_seq_length} exceeds the model's max_position_embeddings="
-            f"{config.max_position_embeddings}"
-        )
-    if settings.do_train and settings.init_checkpoint is None:
-        logging.warning("no --init_checkpoint: all weights start at random")

@@ -6,12 +6,12 @@ from typing import Annotated
 from albert_tf.finetuning.freezing import FREEZABLE
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Count, Interval, Share, StrPath, described
-from albert_tf.training.settings import TrainingSettings
+from albert_tf.training.epoch_settings import EpochSettings
 
 
 @described
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RecipeSettings(TrainingSettings):
+class RecipeSettings(EpochSettings):
     """Settings that decide what the weights of a fine-tuned model become; FinetuningSettings has them too."""
 
     class_weights: Annotated[

@@ -26,26 +26,20 @@ from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.steps import FinetuningSteps
-from albert_tf.inputs.finetuning_dataset import make_training_dataset
-from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.low_rank import LowRankUpdates
-from albert_tf.optimization.build import build_optimizer, build_schedule, layerwise_factors
+from albert_tf.optimization.build import build_optimizer, layerwise_factors
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.cluster import Cluster
-from albert_tf.training.machine import measure_matmul_peak
-from albert_tf.training.memory import estimate_memory
-from albert_tf.training.reporting import RunFacts
-from albert_tf.training.run import TrainingRun
+from albert_tf.training.feature_run import FeatureRun
 from albert_tf.training.stop_signals import StopSignals
-from albert_tf.training.strategy import compiles_for_shapes
 
 RESULTS_NAME = "results.json"
 
 
-class FinetuningRun(TrainingRun):
+class FinetuningRun(FeatureRun):
     """A run whose inputs were found good.
 
     Args:
@@ -111,6 +105,12 @@ class FinetuningRun(TrainingRun):
         self.agreement.mean(0.0)
         return results
 
+    def training_features(self):
+        return self.data.training_split().features
+
+    def batch_shape(self, batch_size):
+        return self.data.batch_shape(batch_size)
+
     def _warn_of_one_score(self) -> None:
         """Says so where the best checkpoint of a run can only be its last."""
         settings, steps = self.settings, self._num_train_steps()
@@ -138,18 +138,6 @@ class FinetuningRun(TrainingRun):
         """Evaluates the model as it is on the first dev split; a signal ends that at once."""
         return self.results.evaluate(int(self.optimizer.iterations.value))
 
-    def ends_early(self, step):
-        """Tells whether --early_stopping_patience evaluations in a row were no better than the best."""
-        patience = self.settings.early_stopping_patience
-        best = self.checkpoints.best()
-        if not patience or best is None or step >= self._num_train_steps():
-            return False
-        since_best = -(-(step - run_checkpoints.step_of(best)) // self.settings.save_checkpoints_steps)
-        if since_best < patience:
-            return False
-        logging.info("step %d: no better than %s for %d evaluations; the run ends here", step, best, since_best)
-        return True
-
     def _make_diagnosis(self):
         chance = self._chance_loss()
         warmup = self.settings.warmup_for(self._num_train_steps())
@@ -161,18 +149,6 @@ class FinetuningRun(TrainingRun):
             return None
         features = self.data.training_split().features
         return chance_loss(self.steps.objective, features, self.finetuned_task.num_labels)
-
-    def _num_train_steps(self):
-        return self.settings.steps_for(len(self.data.training_split().features))
-
-    def _make_schedule(self):
-        settings = self.settings
-        total, warmup = 1, 0
-        if settings.do_train:
-            total = self._num_train_steps()
-            warmup = settings.warmup_for(total)
-            settings.check_schedule(total, warmup)
-        return build_schedule(settings, total, warmup)
 
     def _make_model(self, dtype):
         settings, task = self.settings, self.finetuned_task
@@ -204,26 +180,13 @@ class FinetuningRun(TrainingRun):
         return build_optimizer(settings.optimizer, self.schedule, factors, **settings.optimizer_settings)
 
     def _make_steps(self, **kwargs):
-        # XLA compiles for shapes that are known; elsewhere one graph serves batches of every length.
-        static = self.settings.jit_compile == "true" or compiles_for_shapes(self.strategy)
-        features = self.data.training_split().features if self.settings.do_train else None
+        features = self.training_features() if self.settings.do_train else None
         objective = make_objective(self.settings, self.task, features)
         return FinetuningSteps(
             *(self.strategy, self.model, self.task.head, self.optimizer),
             objective=objective,
-            static_shapes=static,
+            static_shapes=self._has_static_shapes(),
             **kwargs,
-        )
-
-    def _make_dataset(self, state, context):
-        settings = self.settings
-        return make_training_dataset(
-            self.data.training_split().features,
-            self.data.batch_shape(settings.train_batch_size),
-            settings.random_seed,
-            self._num_train_steps(),
-            state.step,
-            context,
         )
 
     def _write_settings(self) -> None:
@@ -248,41 +211,5 @@ class FinetuningRun(TrainingRun):
         ).vocabulary
 
     def _facts(self):
-        """Measures the matrix-product peak too, for about half a second."""
-        settings = self.settings
-        features = self.data.training_split().features
-        examples = len(features)
-        rows = settings.steps_per_epoch(examples) * settings.train_batch_size
-        return RunFacts(
-            num_train_steps=self._num_train_steps(),
-            examples_per_step=settings.train_batch_size,
-            tokens_per_step=0,
-            examples_per_epoch=examples,
-            rows_per_epoch=rows if rows > examples else 0,
-            matmul_peak=measure_matmul_peak(self.strategy, settings.precision),
-            called="windows" if len(np.unique(features.examples)) < examples else "examples",
-            shown={name: name for name in self.steps.metrics if name == "accuracy"},
-        )
-
-    def _estimate_memory(self):
-        settings = self.settings
-        longest = self.data.batch_shape(1).buckets[-1]
-        rows = settings.train_batch_size // self.strategy.num_replicas_in_sync
-        return estimate_memory(
-            self.config,
-            self.model.count_params(),
-            rows * self.data.training_split().features.num_options,
-            longest,
-            0,
-            settings.precision,
-            settings.remat,
-            settings.gradient_accumulation_steps,
-        )
-
-    def find_batch(self, step, first_example):
-        """The features of a step, and the examples they are of."""
-        settings, features = self.settings, self.data.training_split().features
-        shape = self.data.batch_shape(settings.train_batch_size)
-        plan = plan_training(features.lengths, shape.buckets, shape.batch_size, settings.random_seed, step + 1, step)
-        rows = [int(row) for row in plan.rows[0]]
-        return [{"feature": row, "example": int(features[row].example)} for row in rows]
+        features = self.training_features()
+        return self._facts_of("windows" if len(np.unique(features.examples)) < len(features) else "examples")

@@ -18,7 +18,7 @@ from albert_tf.conversion.hugging_face_bert import save_hugging_face_bert
 from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning, tokenizer_json, write_tokenizer
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
-from albert_tf.finetuning.finetune import model_and_vocabulary
+from albert_tf.finetuning.model_source import model_and_vocabulary
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning

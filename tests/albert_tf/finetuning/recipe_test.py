@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from albert_tf.finetuning.finetune import model_and_vocabulary
+from albert_tf.finetuning.model_source import model_and_vocabulary
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from albert_tf.conversion.pretrained import load_pretrained
-from albert_tf.finetuning.finetune import model_and_vocabulary
+from albert_tf.finetuning.model_source import model_and_vocabulary
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.vocabulary_copy import locate_vocabulary
 from albert_tf.runtime.errors import InputError

@@ -1,0 +1,77 @@
+"""Pairs of texts by which vectors are judged: how alike they are, or which text answers which query."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from albert_tf.embedding.retrieval import MRR, products, ranks, retrieval_scores
+from albert_tf.embedding.text_tables import TextTable
+from albert_tf.runtime.errors import InputError
+from albert_tf.tasks import scores
+
+SPEARMAN = "spearman"
+_LEAST_NORM = 1e-12
+
+
+@dataclasses.dataclass(frozen=True)
+class DevSet:
+    """The distinct texts of a table of pairs, and how they belong together.
+
+    Of pairs with scores, cosines are compared with these. Of others the first text is a query, which is to find its
+    second among the second texts of all rows, and third and further ones.
+
+    Attributes:
+        path: of the file.
+        texts: every text once.
+        pairs: int [rows, K], the places of a row's texts among them.
+        scores: of each row; None for a search.
+    """
+
+    path: str
+    texts: Sequence[str]
+    pairs: np.ndarray
+    scores: np.ndarray | None
+
+    @classmethod
+    def from_table(cls, table: TextTable) -> "DevSet":
+        """The set of a file's rows.
+
+        Raises:
+            InputError: they have a single text, or scores of more than two.
+        """
+        count = len(table.columns)
+        if count < 2:
+            raise InputError(f"{table.path}: an evaluation needs two columns of texts; there is {table.columns[0]!r}")
+        if table.scores is not None and count > 2:
+            raise InputError(f"{table.path}: scores are of two texts; {count} columns are {', '.join(table.columns)}")
+        places: dict[str, int] = {}
+        pairs = [[places.setdefault(text, len(places)) for text in row] for row in table.texts]
+        return cls(table.path, list(places), np.array(pairs), table.scores)
+
+    @property
+    def metric(self) -> str:
+        """The name of the score by which checkpoints are compared."""
+        return MRR if self.scores is None else SPEARMAN
+
+    def judge(self, vectors: np.ndarray) -> dict[str, float]:
+        """The scores of the vectors of `texts`, float32 [texts, H], by name."""
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _LEAST_NORM)
+        if self.scores is not None:
+            cosines = np.sum(vectors[self.pairs[:, 0]] * vectors[self.pairs[:, 1]], axis=1)
+            return {SPEARMAN: scores.spearman(self.scores, cosines), "pearson": scores.pearson(self.scores, cosines)}
+        return self.judge_search(lambda queries, texts: products(vectors[queries], vectors[texts]))
+
+    def judge_search(self, compare: Callable[[np.ndarray, np.ndarray], Any]) -> dict[str, float]:
+        """The scores of a search, by name.
+
+        Args:
+            compare: function of the places of queries and of those that are searched, to what `retrieval.ranks` takes.
+        """
+        searched = np.unique(self.pairs[:, 1:])
+        queries, query_of = np.unique(self.pairs[:, 0], return_inverse=True)
+        right: list[set[int]] = [set() for _ in queries]
+        for query, place in zip(query_of, np.searchsorted(searched, self.pairs[:, 1]), strict=True):
+            right[query].add(int(place))
+        return retrieval_scores(ranks(compare(queries, searched), [sorted(places) for places in right]))

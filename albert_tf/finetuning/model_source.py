@@ -1,0 +1,69 @@
+"""The config, vocabulary and cleaning of a model that is trained further: of the flags, else of its checkpoint."""
+
+import os
+from typing import Any
+
+from absl import logging
+
+from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.model_agreement import with_dropout
+from albert_tf.config import AlbertConfig
+from albert_tf.conversion.pretrained import open_checkpoint
+from albert_tf.runtime import files
+from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
+
+
+def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning]:
+    """The config, with the dropout the flags ask for, the vocabulary's path, and how texts are cleaned.
+
+    All may lie with the checkpoint.
+
+    Args:
+        settings: training.epoch_settings.EpochSettings with `cleaning`.
+
+    Raises:
+        InputError: config or vocabulary are nowhere, or the checkpoint cannot be opened.
+    """
+    config_file, vocabulary_file = settings.albert_config_file, settings.spm_model_file
+    config = AlbertConfig.from_json_file(config_file) if config_file else None
+    source, cleaning = settings.init_checkpoint, settings.cleaning
+    if source is not None:
+        _, stored = open_checkpoint(source)
+        config, vocabulary_file = config or stored.config, vocabulary_file or stored.vocabulary_file
+        cleaning = agreed_cleaning(cleaning, stored.cleaning, stored.source)
+    run_config = os.path.join(settings.output_dir, run_checkpoints.CONFIG_NAME)
+    if config is None and files.exists(run_config):
+        config = AlbertConfig.from_json_file(run_config)
+    if config is None:
+        raise InputError("the model's shape is not known; give --albert_config_file, or an --init_checkpoint with one")
+    if vocabulary_file is None:
+        raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
+    return with_dropout(config, settings), vocabulary_file, cleaning
+
+
+def check_sizes(settings: Any, max_seq_length: int, config: AlbertConfig, tokenizer: Tokenizer) -> None:
+    """Refuses a vocabulary that is not the model's, and texts that are longer than it can read.
+
+    Args:
+        settings: see model_and_vocabulary.
+        max_seq_length: the most pieces of a text.
+        config: of the model.
+        tokenizer: of the vocabulary.
+
+    Raises:
+        InputError: they do not fit.
+    """
+    if tokenizer.vocab_size != config.vocab_size:
+        raise InputError(
+            f"--spm_model_file: {tokenizer.model_file} has {tokenizer.vocab_size} pieces, the config says "
+            f"vocab_size={config.vocab_size}; give the vocabulary that the model was trained with"
+        )
+    if max_seq_length > config.max_position_embeddings:
+        raise InputError(
+            f"--max_seq_length={max_seq_length} exceeds the model's max_position_embeddings="
+            f"{config.max_position_embeddings}"
+        )
+    if settings.do_train and settings.init_checkpoint is None:
+        logging.warning("no --init_checkpoint: all weights start at random")
