@@ -41,6 +41,7 @@ COMMANDS = {
         "run_squad_v2",
         "search_texts",
         "serve",
+        "train_embeddings",
         "write_report",
     ],
 }

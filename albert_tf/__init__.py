@@ -18,6 +18,8 @@ _HOMES = {
     "checkpoints.finetuned_task": ("FinetunedTask",),
     "config": ("AlbertConfig",),
     "door": ("evaluate", "export", "finetune", "load", "load_tokenizer", "pretrain", "save"),
+    "embedding.settings": ("EmbeddingSettings",),
+    "embedding.train": ("train_embedder",),
     "finetuning.settings": ("FinetuningSettings",),
     "inputs.pretraining_dataset": ("make_dataset",),
     "models.albert": ("AlbertModel",),
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     from albert_tf.door import load_tokenizer as load_tokenizer
     from albert_tf.door import pretrain as pretrain
     from albert_tf.door import save as save
+    from albert_tf.embedding.settings import EmbeddingSettings as EmbeddingSettings
+    from albert_tf.embedding.train import train_embedder as train_embedder
     from albert_tf.exports.settings import ExportSettings as ExportSettings
     from albert_tf.finetuning.settings import FinetuningSettings as FinetuningSettings
     from albert_tf.inputs.pretraining_dataset import make_dataset as make_dataset

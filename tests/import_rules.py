@@ -21,7 +21,7 @@ LEVELS = [
     ("models",),
     ("checkpoints",),
     ("conversion", "training"),
-    ("analysis", "finetuning", "planning", "pretraining", "uploading", "exports"),
+    ("analysis", "embedding", "finetuning", "planning", "pretraining", "uploading", "exports"),
     ("experiments", "serving"),
     ("portable", "reports", "rows", "server"),
 ]

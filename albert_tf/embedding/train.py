@@ -61,6 +61,20 @@ def run(settings: EmbeddingSettings) -> dict[str, Any]:
         return EmbeddingRun(settings, config, pooling, objective, data, *devices).run()
 
 
+def train_embedder(settings: EmbeddingSettings) -> dict[str, Any]:
+    """Does what train_embeddings does: trains a model to make vectors of texts, evaluates, resumes.
+
+    Args:
+        settings: EmbeddingSettings, whose fields are the flags of the command.
+
+    Returns:
+        what the results.json of the run holds: "checkpoint", which albert_tf.Embedder opens, and "scores".
+    """
+    if not isinstance(settings, EmbeddingSettings):
+        raise InputError(f"`settings` must be EmbeddingSettings. Received {type(settings).__name__}.")
+    return run(settings)
+
+
 def _read_tables(settings: EmbeddingSettings) -> tuple[TextTable | None, DevSet | None]:
     """The rows to train on, and those to evaluate by."""
     train_file = settings.train_file if settings.do_train else None

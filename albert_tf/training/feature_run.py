@@ -66,7 +66,7 @@ class FeatureRun(TrainingRun):
         return build_schedule(settings, total, warmup)
 
     def _has_static_shapes(self) -> bool:
-        """Whether XLA compiles the steps, for shapes that are known; elsewhere one graph serves batches of any."""
+        """Tells whether XLA compiles the steps, for shapes that are known; elsewhere one graph serves all batches."""
         return self.settings.jit_compile == "true" or compiles_for_shapes(self.strategy)
 
     def _make_dataset(self, state, context):

@@ -1,0 +1,125 @@
+"""Trainings of vectors: what they learn and leave, that they resume exactly, and what reads them."""
+
+import dataclasses
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_tf.conversion.converter import convert
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.embedding.train import format_results, run
+from albert_tf.heads.pooling import Pooling
+from albert_tf.portable.export import export_model
+from albert_tf.portable.settings import ModelExportSettings
+from albert_tf.runtime.errors import InputError
+from albert_tf.serving.embedder import Embedder
+
+TEXTS = ["baba dodo fafa", "mama", "lala lolo kaka nana mama lala lolo kaka nana mama lala lolo kaka nana"]
+
+
+@pytest.fixture(scope="session")
+def _trained(tmp_path_factory):
+    return tmp_path_factory.mktemp("trained") / "run"
+
+
+@pytest.fixture
+def trained(embedding_settings, _trained):
+    """(settings of a finished run, its results); the run is made once for all tests."""
+    if not _trained.exists():
+        run(dataclasses.replace(embedding_settings, output_dir=str(_trained)))
+    shutil.copytree(_trained, embedding_settings.output_dir)
+    with open(os.path.join(embedding_settings.output_dir, "results.json")) as file:
+        return embedding_settings, json.load(file)
+
+
+def test_a_run_leaves_scores_and_how_a_text_becomes_a_vector(trained, read_log):
+    settings, results = trained
+    assert results["metric"] == "spearman"
+    assert "spearman" in format_results(results)
+    lines = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    assert lines[-1]["loss"] < lines[0]["loss"]
+    assert 0 < lines[-1]["tokens"] <= 2 * 8 * 16
+    assert 0 < lines[-1]["accuracy"] <= 1
+    evaluated = [line["spearman"] for line in read_log(settings.output_dir) if line["kind"] == "eval"]
+    assert max(evaluated) == results["scores"]["dev"]["spearman"]
+    found = load_pretrained(settings.output_dir)
+    assert found.pooling == Pooling("mean", True, 16)
+    assert set(found.model.load_report.missing) == {
+        name for name in found.model.load_report.missing if not name.startswith(("albert/embeddings", "albert/encoder"))
+    }
+
+
+@pytest.mark.faults
+def test_a_run_cut_off_ends_with_the_same_weights_and_scores(trained, read_weights):
+    settings, whole = trained
+    weights = read_weights(settings.output_dir, 6)
+    shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000006"))
+    again = run(settings)
+    assert again["scores"] == whole["scores"]
+    for name, value in read_weights(settings.output_dir, 6).items():
+        np.testing.assert_array_equal(value, weights[name], err_msg=name)
+
+
+@pytest.mark.slow
+def test_what_reads_a_run_makes_the_vectors_that_its_evaluation_made(trained, tmp_path):
+    settings, _ = trained
+    vectors = Embedder(settings.output_dir)(TEXTS)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
+    folder = str(tmp_path / "sentences")
+    convert(ConversionSettings(input=settings.output_dir, to_format="sentence_transformers", output=folder))
+    np.testing.assert_allclose(Embedder(folder)(TEXTS), vectors, atol=2e-6)
+    pytest.importorskip("onnxruntime")
+    exported = str(tmp_path / "onnx")
+    export_model(
+        ModelExportSettings(init_checkpoint=settings.output_dir, output_dir=exported, format="onnx", head="embedding")
+    )
+    np.testing.assert_allclose(Embedder(exported)(TEXTS), vectors, atol=2e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["cls", "pooled"])
+def test_lines_are_learned_from_under_dropout_that_is_switched_on(embedding_settings, tmp_path, pooling, read_log):
+    (tmp_path / "lines.txt").write_text("\n".join(f"baba dodo {word}" for word in ("mama", "lala", "kaka", "nana") * 4))
+    with open(embedding_settings.albert_config_file) as file:
+        config = json.load(file) | {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    settings = dataclasses.replace(
+        embedding_settings, train_file=str(tmp_path / "lines.txt"), pooling=pooling, normalize=False
+    )
+    run(settings)
+    found = load_pretrained(settings.output_dir)
+    assert found.pooling == Pooling(pooling, False, 16)
+    assert found.model.config.hidden_dropout_prob == 0.1
+    lines = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    assert all(line["loss"] > 0 for line in lines)
+    with pytest.raises(InputError, match="holds vectors of .*not normalised.*this run is of mean"):
+        run(dataclasses.replace(settings, pooling="mean"))
+
+
+@pytest.mark.slow
+def test_scored_pairs_and_searches_are_judged_by_their_own_scores(embedding_settings):
+    settings = dataclasses.replace(
+        embedding_settings, train_file=embedding_settings.dev_file, dev_file=embedding_settings.train_file
+    )
+    results = run(settings)
+    assert results["metric"] == "mrr"
+    assert 0 < results["scores"]["dev"]["mrr"] <= 1
+    again = run(
+        dataclasses.replace(
+            embedding_settings,
+            do_train=False,
+            init_checkpoint=settings.output_dir,
+            output_dir=settings.output_dir + "-evaluated",
+        )
+    )
+    assert set(again["scores"]["dev"]) == {"spearman", "pearson"}
+
+
+def test_a_folder_of_something_else_is_refused(embedding_settings, finished):
+    settings = dataclasses.replace(embedding_settings, output_dir=finished.output_dir)
+    with pytest.raises(InputError, match="holds a run that trained no vectors; name another folder"):
+        run(settings)

@@ -1,0 +1,86 @@
+"""Choices before a training of vectors: the objective by the rows, pooling and dropout; flags that mean nothing."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from albert_tf.embedding.objectives import Contrastive, CosineRegression, SimCSE
+from albert_tf.embedding.settings import EmbeddingSettings
+from albert_tf.embedding.text_tables import TextTable
+from albert_tf.embedding.train import make_objective, run
+from albert_tf.runtime.errors import ContradictionError, InputError
+
+
+def _settings(**changes):
+    return EmbeddingSettings(**{"output_dir": "out", "train_file": "train.tsv", **changes})
+
+
+def _table(count, with_scores=False):
+    scores = np.zeros(1, np.float32) if with_scores else None
+    return TextTable("train.tsv", ("a", "b", "c")[:count], [("x", "y", "z")[:count]], scores)
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "kind"),
+    [
+        (_table(1), {}, SimCSE),
+        (_table(2), {}, Contrastive),
+        (_table(3), {}, Contrastive),
+        (_table(2, True), {}, CosineRegression),
+        (_table(2, True), {"objective": "contrastive", "symmetric": True}, Contrastive),
+    ],
+)
+def test_rows_say_what_is_learned_from_them(table, changes, kind):
+    assert type(make_objective(_settings(**changes), table)) is kind
+
+
+@pytest.mark.parametrize(
+    ("table", "changes", "told"),
+    [
+        (_table(2), {"objective": "simcse"}, "--objective=simcse learns from single texts; train.tsv has a, b;"),
+        (_table(1), {"objective": "contrastive"}, "from two texts or more; train.tsv has a;"),
+        (_table(2), {"objective": "cosine"}, "from two texts with a score; train.tsv has a, b;"),
+        (_table(2, True), {"symmetric": True}, "--symmetric goes with --objective=contrastive"),
+        (_table(2), {"gradient_accumulation_steps": 2}, "every part of a batch would be compared with itself alone"),
+    ],
+)
+def test_rows_of_a_different_objective_are_refused(table, changes, told):
+    with pytest.raises(InputError, match=told):
+        make_objective(_settings(**changes), table)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"train_file": None}, "--do_train needs --train_file"),
+        ({"do_eval": True}, "--do_eval needs --dev_file"),
+        ({"dev_file": "dev.tsv"}, "--dev_file goes with --do_eval"),
+        ({"do_train": False}, "at least one of --do_train and --do_eval"),
+        ({"text_columns": "a,,b"}, "--text_columns must be different names"),
+        ({"dev_text_columns": "a,a"}, "--dev_text_columns must be different names"),
+        ({"temperature": 0.0}, r"--temperature must lie in \(0, 1e3\)"),
+        ({"objective": "cosine", "symmetric": True}, "--symmetric goes with --objective=contrastive, not cosine"),
+        ({"pooling": "max"}, "--pooling must be one of mean, cls, pooled"),
+    ],
+)
+def test_settings_that_contradict_are_refused(changes, told):
+    with pytest.raises(InputError, match=told):
+        _settings(**changes)
+
+
+def test_what_is_wrong_with_a_run_is_told_before_it_starts(embedding_settings, tmp_path):
+    settings = dataclasses.replace(embedding_settings, score_column="nearness")
+    with pytest.raises(InputError, match="--score_column: neither of .* has a column 'nearness'"):
+        run(settings)
+    (tmp_path / "lines.txt").write_text("baba\ndodo\n")
+    lines = dataclasses.replace(embedding_settings, train_file=str(tmp_path / "lines.txt"), hidden_dropout_prob=0.0)
+    with pytest.raises(InputError, match="compares a text with itself under dropout"):
+        run(dataclasses.replace(lines, attention_probs_dropout_prob=0.0))
+    with pytest.raises(InputError, match="--max_seq_length must be at least 3"):
+        run(dataclasses.replace(embedding_settings, max_seq_length=2))
+    with pytest.raises(InputError, match="--max_seq_length=64 exceeds the model's max_position_embeddings=32"):
+        run(dataclasses.replace(embedding_settings, max_seq_length=64))
+    with pytest.raises(ContradictionError):
+        run(dataclasses.replace(embedding_settings, gradient_accumulation_steps=2))
+    assert not (tmp_path / "run").exists()
