@@ -111,6 +111,8 @@ setup(
         ],
         # The site of the documents: tried with Sphinx 8.1, 9.0 and 9.2, MyST 4 and 5. Python 3.10 has the older ones.
         "docs": ["furo>=2025.12,<2027", "myst-parser>=4,<6", "sphinx>=8.1,<10", "sphinxcontrib-mermaid>=2.1,<3"],
+        # A search by words, to compare vectors with.
+        "bm25": ["bm25s>=0.2.14,<0.4"],
         "embeddings": ["scipy>=1.13,<2"],
         # On a processor; jax.dev says what to install for a GPU or a TPU.
         "jax": ["jax>=0.6.1,<1"],

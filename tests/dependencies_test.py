@@ -18,7 +18,7 @@ NOT_IMPORTED = {"tensorboard"}
 OPTIONAL = {"distributed", "matplotlib", "scipy", "sklearn", "pyarrow", "zstandard"}
 OPTIONAL |= {"ai_edge_litert", "onnx", "onnxruntime", "openvino"}
 OPTIONAL |= {"orjson", "prometheus_client", "starlette", "uvicorn", "h11"}
-OPTIONAL |= {"huggingface_hub", "jax", "torch", "transformers", "keras_hub"}
+OPTIONAL |= {"bm25s", "huggingface_hub", "jax", "torch", "transformers", "keras_hub"}
 
 
 def required_distributions():
