@@ -25,12 +25,14 @@ def check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:
     """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
     for folder in reversed(run_checkpoints.CheckpointFolder(output_dir).all()):
         try:
-            known = run_checkpoints.read_state(folder).finetuned_task(folder)
+            state = run_checkpoints.read_state(folder)
+            known = state.finetuned_task(folder)
         except InputError:
             # A damaged one is passed over when the run is restored.
             continue
         if known is None or not known.shares_head_with(task):
-            what = "a pre-training run" if known is None else f"a run of {known}"
+            other = "a pre-training run" if state.pooling is None else "a training of vectors"
+            what = other if known is None else f"a run of {known}"
             raise InputError(
                 f"--output_dir={output_dir} holds {what}, not of {task}; name another folder, and give this one as "
                 "--init_checkpoint to start from it"
