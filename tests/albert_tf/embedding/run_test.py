@@ -7,11 +7,15 @@ import shutil
 
 import numpy as np
 import pytest
+import run_folders
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.embedding.run import check_own_checkpoints
 from albert_tf.embedding.train import format_results, run
+from albert_tf.finetuning.earlier_runs import check_own_checkpoints as check_no_other_task
 from albert_tf.heads.pooling import Pooling
 from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
@@ -119,7 +123,14 @@ def test_scored_pairs_and_searches_are_judged_by_their_own_scores(embedding_sett
     assert set(again["scores"]["dev"]) == {"spearman", "pearson"}
 
 
-def test_a_folder_of_something_else_is_refused(embedding_settings, finished):
-    settings = dataclasses.replace(embedding_settings, output_dir=finished.output_dir)
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    pooling = Pooling("mean", True, 16)
+    run_folders.add_checkpoint(tmp_path, 8, pooling=dataclasses.asdict(pooling))
+    check_own_checkpoints(str(tmp_path), pooling)
+    with pytest.raises(InputError, match="of cls, of length 1, of at most 16 pieces; name another folder"):
+        check_own_checkpoints(str(tmp_path), Pooling("cls", True, 16))
+    with pytest.raises(InputError, match="holds a training of vectors, not of"):
+        check_no_other_task(str(tmp_path), FinetunedTask("regression", 1))
+    run_folders.add_checkpoint(tmp_path, 9)
     with pytest.raises(InputError, match="holds a run that trained no vectors; name another folder"):
-        run(settings)
+        check_own_checkpoints(str(tmp_path), pooling)
