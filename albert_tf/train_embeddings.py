@@ -10,44 +10,18 @@ train_embeddings --init_checkpoint=runs/base --train_file=questions.jsonl --outp
 
 from absl import flags
 
+from albert_tf.embedding.embedding_flags import define_embedding_flags, read_settings
 from albert_tf.embedding.settings import EmbeddingSettings
 from albert_tf.runtime import allocator, command
-from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.settings_flags import define_flags_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
-from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.training.strategy import TpuAddress
-from albert_tf.training.training_flags import asks_for_tpu, define_training_flags
-
-_GROUPS = {
-    "Input and output": (
-        *("train_file", "dev_file", "output_dir", "text_columns", "dev_text_columns", "score_column", "max_score"),
-    ),
-    "Weights and vocabulary": ("init_checkpoint", "allow_missing_heads", "albert_config_file", "spm_model_file"),
-    "What to do": ("do_train", "do_eval"),
-    "Vectors": ("pooling", "normalize", "max_seq_length"),
-    "Loss": ("objective", "temperature", "symmetric"),
-    "Batches and optimisation": (
-        *("train_batch_size", "eval_batch_size", "optimizer", "learning_rate", "layerwise_learning_rate_decay"),
-        *("num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
-    ),
-    "Schedule and optimizer": (
-        *("learning_rate_schedule", "poly_power", "decay_proportion"),
-        *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm"),
-    ),
-    "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
-    "Checkpoints, evaluation and seed": (
-        *("early_stopping_patience", "save_checkpoints_steps", "keep_checkpoint_max", "random_seed"),
-    ),
-    "Features": ("num_workers", "cache_dir"),
-}
+from albert_tf.training.training_flags import asks_for_tpu
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
-    for title, names in _GROUPS.items():
-        define_flags_of(EmbeddingSettings, title, flag_values, names)
-    define_flags_of(TextCleaning, "Text cleaning, as in pre-training", flag_values)
-    define_training_flags(flag_values)
+    define_flags_of(EmbeddingSettings, "Loss", flag_values, ["objective", "temperature", "symmetric"])
+    define_embedding_flags(EmbeddingSettings, flag_values)
 
 
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
@@ -56,15 +30,7 @@ def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
     import_tensorflow(backend=given.backend, joins=asks_for_tpu(given))
     from albert_tf.embedding.train import format_results, run
 
-    own = flags.FlagValues()
-    define_flags(own)
-    resolved = "".join(f"{given[name].serialize()}\n" for name in own if given[name].value is not None)
-    settings = EmbeddingSettings(
-        **values_of(EmbeddingSettings, given),
-        cleaning=TextCleaning(**values_of(TextCleaning, given)),
-        tpu=TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None,
-        resolved_flags=resolved,
-    )
+    settings = read_settings(EmbeddingSettings, given, define_flags)
     print(format_results(run(settings)))  # noqa: T201
 
 

@@ -44,7 +44,7 @@ def run(settings: EmbeddingSettings) -> dict[str, Any]:
         InputError: whatever is wrong with the settings, the texts or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
-    table, dev = _read_tables(settings)
+    table, dev = read_tables(settings)
     if dev is not None and dev.scores is not None:
         check_packages()
     objective = make_objective(settings, table)
@@ -75,7 +75,7 @@ def train_embedder(settings: EmbeddingSettings) -> dict[str, Any]:
     return run(settings)
 
 
-def _read_tables(settings: EmbeddingSettings) -> tuple[TextTable | None, DevSet | None]:
+def read_tables(settings: EmbeddingSettings) -> tuple[TextTable | None, DevSet | None]:
     """The rows to train on, and those to evaluate by."""
     train_file = settings.train_file if settings.do_train else None
     dev_file = settings.dev_file if settings.do_eval else None
