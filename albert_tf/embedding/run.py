@@ -10,7 +10,6 @@ import numpy as np
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.conversion.pretrained import initialise_encoder
 from albert_tf.embedding.features import EmbeddingData
 from albert_tf.embedding.objectives import Objective
@@ -19,11 +18,9 @@ from albert_tf.embedding.steps import EmbeddingSteps
 from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.heads.pooling import Pooling
 from albert_tf.models.text_vectors import EMBEDDING, AlbertForEmbedding
-from albert_tf.optimization.build import build_optimizer, layerwise_factors
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
-from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.feature_run import FeatureRun
 from albert_tf.training.stop_signals import StopSignals
@@ -40,9 +37,7 @@ class EmbeddingRun(FeatureRun):
         pooling: how a text becomes one vector, and where it is cut.
         objective: what is learned.
         data: the texts.
-        strategy: the devices.
-        cluster: the workers; only the chief writes.
-        signals: the wish to stop.
+        strategy, cluster, signals: see TrainingRun.
     """
 
     FLAGS_NAME = "train_embeddings.flags"
@@ -129,22 +124,12 @@ class EmbeddingRun(FeatureRun):
             dtype=dtype,
         )
 
-    def _make_optimizer(self):
-        settings = self.settings
-        factors = layerwise_factors(self.config, settings.layerwise_learning_rate_decay)
-        return build_optimizer(settings.optimizer, self.schedule, factors, **settings.optimizer_settings)
-
     def _make_steps(self, **kwargs):
         return EmbeddingSteps(
             *(self.strategy, self.model, self.objective, self.optimizer),
             static_shapes=self._has_static_shapes(),
             **kwargs,
         )
-
-    def _write_settings(self) -> None:
-        super()._write_settings()
-        path = self.data.tokenizer.model_file
-        copy_vocabulary(path, os.path.join(self.settings.output_dir, model_name(path)))
 
     def _input_files(self):
         return [self.settings.train_file]

@@ -17,28 +17,28 @@ AUTO, SIMCSE, CONTRASTIVE, COSINE = OBJECTIVE_NAMES = ("auto", "simcse", "contra
 class EmbeddingSettings(EpochSettings):
     """Settings of a training of vectors; their names are those of the flags of train_embeddings."""
 
+    output_dir: Annotated[StrPath, "Where checkpoints, logs and results go."]
     train_file: Annotated[
         StrPath | None, "Texts to train on: .jsonl, .tsv, .csv or .parquet with columns, or else a text in each line."
     ] = None
     dev_file: Annotated[StrPath | None, "Pairs of texts to evaluate by, with scores or without, in such a file."] = None
-    output_dir: Annotated[StrPath, "Where checkpoints, logs and results go."]
     text_columns: Annotated[
         str | None,
         "Columns of the texts of --train_file, with commas between: a text, one like it, others unlike it; left out: "
         "all but scores and ids.",
     ] = None
-    dev_text_columns: Annotated[
-        str | None, "The same of --dev_file; left out: --text_columns if it has them, else all but scores and ids."
-    ] = None
+    max_score: Annotated[float, Interval("(0, 1e9)"), "Score of two texts that are the same; STS-B has 5."] = 1.0
     score_column: Annotated[
         str | None, "Column of how alike two texts are; left out: label, labels, score or scores, if there is one."
     ] = None
-    max_score: Annotated[float, Interval("(0, 1e9)"), "Score of two texts that are the same; STS-B has 5."] = 1.0
+    temperature: Annotated[float, Interval("(0, 1e3)"), "What cosines are divided by before the softmax."] = 0.05
+    dev_text_columns: Annotated[
+        str | None, "The same of --dev_file; left out: --text_columns if it has them, else all but scores and ids."
+    ] = None
+    symmetric: Annotated[bool, "Contrastive: find the first text by the second too, not only the other way."] = False
     objective: Annotated[
         str, OneOf(*OBJECTIVE_NAMES), "What is learned; auto: of single texts simcse, of several contrastive or cosine."
     ] = AUTO
-    temperature: Annotated[float, Interval("(0, 1e3)"), "What cosines are divided by before the softmax."] = 0.05
-    symmetric: Annotated[bool, "Contrastive: find the first text by the second too, not only the other way."] = False
     pooling: Annotated[
         str | None, OneOf(*POOLINGS), "One vector of a text; left out: as --init_checkpoint says, else mean."
     ] = None

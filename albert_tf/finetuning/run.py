@@ -11,7 +11,6 @@ from absl import logging
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.config import AlbertConfig
-from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.conversion.pretrained import initialise_finetuning
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.diagnosis import Diagnosis, chance_loss, is_stuck
@@ -28,10 +27,8 @@ from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.low_rank import LowRankUpdates
-from albert_tf.optimization.build import build_optimizer, layerwise_factors
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.feature_run import FeatureRun
 from albert_tf.training.stop_signals import StopSignals
@@ -174,11 +171,6 @@ class FinetuningRun(FeatureRun):
         logging.info("%s parameters of low-rank updates, with the head's, are trained", f"{found.num_trained:,}")
         return found
 
-    def _make_optimizer(self):
-        settings = self.settings
-        factors = layerwise_factors(self.config, settings.layerwise_learning_rate_decay)
-        return build_optimizer(settings.optimizer, self.schedule, factors, **settings.optimizer_settings)
-
     def _make_steps(self, **kwargs):
         features = self.training_features() if self.settings.do_train else None
         objective = make_objective(self.settings, self.task, features)
@@ -188,11 +180,6 @@ class FinetuningRun(FeatureRun):
             static_shapes=self._has_static_shapes(),
             **kwargs,
         )
-
-    def _write_settings(self) -> None:
-        super()._write_settings()
-        path = self.data.tokenizer.model_file
-        copy_vocabulary(path, os.path.join(self.settings.output_dir, model_name(path)))
 
     def _input_files(self):
         return self.task.input_files(self.data.training_split().name)

@@ -27,24 +27,12 @@ class AlbertForEmbedding(AlbertWithHead):
         pooling: "mean", "cls" or "pooled".
         normalize: whether vectors have length 1.
         remat, constant_graph, dtype: see AlbertModel.
-
-    Example:
-        >>> model = AlbertForEmbedding(AlbertConfig(
-        ...     vocab_size=100, embedding_size=8, hidden_size=16, num_hidden_layers=2,
-        ...     num_attention_heads=2, intermediate_size=32))
-        >>> model({"input_ids": keras.ops.ones((1, 5), dtype="int32")})["embedding"].shape
-        TensorShape([1, 16])
     """
 
     def __init__(
-        self,
-        config: AlbertConfig | dict[str, Any],
-        pooling: str = MEAN,
-        normalize: bool = True,
-        name: str = "albert_for_embedding",
-        **kwargs: Any,
+        self, config: AlbertConfig | dict[str, Any], pooling: str = MEAN, normalize: bool = True, **kwargs: Any
     ) -> None:
-        super().__init__(config, pooling == POOLED, name=name, **kwargs)
+        super().__init__(config, pooling == POOLED, **{"name": "albert_for_embedding", **kwargs})
         self.pooling = Pooling(pooling, normalize)
         self.build()
 

@@ -1,15 +1,18 @@
 """A training run on features that lie in memory: its length, its batches, its figures; it ends early by its scores."""
 
 import abc
+import os
 from typing import Any
 
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
+from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.inputs.finetuning_dataset import BatchShape, make_training_dataset
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.inputs.length_buckets import plan_training
-from albert_tf.optimization.build import build_schedule
+from albert_tf.optimization.build import build_optimizer, build_schedule, layerwise_factors
+from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.epoch_settings import EpochSettings
 from albert_tf.training.machine import measure_matmul_peak
 from albert_tf.training.memory import estimate_memory
@@ -25,11 +28,13 @@ class FeatureRun(TrainingRun):
         settings, strategy, cluster, signals: see TrainingRun.
 
     Attributes:
-        config: of the model; a subclass sets it before it calls this constructor.
+        config, data: of the model, and of what it is trained on, with its `tokenizer`; a subclass sets them before it
+            calls this constructor.
     """
 
     settings: EpochSettings
     config: Any
+    data: Any
     # How often a sequence of a batch goes through the model in a step.
     passes = 1
 
@@ -65,9 +70,20 @@ class FeatureRun(TrainingRun):
             settings.check_schedule(total, warmup)
         return build_schedule(settings, total, warmup)
 
+    def _make_optimizer(self):
+        settings = self.settings
+        factors = layerwise_factors(self.config, settings.layerwise_learning_rate_decay)
+        return build_optimizer(settings.optimizer, self.schedule, factors, **settings.optimizer_settings)
+
     def _has_static_shapes(self) -> bool:
         """Tells whether XLA compiles the steps, for shapes that are known; elsewhere one graph serves all batches."""
         return self.settings.jit_compile == "true" or compiles_for_shapes(self.strategy)
+
+    def _write_settings(self) -> None:
+        # The vocabulary too, so that whatever reads a checkpoint finds it.
+        super()._write_settings()
+        path = self.data.tokenizer.model_file
+        copy_vocabulary(path, os.path.join(self.settings.output_dir, model_name(path)))
 
     def _make_dataset(self, state, context):
         settings = self.settings
