@@ -21,6 +21,7 @@ COMMANDS = {
         "analyse_layers",
         "collect_glue_submission",
         "convert_checkpoint",
+        "distil_vectors",
         "embed_texts",
         "export_checkpoints",
         "export_model",

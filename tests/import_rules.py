@@ -23,7 +23,7 @@ LEVELS = [
     ("conversion", "training"),
     ("analysis", "embedding", "finetuning", "planning", "pretraining", "uploading", "exports"),
     ("experiments", "serving"),
-    ("portable", "reports", "rows", "server"),
+    ("distillation", "portable", "reports", "rows", "server"),
 ]
 COMMAND_LEVEL = len(LEVELS)
 # Commands by official names, which run our own commands.

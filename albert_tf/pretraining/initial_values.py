@@ -94,19 +94,33 @@ def initialise_embeddings(model, path: str) -> dict[str, Any]:
         InputError: no such file, a damaged one, or one that does not fit the model.
     """
     counted, vocabulary = _read(path)
-    variable = named_weights(model)[_WORD_EMBEDDINGS]
-    values = np.array(variable)
+    values = named_weights(model)[_WORD_EMBEDDINGS]
     if counted.shape != values.shape:
         raise InputError(
             f"--init_embeddings: {path} has {counted.shape[0]} pieces of {counted.shape[1]} dimensions, the model "
             f"{values.shape[0]} of {values.shape[1]}; count with --embedding_size={values.shape[1]} and its vocabulary"
         )
-    has_neighbours = counted.any(axis=1)
-    known = counted[has_neighbours]
-    values[has_neighbours] = known * (np.sqrt(np.mean(values**2)) / np.sqrt(np.mean(known**2)))
-    variable.assign(values)
-    logging.info("%d of %d pieces start from counted embeddings", len(known), len(values))
+    logging.info("%d of %d pieces start from counted embeddings", give_word_embeddings(model, counted), len(values))
     return vocabulary
+
+
+def give_word_embeddings(model, vectors: np.ndarray, scale: float = 1.0) -> int:
+    """Gives a new model word embeddings, as large on the average as its random ones; rows of zeros keep those.
+
+    Args:
+        model: with `albert`, an AlbertModel.
+        vectors: float32 [V, E], some row not zero.
+        scale: how many times as large, rather.
+
+    Returns:
+        the number of the other rows.
+    """
+    variable = named_weights(model)[_WORD_EMBEDDINGS]
+    values, is_known = np.array(variable), vectors.any(axis=1)
+    known = vectors[is_known]
+    values[is_known] = known * (scale * np.sqrt(np.mean(values**2)) / np.sqrt(np.mean(known**2)))
+    variable.assign(values)
+    return len(known)
 
 
 def _read(path: str) -> tuple[np.ndarray, dict[str, Any]]:

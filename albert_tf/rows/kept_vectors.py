@@ -1,4 +1,4 @@
-"""The vectors of a file of texts, kept beside it for the next search, and made anew where they are of something else.
+"""The vectors of a file of texts, kept beside it for the next time, and made anew where they are of something else.
 
 TEXTS_FILE.vectors.npy         a vector for each row
 TEXTS_FILE.vectors.npy.json    of which texts and by which model: there before the vectors are, and gone after them
@@ -24,6 +24,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.embedder import Embedder
+from albert_tf.serving.input_fields import ExampleFields
 
 ENDING = ".vectors.npy"
 _FORMAT = "albert_tf vectors of texts"
@@ -82,7 +83,7 @@ def open_library(
         "read": {"input_format": texts.input_format, "columns": columns},
         "model": answers.identify(),
     }
-    rows = _read_texts(source, answers, texts)
+    rows = read_texts(texts, answers.example_fields)
     if not any(text is not None for text in rows):
         raise InputError(f"{source}: no text in it to search")
     dtype = record_type(vector_type, embedder.hidden_size)
@@ -97,11 +98,19 @@ def open_library(
     return TextLibrary(rows, vectors, {name: wanted[name] for name in ("texts", "read", "model")})
 
 
-def _read_texts(source: str, answers: VectorAnswers, texts: TablePrediction) -> list[str | None]:
-    """The texts of all rows; None for one that is blank or faulty."""
-    fields = answers.example_fields.with_columns(dict(column.split("=", 1) for column in texts.columns))
+def read_texts(texts: TablePrediction, fields: ExampleFields) -> list[str | None]:
+    """The texts of all rows of a file; None for one that is blank or faulty.
+
+    Args:
+        texts: `source`, a file, with its `input_format` and `columns`.
+        fields: that have the text.
+
+    Raises:
+        InputError: no such file, or one that has no such column.
+    """
+    fields = fields.with_columns(dict(column.split("=", 1) for column in texts.columns))
     rows: list[str | None] = []
-    for row in open_rows(source, fields, None, texts.input_format, carried=()).rows:
+    for row in open_rows(str(texts.source), fields, None, texts.input_format, carried=()).rows:
         text = None
         with contextlib.suppress(InputError):
             text = fields.check(row.values, row.where)[TEXT] if row.error is None else None
@@ -113,14 +122,14 @@ def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int
     """The vectors at a path; None if there are none, or those of something else.
 
     Raises:
-        InputError: what is there was not kept by a search.
+        InputError: what is there was not kept here.
     """
     note = path + ".json"
     found = files.read_json(note) if files.exists(note) else {}
     stranger = next((one for one in (note, path) if files.exists(one) and found.get("format") != _FORMAT), None)
     if stranger is not None:
         raise InputError(
-            f"{stranger} is there already and was not kept by search_texts; name another place by --vectors_file"
+            f"{stranger} is there already and was not kept with these texts; name another place by --vectors_file"
         )
     if not files.exists(path):
         return None

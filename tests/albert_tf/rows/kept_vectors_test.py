@@ -63,7 +63,7 @@ def test_other_texts_another_model_and_another_type_are_noticed(texts, model):
 
 def test_a_file_in_the_place_of_the_note_stays(texts, tmp_path):
     (tmp_path / "library.json").write_text('{"text": "mine"}')
-    with pytest.raises(InputError, match="library.json is there already and was not kept by search_texts"):
+    with pytest.raises(InputError, match="library.json is there already and was not kept with these texts"):
         opened(texts, vectors_file=str(tmp_path / "library"))
     assert (tmp_path / "library.json").read_text() == '{"text": "mine"}'
 
@@ -86,10 +86,10 @@ def test_a_note_without_vectors_is_a_search_that_was_stopped(texts, tmp_path):
 
 def test_a_file_of_someone_elses_stays(texts, tmp_path):
     np.save(tmp_path / "mine.npy", np.zeros(3))
-    with pytest.raises(InputError, match="mine.npy is there already and was not kept by search_texts"):
+    with pytest.raises(InputError, match="mine.npy is there already and was not kept with these texts"):
         opened(texts, vectors_file=str(tmp_path / "mine.npy"))
     (tmp_path / "mine.npy.json").write_text(json.dumps({"format": "mine"}))
-    with pytest.raises(InputError, match="was not kept by search_texts"):
+    with pytest.raises(InputError, match="was not kept with these texts"):
         opened(texts, vectors_file=str(tmp_path / "mine.npy"))
     assert np.load(tmp_path / "mine.npy").tolist() == [0, 0, 0]
 

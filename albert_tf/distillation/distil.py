@@ -1,0 +1,74 @@
+"""A distillation of vectors from its settings to its results."""
+
+import dataclasses
+import os
+from typing import Any
+
+from albert_tf.distillation.run import DistillationRun
+from albert_tf.distillation.settings import DistillationSettings
+from albert_tf.distillation.teacher import TaughtTexts, open_teacher
+from albert_tf.embedding.dev_set import DevSet
+from albert_tf.embedding.features import EmbeddingData
+from albert_tf.embedding.text_tables import TextTable
+from albert_tf.embedding.train import choose_pooling, read_tables
+from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
+from albert_tf.rows.table_prediction import TablePrediction
+from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.scores import check_packages
+from albert_tf.tokenization.vocabularies import make_tokenizer
+from albert_tf.training.machine import choose_precision
+from albert_tf.training.session import Session, open_session
+from albert_tf.training.stop_signals import StopSignals
+
+
+def run(settings: DistillationSettings) -> dict[str, Any]:
+    """Asks the teacher, trains and evaluates, as the settings say; goes on where it was cut off.
+
+    Returns:
+        what results.json in output_dir holds.
+
+    Raises:
+        InputError: whatever is wrong with the settings, the texts, the teacher or the checkpoints.
+        RunStopped: a signal came, or another worker was lost.
+    """
+    dev = _read_dev(settings)
+    config, vocabulary_file, cleaning = model_and_vocabulary(settings)
+    pooling = choose_pooling(settings, config)
+    length = pooling.max_seq_length or config.max_position_embeddings
+    tokenizer = make_tokenizer(vocabulary_file, cleaning)
+    check_sizes(settings, length, config, tokenizer)
+    with open_session(settings, [settings.train_batch_size]) as session:
+        taught = _ask_teacher(settings, session) if settings.do_train else None
+        table = None if taught is None else TextTable(str(settings.train_file), ("text",), _rows(taught), None)
+        data = EmbeddingData(settings, length, tokenizer, table, dev)
+        settings = choose_precision(settings, session.strategy, session.agreement)
+        with StopSignals() as signals:
+            devices = (session.strategy, session.cluster, signals)
+            return DistillationRun(settings, taught, config, pooling, data, *devices).run()
+
+
+def _read_dev(settings: DistillationSettings) -> DevSet | None:
+    if not settings.do_eval:
+        return None
+    _, dev = read_tables(dataclasses.replace(settings, do_train=False))
+    if dev is not None and dev.scores is not None:
+        check_packages()
+    return dev
+
+
+def _ask_teacher(settings: DistillationSettings, session: Session) -> TaughtTexts:
+    """The texts with their vectors; the chief makes those that are not there, and the others wait for it."""
+    source = os.fspath(settings.train_file or "")
+    if not os.path.isfile(source):
+        raise InputError(f"--train_file={source}: no such file on this machine")
+    columns = tuple(f"text={name}" for name in settings.columns("text_columns"))
+    texts = TablePrediction(source, columns=columns, batch_size=settings.eval_batch_size)
+    kept = settings.vectors_file and os.fspath(settings.vectors_file)
+    teacher = os.fspath(settings.teacher or "")
+    taught = open_teacher(teacher, texts, kept) if session.cluster.is_chief else None
+    session.agreement.mean(0.0)
+    return open_teacher(teacher, texts, kept) if taught is None else taught
+
+
+def _rows(taught: TaughtTexts) -> list[tuple[str, ...]]:
+    return [(text,) for text in taught.texts]

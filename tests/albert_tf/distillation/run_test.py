@@ -1,0 +1,85 @@
+"""Distillations: what a student starts from and learns, that a run resumes exactly, and what is wrong in one line."""
+
+import dataclasses
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from albert_tf.distillation.distil import run
+from albert_tf.distillation.teacher import Axes, open_teacher
+from albert_tf.rows.table_prediction import TablePrediction
+from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.serving.embedder import Embedder
+
+
+@pytest.mark.slow
+def test_a_student_starts_near_and_comes_nearer(distillation_settings, read_log):
+    results = run(distillation_settings)
+    lines = [line for line in read_log(distillation_settings.output_dir) if line["kind"] == "train"]
+    # Of vectors of 16 numbers that have nothing to do with one another, the mean cosine is about 0.
+    assert lines[0]["cosine"] > 0.3
+    assert lines[-1]["loss"] < lines[0]["loss"]
+    assert lines[0]["loss"] == pytest.approx(1 - lines[0]["cosine"] + lines[0]["relation"], rel=1e-4)
+    assert set(results["scores"]["dev"]) == {"spearman", "pearson"}
+
+
+@pytest.mark.slow
+def test_a_run_cut_off_ends_with_the_same_weights(distillation_settings, read_weights):
+    run(distillation_settings)
+    folder = distillation_settings.output_dir
+    weights, axes = read_weights(folder, 6), np.load(os.path.join(folder, "teacher_axes.npy"))
+    assert axes.shape == (24, 16)
+    shutil.rmtree(os.path.join(folder, "checkpoint-00000006"))
+    run(distillation_settings)
+    for name, value in read_weights(folder, 6).items():
+        np.testing.assert_array_equal(value, weights[name], err_msg=name)
+
+
+@pytest.mark.slow
+def test_what_reads_a_student_finds_the_cosine_that_the_log_tells(distillation_settings, tmp_path, read_log):
+    settings = dataclasses.replace(distillation_settings, train_batch_size=40, num_train_steps=2, learning_rate=1e-9)
+    run(dataclasses.replace(settings, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    taught = open_teacher(str(settings.teacher), TablePrediction(str(settings.train_file)))
+    axes = Axes(np.load(os.path.join(settings.output_dir, "teacher_axes.npy")))
+    learned = axes.apply(taught.vectors(np.arange(len(taught.texts))))
+    cosines = np.sum(Embedder(settings.output_dir)(taught.texts) * learned, axis=1)
+    logged = next(line["cosine"] for line in read_log(settings.output_dir) if line["kind"] == "train")
+    assert cosines.mean() == pytest.approx(logged, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_a_student_of_any_shape_and_start(distillation_settings, small_config, tmp_path):
+    run(distillation_settings)
+    going_on = dataclasses.replace(
+        distillation_settings,
+        init_checkpoint=distillation_settings.output_dir,
+        output_dir=str(tmp_path / "again"),
+        optimizer="adamw",
+        relation_weight=0.0,
+        gradient_accumulation_steps=2,
+    )
+    run(going_on)
+    for shape in ({"embedding_size": 16}, {"embedding_size": 32}, {"hidden_size": 48, "num_hidden_groups": 2}):
+        config = dataclasses.replace(small_config, vocab_size=60, **shape)
+        config.to_json_file(str(tmp_path / "config.json"))
+        run(dataclasses.replace(distillation_settings, output_dir=str(tmp_path / str(shape))))
+    run(dataclasses.replace(distillation_settings, init_words=False, output_dir=str(tmp_path / "random")))
+
+
+def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
+    def refused(fault, kind=InputError, **changes):
+        with pytest.raises(kind, match=fault):
+            run(dataclasses.replace(distillation_settings, **changes))
+
+    refused("--do_train needs --teacher", teacher=None)
+    refused("train_file=.*no such file on this machine", train_file="nowhere.txt", do_eval=False, dev_file=None)
+    refused("no such file; embed_texts writes one", teacher="nowhere.npy")
+    refused("above 0", ContradictionError, cosine_weight=0.0, relation_weight=0.0)
+    refused("one text a row", ContradictionError, text_columns="a,b")
+    refused("compared with itself alone", ContradictionError, gradient_accumulation_steps=2)
+    assert not os.path.exists(os.path.join(distillation_settings.output_dir, "teacher_axes.npy"))
+    os.makedirs(distillation_settings.output_dir, exist_ok=True)
+    np.save(os.path.join(distillation_settings.output_dir, "teacher_axes.npy"), np.zeros((3, 16), np.float32))
+    refused("teacher_axes.npy is of a teacher of 3 numbers, this one gives 24")
