@@ -44,7 +44,7 @@ def parse(name):
 def test_every_task_that_is_trained_has_a_flag_file():
     assert {path.stem for path in FOLDER.glob("*.flags")} == {*SETTINGS, *(f"{name}_from_mnli" for name in FROM_MNLI)}
     # ax is predicted with a model of mnli; the others are a user's own.
-    assert set(TASK_NAMES) - set(SETTINGS) == {"ax", "classification", "token_classification"}
+    assert set(TASK_NAMES) - set(SETTINGS) == {"ax", "classification", "entities", "token_classification"}
 
 
 @pytest.mark.parametrize("name", SETTINGS)

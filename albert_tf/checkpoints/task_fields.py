@@ -1,6 +1,7 @@
 """The fields that a fine-tuned model takes, and the names of its classes, whatever format it is in."""
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tasks.thresholds import parse_thresholds
 
 TEXT, TEXT_PAIR = "text", "text_pair"
@@ -13,9 +14,14 @@ _BY_HEAD = {
 }
 
 
+def answer_kind(task: FinetunedTask) -> str:
+    """The kind of a model's answers: its head, or ENTITIES where its tags mark entities of a text."""
+    return ENTITIES if task.name == ENTITIES else task.head
+
+
 def fields_of(task: FinetunedTask) -> tuple[str, ...]:
     """The names of the fields that a model of the task takes; one with a question mark may be left out."""
-    if task.head == "token_classification":
+    if answer_kind(task) == "token_classification":
         # Whatever the task names: a text is cut into words before the model sees it.
         return (WORDS,)
     return tuple(task.input_fields) or _BY_HEAD.get(task.head, (TEXT,))

@@ -20,7 +20,8 @@ from albert_tf.tokenization.base import Tokenizer
 
 FROM_IDS = "from_ids"
 # The signatures from fields, by what the model says.
-CLASSIFY, SCORE, CHOOSE, ANSWER, TAG = SIGNATURES = ("classify", "score", "choose", "answer", "tag")
+SIGNATURES = ("classify", "score", "choose", "answer", "tag", "find_entities")
+CLASSIFY, SCORE, CHOOSE, ANSWER, TAG, FIND_ENTITIES = SIGNATURES
 
 
 class FinetunedModule(TextModule):

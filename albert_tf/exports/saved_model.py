@@ -18,6 +18,7 @@ from absl import logging
 import albert_tf
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.task_fields import answer_kind
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.exports.classification_module import (
     ClassificationModule,
@@ -25,6 +26,7 @@ from albert_tf.exports.classification_module import (
     RegressionModule,
 )
 from albert_tf.exports.encoder_module import EncoderModule
+from albert_tf.exports.entity_module import EntityModule
 from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
 from albert_tf.exports.export_source import (
     POOLER,
@@ -47,6 +49,7 @@ from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.tensorflow_import import quiet_stderr
+from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tokenization.base import Tokenizer
 
 _WORDS = "masked_lm/"
@@ -56,6 +59,7 @@ _MODULES = {
     "regression": RegressionModule,
     "multiple_choice": MultipleChoiceModule,
     "token_classification": TaggingModule,
+    ENTITIES: EntityModule,
     "span": SpanModule,
     "span_beam": SpanModule,
 }
@@ -67,7 +71,7 @@ def make_module(model: Any, tokenizer: Tokenizer, task: FinetunedTask, max_seq_l
     Raises:
         InputError: max_seq_length leaves no room for text.
     """
-    return _MODULES[task.head](model, tokenizer, task, max_seq_length)
+    return _MODULES[answer_kind(task)](model, tokenizer, task, max_seq_length)
 
 
 def export_saved_model(settings: ExportSettings) -> float:

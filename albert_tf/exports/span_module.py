@@ -11,7 +11,7 @@ import tensorflow as tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.exports.finetuned_module import ANSWER, FinetunedModule
 from albert_tf.exports.text_module import SEQUENCE, ids_spec
-from albert_tf.exports.window_context import most_context_window
+from albert_tf.exports.window_context import cut_windows, most_context_window
 from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.in_graph_alignment import InGraphAligner
@@ -66,7 +66,8 @@ class SpanModule(FinetunedModule):
         """The best answer to one question, int32 [Q], in one text, string []."""
         ids, text_starts, text_ends = self.aligner.align(context)
         before = tf.size(question) + 2
-        starts, lengths = self._windows(tf.size(ids), self._settings.max_seq_length - before - 1)
+        room = self._settings.max_seq_length - before - 1
+        starts, lengths = cut_windows(tf.size(ids), room, self._settings.doc_stride)
         rows = self._rows(question, ids, starts, lengths)
         outputs = self.from_ids(**rows if self._is_beam else {n: v for n, v in rows.items() if n != P_MASK})
         places = tf.range(tf.shape(rows["input_ids"])[1])[tf.newaxis] - before
@@ -91,14 +92,6 @@ class SpanModule(FinetunedModule):
             "score": tf.cast(scores[best], tf.float32),
             "null_odds": self._null_odds(outputs, scores[best]),
         }
-
-    def _windows(self, count, room):
-        """int32 [W] starts and lengths of the windows over so many pieces, as squad_windows.cut_windows has them."""
-        tf.debugging.assert_positive(room, message="max_seq_length leaves no room for a text.")
-        stride = tf.minimum(room, self._settings.doc_stride)
-        number = 1 + tf.maximum(0, count - room + stride - 1) // stride
-        starts = tf.range(number) * stride
-        return starts, tf.minimum(room, count - starts)
 
     def _rows(self, question, ids, starts, lengths):
         """[CLS] question [SEP] window [SEP] for each window, int32 [W, S], padded to the longest."""

@@ -10,7 +10,7 @@ import tensorflow as tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.exports.finetuned_module import TAG, FinetunedModule
 from albert_tf.exports.text_module import SERVING_DEFAULT, texts_spec
-from albert_tf.exports.window_context import most_context_window
+from albert_tf.exports.window_context import most_context_window, window_rows
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.text_cleaning import character_class
 
@@ -59,7 +59,7 @@ class TaggingModule(FinetunedModule):
         firsts, ends = self._windows(starts, room)
         window_starts = tf.gather(starts, firsts)
         lengths = tf.gather(starts, ends) - window_starts
-        logits = self.from_ids(**self._rows(pieces.values, window_starts, lengths))["logits"]
+        logits = self.from_ids(**window_rows(pieces.values, window_starts, lengths, self.tokenizer))["logits"]
         window = tf.gather(most_context_window(window_starts, lengths, starts[-1]), starts[:-1])
         places = starts[:-1] - tf.gather(window_starts, window) + 1
         tags = tf.argmax(tf.gather_nd(logits, tf.stack([window, places], -1)), axis=-1, output_type=tf.int32)
@@ -84,17 +84,3 @@ class TaggingModule(FinetunedModule):
             (tf.constant([0]), end_of(tf.constant(0))[tf.newaxis]),
             shape_invariants=(tf.TensorShape([None]), tf.TensorShape([None])),
         )
-
-    def _rows(self, ids, starts, lengths):
-        """[CLS] window [SEP] for each window, int32 [windows, S], padded to the longest."""
-        tokenizer = self.tokenizer
-        places = tf.range(tf.reduce_max(lengths) + 2)[tf.newaxis] - 1
-        starts, lengths = starts[:, tf.newaxis], lengths[:, tf.newaxis]
-        in_window = (places >= 0) & (places < lengths)
-        # One more, for a sentence without words.
-        pieces = tf.gather(tf.concat([ids, [tokenizer.pad_id]], 0), tf.where(in_window, places + starts, 0))
-        ends = tf.where(places == lengths, tokenizer.sep_id, tokenizer.pad_id)
-        others = tf.where(places < 0, tokenizer.cls_id, ends)
-        input_ids = tf.where(in_window, pieces, others)
-        mask = tf.cast(places <= lengths, tf.int32)
-        return {"input_ids": input_ids, "input_mask": mask, "segment_ids": tf.zeros_like(input_ids)}

@@ -155,6 +155,9 @@ class FinetuningData:
                 raise InputError(f"{paths[0]}: the examples have no labels; the {name} split needs them")
             if made.num_cut:
                 logging.info("%s: %s", name, self._describe_cut(made))
+            said = self.task.describe_features(made)
+            if said:
+                logging.info("%s: %s", name, said)
             split.features = made
             self._splits[name] = split
         return self._splits[name]

@@ -70,7 +70,7 @@ def _with_metric(task: Task, metric: str) -> Task:
 
 
 # Tasks whose classes are the user's.
-_WITH_OWN_LABELS = ("classification", "token_classification")
+_WITH_OWN_LABELS = ("classification", "token_classification", "entities")
 
 
 def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.checkpoints.task_fields import WORDS
+from albert_tf.checkpoints.task_fields import WORDS, answer_kind
 from albert_tf.rows.input_lines import (
     LineFile,
     check_input,
@@ -147,8 +147,8 @@ def _open_parquet(path: str, fields: ExampleFields, carried: Sequence[str] | Non
 
 
 def _read_conll(path: str, task: FinetunedTask) -> Iterator[InputRow]:
-    if task.head != "token_classification":
-        raise InputError(f"{path}: CoNLL columns are for a model that tags words; this one is of {task.head}")
+    if answer_kind(task) != "token_classification":
+        raise InputError(f"{path}: CoNLL columns are for a model that tags words; this one is of {answer_kind(task)}")
     columns = (_column_number(task, "text_column", 0), _column_number(task, "label_column", -1))
     for number, (sentence, tags) in enumerate(conll.each_sentence(path, *columns, tags_may_lack=True), 1):
         values = {WORDS: list(sentence.words)} | ({"tags": [tag for _, tag in tags]} if tags else {})
@@ -176,7 +176,7 @@ def _format_of(path: str, task: FinetunedTask | None) -> str:
     file_format = format_by_name(path)
     if (
         task is not None
-        and task.head == "token_classification"
+        and answer_kind(task) == "token_classification"
         and file_format in ("text", "tsv")
         and _holds_tags(path, task)
     ):

@@ -23,6 +23,7 @@ _TEXT_WIDTH = 40
 _SPACES = dict.fromkeys(map(ord, "\t\n\r"), " ")
 # Classes of one example, as in the files of training; other lists of an answer are words, or tags of words.
 _SEPARATORS = {"labels": "|", "words": " ", "tags": " "}
+_ENTITIES = "entities"
 
 
 def choose_format(asked: str, output_file: str | None = None) -> str:
@@ -160,6 +161,9 @@ def answer_cells(result: Mapping[str, Any], join: bool = True) -> dict[str, Any]
             continue
         if isinstance(value, dict):
             cells |= {f"{name}: {key}": part for key, part in value.items()}
+        elif name == _ENTITIES:
+            # A list of objects is JSON in every table.
+            cells[name] = json_line(value)
         else:
             cells[name] = _SEPARATORS[name].join(value) if join and name in _SEPARATORS else value
     return cells
@@ -210,6 +214,9 @@ def _shown(result: Mapping[str, Any]) -> str:
         return f"{result['choice']}  {chances[result['choice']]:.4f}  {option[result['choice']] if option else ''}"
     if "tags" in result:
         return " ".join(f"{word}/{tag}" for word, tag in zip(result["words"], result["tags"]))
+    if _ENTITIES in result:
+        found = result[_ENTITIES]
+        return ", ".join(f"{one['text']}/{one['label']} {one['start']}-{one['end']}" for one in found) or "none"
     if "answer" in result:
         place = f"{result['start']}-{result['end']}"
         return f"{result['answer']}  {place}  {result['score']:.2f}" if result["end"] else "no answer"

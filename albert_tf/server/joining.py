@@ -3,7 +3,7 @@
 The rows of all requests stand one under the other. Another axis may be padded where the signature ignores the padding;
 else it must be equal. Of the outputs every request gets its rows, without the padding that others brought.
 
-Shapes: B rows, S pieces, P masks, W words.
+Shapes: B rows, S pieces, P masks, W words, N entities.
 """
 
 import dataclasses
@@ -20,6 +20,7 @@ _IDS = {"input_ids": "S", "input_mask": "S", "segment_ids": "S"}
 _INPUT_MASK = "input_mask"
 # The names of signatures as serving/ has them, which this room need not import TensorFlow for.
 TOKENS, SOP, MLM, TAG, TAG_TEXT = "tokens", "sop", "mlm", "tag", "tag_text"
+FIND_ENTITIES = "find_entities"
 TOKENS_FROM_TEXT, SOP_FROM_TEXT, MLM_FROM_TEXT = "tokens_from_text", "sop_from_text", "mlm_from_text"
 EMBED, EMBED_FROM_TEXT = "embed", "embed_from_text"
 FILL_MASK, _TOP_K = "fill_mask", "top_k"
@@ -75,6 +76,10 @@ _RULES = {
     ),
     TAG: Rule(padded={"words": "W"}, trimmed={"tags": "W"}),
     TAG_TEXT: Rule(trimmed={"words": "W", "tags": "W"}, measured={"W": ("words", _words)}),
+    FIND_ENTITIES: Rule(
+        trimmed=dict.fromkeys(("entities", "labels", "starts", "ends", "scores"), "N"),
+        measured={"N": ("labels", _words)},
+    ),
 }
 
 

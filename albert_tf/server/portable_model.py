@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS, label_thresholds
+from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS, answer_kind, label_thresholds
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.portable.interface import (
     EMBEDDING,
@@ -20,7 +20,15 @@ from albert_tf.portable.interface import (
     TensorForm,
 )
 from albert_tf.runtime.errors import InputError
-from albert_tf.server.joining import EMBED_FROM_TEXT, FILL_MASK, SOP_FROM_TEXT, TAG, TAG_TEXT, TOKENS_FROM_TEXT
+from albert_tf.server.joining import (
+    EMBED_FROM_TEXT,
+    FILL_MASK,
+    FIND_ENTITIES,
+    SOP_FROM_TEXT,
+    TAG,
+    TAG_TEXT,
+    TOKENS_FROM_TEXT,
+)
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, RequestError
 from albert_tf.server.served_model import BATCH, SERVING_DEFAULT, STRING, ServedModel, Signature
 from albert_tf.serving.like_lengths import run_rows, to_row
@@ -29,11 +37,16 @@ from albert_tf.serving.portable_answers import PortableAnswers
 from albert_tf.serving.portable_masks import PortableMasks
 from albert_tf.serving.portable_model import PortableModel
 from albert_tf.serving.portable_vectors import PortableVectors
+from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tokenization.packing import pack_pair
 
 Arrays = Mapping[str, np.ndarray]
 _Function = Callable[[Arrays], dict[str, np.ndarray]]
 _TEXT, _FIRST, _SECOND, _TOP_K = "text", "first", "second", "top_k"
+_FOUND = {
+    **dict.fromkeys((ENTITIES, "labels"), (STRING, (ENTITIES,))),
+    **{name: (dtype, (ENTITIES,)) for name, dtype in (("starts", "int32"), ("ends", "int32"), ("scores", "float32"))},
+}
 # {head: (signature, {output: (dtype, free axes after the batch)})}; of "span" with no answer also null_odds.
 # Of labels with thresholds of their own also those.
 _CLASSES = {"probabilities": ("float32", ("classes",)), "labels": (STRING, ("classes",))}
@@ -44,6 +57,7 @@ _BY_HEAD: dict[str, tuple[str, dict[str, tuple[str, tuple[str, ...]]]]] = {
     "regression": ("score", {"score": ("float32", ())}),
     "multiple_choice": ("choose", {"choice": ("int32", ()), "probabilities": ("float32", (OPTIONS,))}),
     "token_classification": (TAG, {"tags": (STRING, (WORDS,))}),
+    ENTITIES: (FIND_ENTITIES, _FOUND),
     "span": ("answer", _SPAN),
     "span_beam": ("answer", _SPAN),
 }
@@ -152,7 +166,7 @@ class PortableServedModel(ServedModel):
     def _add_answers(self, answers: PortableAnswers) -> None:
         """The signatures of a fine-tuned model."""
         fields = [field.rstrip("?") for field in answers.fields]
-        name, outputs = _BY_HEAD[answers.task.head]
+        name, outputs = _BY_HEAD[answer_kind(answers.task)]
         forms = [_form(key, dtype, *axes) for key, (dtype, axes) in outputs.items()]
         if name == "answer" and (answers.task.head == "span_beam" or answers.task.name == "squad_v2"):
             forms.append(_form("null_odds", "float32"))

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.checkpoints.task_fields import WORDS, fields_of, label_names, label_thresholds
+from albert_tf.checkpoints.task_fields import WORDS, answer_kind, fields_of, label_names, label_thresholds
 from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.like_lengths import run_rows, to_row
 from albert_tf.serving.portable_model import PortableModel
 from albert_tf.tasks.conll import Sentence
+from albert_tf.tasks.entity_files import MarkedText
+from albert_tf.tasks.entity_pieces import FoundEntity, entity_features, found_entities
+from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tasks.race import RaceExample, choice_features
 from albert_tf.tasks.squad_answers import best_answers
 from albert_tf.tasks.squad_examples import SquadExample
@@ -28,6 +31,7 @@ _FEATURES: dict[str, Callable[..., list[Feature]]] = {
     **dict.fromkeys(("span", "span_beam"), squad_features),
     "multiple_choice": choice_features,
     "token_classification": word_features,
+    ENTITIES: entity_features,
 }
 
 
@@ -57,7 +61,7 @@ class PortableAnswers:
         if model.head in _OF_ENCODER:
             raise InputError(f"{where} of the encoder alone, which predicts nothing; export the model without --head")
         self.task = model.task
-        self.fields = fields_of(self.task)
+        self.fields, self._kind = fields_of(self.task), answer_kind(self.task)
         self._tokenizer = model.tokenizer()
         length = {"max_seq_length": model.about["max_seq_length"]}
         self._settings = TaskSettings(**{**self.task.settings, **length})
@@ -71,7 +75,7 @@ class PortableAnswers:
         Raises:
             InputError: an example that is longer than the model takes, or the model failed.
         """
-        head, pad_id = self.task.head, self._tokenizer.pad_id
+        head, pad_id = self._kind, self._tokenizer.pad_id
         made = [self._example(example) for example in examples]
         features = [
             feature
@@ -87,15 +91,20 @@ class PortableAnswers:
             tags = likeliest_tags(made, features, outputs["logits"])
             names = label_names(self.task)
             return [{"tags": [names[tag] for tag in row]} for row in tags]
+        if head == ENTITIES:
+            found = found_entities(len(made), features, outputs["logits"], label_names(self.task))
+            return [_entity_columns(one.text, row) for one, row in zip(made, found, strict=True)]
         if head in ("span", "span_beam"):
             return self._spans(made, features, outputs)
         return [self._of_logits(logits) for logits in outputs["logits"]]
 
     def _example(self, values: dict[str, Any]) -> Any:
         """An example of the task's own class."""
-        head, given = self.task.head, [values[field.rstrip("?")] for field in self.fields]
+        head, given = self._kind, [values[field.rstrip("?")] for field in self.fields]
         if head == "token_classification":
             return Sentence("", tuple(values[WORDS]))
+        if head == ENTITIES:
+            return MarkedText("", *given)
         if head == "multiple_choice":
             article, question, options = given
             return RaceExample("", "", article, question, tuple(options))
@@ -137,3 +146,15 @@ class PortableAnswers:
             answer = {"answer": example.context[start:end], "start": start, "end": end, "score": np.float32(best.score)}
             found.append({**answer, **odds})
         return found
+
+
+def _entity_columns(text: str, found: Sequence[FoundEntity]) -> dict[str, Any]:
+    """The entities of a text as the outputs of their signature."""
+    starts, ends = (np.array([one.entity[place] for one in found], np.int32) for place in (1, 2))
+    return {
+        "entities": [text[start:end] for start, end in zip(starts, ends, strict=True)],
+        "labels": [one.entity.label for one in found],
+        "starts": starts,
+        "ends": ends,
+        "scores": np.array([one.score for one in found], np.float32),
+    }

@@ -68,8 +68,9 @@ class Predictor:
 
         Returns:
             for each a dict that JSON can hold: "label" and "probabilities"; "labels" and "probabilities"; "score";
-            "choice" and "probabilities"; "answer", "start", "end" and "score"; or "words" and "tags". And "warning",
-            where a second text was given to a model that takes one.
+            "choice" and "probabilities"; "answer", "start", "end" and "score"; "words" and "tags"; or "entities", each
+            with "start", "end", "label", "text" and "score". And "warning", where a second text was given to a model
+            that takes one.
 
         Raises:
             InputError: a field is missing, or is not what it should be.
@@ -137,6 +138,16 @@ def _as_json(outputs: dict[str, Any]) -> dict[str, Any]:
     """One example's row of every output, in words and numbers that JSON has."""
     if "tags" in outputs:
         return {"tags": outputs["tags"]}
+    if "entities" in outputs:
+        # After the last entity of a text there may be those of others' length, without a label.
+        columns = (outputs[name] for name in ("starts", "ends", "labels", "entities", "scores"))
+        return {
+            "entities": [
+                {"start": int(start), "end": int(end), "label": label, "text": text, "score": float(score)}
+                for start, end, label, text, score in zip(*columns, strict=True)
+                if label
+            ]
+        }
     if "answer" in outputs:
         whole = {name: int(outputs[name]) for name in ("start", "end")}
         scores: dict[str, Any] = {name: float(outputs[name]) for name in ("score", "null_odds") if name in outputs}

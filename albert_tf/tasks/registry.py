@@ -6,14 +6,14 @@ from typing import Annotated
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
-from albert_tf.tasks import token_classification, user_classification
+from albert_tf.tasks import entity_recognition, token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import VERSIONS, SquadTask
 from albert_tf.tasks.task import Task
 
-TASK_NAMES = (*TABLES, *VERSIONS, "race", "classification", "token_classification")
+TASK_NAMES = (*TABLES, *VERSIONS, "race", "classification", "token_classification", entity_recognition.ENTITIES)
 _WORD_COLUMN, _TAG_COLUMN = 0, -1
 
 
@@ -22,7 +22,7 @@ _WORD_COLUMN, _TAG_COLUMN = 0, -1
 class TaskOptions:
     """Options that a user may give for a task; each task takes what concerns it and refuses what does not.
 
-    The columns of token_classification are numbers, from 0.
+    The columns of token_classification are numbers, from 0; those of entities are names in JSON objects.
     """
 
     train_file: Annotated[StrPath | None, "Your own task, and SQuAD: the training split."] = None
@@ -68,7 +68,9 @@ _TAKEN = {
         "regression",
         "label_threshold",
     ),
-    "token_classification": (*_FILES, "text_column", "label_column", "labels"),
+    **dict.fromkeys(
+        ("token_classification", entity_recognition.ENTITIES), (*_FILES, "text_column", "label_column", "labels")
+    ),
 }
 
 
@@ -104,6 +106,11 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         return SquadTask(name, _split_files(data_dir, names, options), options.beam, options.null_score_diff_threshold)
     if name == "classification":
         defaults = user_classification.Columns()
+    return _own_task(name, data_dir, options)
+
+
+def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
+    """A task on a user's own files."""
         columns = user_classification.Columns(
             options.text_column or defaults.text, options.text_pair_column, options.label_column or defaults.label
         )
@@ -117,6 +124,13 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         )
     return token_classification.TokenClassification(
         _split_files(data_dir, token_classification.FILE_NAMES, options),
+    if name == entity_recognition.ENTITIES:
+        return entity_recognition.EntityRecognition(
+            _split_files(data_dir, entity_recognition.FILE_NAMES, options),
+            options.text_column or "text",
+            options.label_column,
+            options.labels,
+        )
         _column_number("text_column", options.text_column, _WORD_COLUMN),
         _column_number("label_column", options.label_column, _TAG_COLUMN),
         options.labels,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from absl import logging
 
-from albert_tf.inputs.finetuning_features import Feature
+from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 from albert_tf.runtime.settings import check, described
 from albert_tf.tokenization.base import Tokenizer
 
@@ -124,6 +124,10 @@ class Task(abc.ABC):
             tokenizer: the vocabulary.
             settings: lengths.
         """
+
+    def describe_features(self, features: FeatureSet) -> str:
+        """A sentence for the log about what a split's examples became; "" where there is nothing to say."""
+        return ""
 
     @abc.abstractmethod
     def predictions(

@@ -22,7 +22,6 @@ from albert_tf.tasks.task import Report, TaskSettings
 from albert_tf.tokenization.base import Tokenizer
 
 FILE_NAMES = ("{split}.txt", "{split}.conll", "{split}.tsv", "{split}.bio")
-OUTSIDE = "O"
 _NOT_SCORED = -1
 # Note of a feature: at the first piece of each word that counts in this window, the word's number plus one.
 WORDS = "word_plus_one"
@@ -82,7 +81,7 @@ class TokenClassification(SplitFilesTask):
         if "train" not in self.split_files.splits():
             raise InputError("--labels must name the tags where there is no training file to find them in")
         found = {tag for _, tags in self._read("train") for _, tag in tags}
-        return tuple(sorted(found, key=lambda tag: (tag != OUTSIDE, tag)))
+        return tuple(sorted(found, key=lambda tag: (tag != entities.OUTSIDE, tag)))
 
     @property
     def input_fields(self) -> tuple[str, ...]:

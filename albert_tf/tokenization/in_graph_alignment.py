@@ -32,7 +32,7 @@ class InGraphAligner(tf.Module):
         published = TextCleaning(do_lower_case=cleaning.do_lower_case)
         if isinstance(tokenizer, InGraphTokenizer) and cleaning != published:
             raise InputError(
-                "answers are found in texts only with the published cleaning: not with --keep_accents, "
+                "places in texts are found only with the published cleaning: not with --keep_accents, "
                 f"--replace_quotes or --normalization=NFKC. Received {cleaning}."
             )
         self._tokenizer = tokenizer

@@ -25,6 +25,7 @@ HEADS_ASKED = {
     "span": ("span", (), ("question", "context"), "squad_v1"),
     "span_beam": ("span_beam", (), ("question", "context"), "squad_v2"),
     "token_classification": ("token_classification", ("O", "B-X"), ("words?", "text?"), "token_classification"),
+    "entities": ("token_classification", ("O", "B-X", "I-X"), ("text",), "entities"),
 }
 
 

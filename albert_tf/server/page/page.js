@@ -150,6 +150,26 @@ const TASKS = {
       ),
     ],
   },
+  find_entities: {
+    title: "Find entities",
+    fields: [{ name: "text", label: "Text", long: true }],
+    example: { text: "Ada Lovelace lived in London." },
+    inputs: ({ text }) => ({ text: [text] }),
+    show: ({ text }, outputs) => {
+      const characters = Array.from(text);
+      const parts = [];
+      let shown = 0;
+      outputs.labels[0].forEach((label, at) => {
+        if (!label) return;
+        const [from, to] = [outputs.starts[0][at], outputs.ends[0][at]];
+        const marked = element("mark", {}, characters.slice(from, to).join(""), element("small", {}, ` ${label}`));
+        parts.push(characters.slice(shown, from).join(""), marked);
+        shown = to;
+      });
+      if (!parts.length) return [best("There are none."), element("p", { class: "passage" }, text)];
+      return [element("p", { class: "passage" }, ...parts, characters.slice(shown).join(""))];
+    },
+  },
   choose: {
     title: "Choose",
     fields: [

@@ -31,6 +31,12 @@ CASES = [
     ("multiple_choice", None, "choose", {"article": ["so ro"], "question": ["gi _"], "options": [["lu", "ra", "fo"]]}),
     ("token_classification", None, "tag", {"words": [["ba", "do", "gi"], ["mi", "", ""], ["", "", ""]]}),
     ("token_classification", None, "tag_text", {"text": ["ba do  gi", "mi", " "]}),
+    (
+        "entities",
+        None,
+        "find_entities",
+        {"text": ["ba do  gi", "mi \N{GRINNING FACE}", " ", "mite ro gi lu ra fo " * 8]},
+    ),
     ("span", None, "answer", {"question": ["ba do"], "context": ["mite ro gi lu ra fo " * 8]}),
     ("span_beam", None, "answer", {"question": ["ba do"], "context": ["mite ro gi lu ra fo"]}),
 ]

@@ -61,6 +61,9 @@ def _assert_same(found, wanted, tolerance):
     for name, value in wanted.items():
         if name in ("probabilities", "score", "null_odds"):
             assert found[name] == pytest.approx(value, rel=tolerance, abs=tolerance), name
+        elif name == "entities":
+            for one, other in zip(found[name], value, strict=True):
+                _assert_same(one, other, tolerance)
         else:
             assert found[name] == value, name
 
