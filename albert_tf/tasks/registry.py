@@ -11,6 +11,7 @@ from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import VERSIONS, SquadTask
+from albert_tf.tasks.tables import FORMATS as TABLE_FORMATS
 from albert_tf.tasks.task import Task
 
 TASK_NAMES = (*TABLES, *VERSIONS, "race", "classification", "token_classification", entity_recognition.ENTITIES)
@@ -102,15 +103,16 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         return GlueTask(name, data_dir) if name in TABLES else RaceTask(data_dir, _levels(options.race_level))
     if name in VERSIONS:
         version = VERSIONS[name]
-        names = (f"{{split}}-{version}.json", "{split}.json", f"*{{split}}-{version}*.json", "*{split}*.json")
+        nested = (f"{{split}}-{version}.json", "{split}.json", f"*{{split}}-{version}*.json", "*{split}*.json")
+        names = (*nested, *(f"{{split}}{ending}" for ending in TABLE_FORMATS))
         return SquadTask(name, _split_files(data_dir, names, options), options.beam, options.null_score_diff_threshold)
-    if name == "classification":
-        defaults = user_classification.Columns()
     return _own_task(name, data_dir, options)
 
 
 def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
     """A task on a user's own files."""
+    if name == "classification":
+        defaults = user_classification.Columns()
         columns = user_classification.Columns(
             options.text_column or defaults.text, options.text_pair_column, options.label_column or defaults.label
         )
@@ -122,8 +124,6 @@ def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
             options.regression,
             options.label_threshold,
         )
-    return token_classification.TokenClassification(
-        _split_files(data_dir, token_classification.FILE_NAMES, options),
     if name == entity_recognition.ENTITIES:
         return entity_recognition.EntityRecognition(
             _split_files(data_dir, entity_recognition.FILE_NAMES, options),
@@ -131,6 +131,8 @@ def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
             options.label_column,
             options.labels,
         )
+    return token_classification.TokenClassification(
+        _split_files(data_dir, token_classification.FILE_NAMES, options),
         _column_number("text_column", options.text_column, _WORD_COLUMN),
         _column_number("label_column", options.label_column, _TAG_COLUMN),
         options.labels,

@@ -1,4 +1,4 @@
-"""Files of SQuAD v1.1 and v2.0, every part of them checked."""
+"""Files of SQuAD v1.1 and v2.0, and tables of questions, every part of them checked."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from absl import logging
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.tasks.squad_tables import is_table, places_of, table_questions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,10 +44,10 @@ class SquadExample:
 
 
 def read_squad(path: str, with_impossible: bool, need_answers: bool) -> list[SquadExample]:
-    """The questions of a SQuAD file, in its order.
+    """The questions of a SQuAD file, or of a table, in its order.
 
     Args:
-        path: the JSON file.
+        path: SQuAD's JSON file, or what squad_tables reads.
         with_impossible: whether questions may have no answer (v2.0).
         need_answers: refuse questions without labels; else they may be there (a test file). In a test file an empty
             list of answers is no label, unless is_impossible says that there is none.
@@ -57,7 +58,7 @@ def read_squad(path: str, with_impossible: bool, need_answers: bool) -> list[Squ
     moved = unsaid = 0
     examples = []
     ids: dict[str, str] = {}
-    for where, context, question in _questions(path):
+    for where, context, question in table_questions(path) if is_table(path) else _questions(path):
         example, was_moved = _example(where, context, question, with_impossible, need_answers)
         if need_answers and example.is_impossible is None:
             raise InputError(f"{where}: no answers; training and evaluation need them")
@@ -126,10 +127,7 @@ def _find(context: str, wanted: str, start: int, where: str) -> int:
         raise InputError(f"{where}: the answer is empty")
     if start >= 0 and context.startswith(wanted, start):
         return start
-    places, place = [], context.find(wanted)
-    while place >= 0:
-        places.append(place)
-        place = context.find(wanted, place + 1)
+    places = places_of(context, wanted)
     if not places:
         raise InputError(f"{where}: the answer {to_json(wanted, ensure_ascii=False)} is not in the paragraph")
     return min(places, key=lambda place: abs(place - start))

@@ -96,7 +96,7 @@ def test_a_bad_file_is_one_line_with_its_place(write, tmp_path, squad_contents, 
     [
         ("", "not JSON"),
         ('{"data": [}', r"not JSON: .*line 1 column 11"),
-        ("[]", "a JSON object was expected; this is a list"),
+        ("3", "a list of objects was expected; this is a int"),
         ("{}", "data must be a list; received None"),
     ],
 )
