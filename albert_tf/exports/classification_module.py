@@ -5,20 +5,34 @@ Shapes: B batch, C classes.
 
 import tensorflow as tf
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import label_thresholds
 from albert_tf.exports.finetuned_module import CLASSIFY, SCORE, FinetunedModule
+from albert_tf.exports.window_context import window_rows, windows_of_texts
+from albert_tf.tasks.text_windows import CUT, MAX
+from albert_tf.tokenization.base import Tokenizer
 
 
 class ClassificationModule(FinetunedModule):
-    """One of C classes: "label" string [B], "probabilities" float32 [B, C], and "labels" string [B, C]."""
+    """One of C classes: "label" string [B], "probabilities" float32 [B, C], and "labels" string [B, C].
+
+    Args:
+        model, tokenizer, task, max_seq_length: see FinetunedModule.
+    """
 
     signature = CLASSIFY
 
     def _predict(self, *fields):
         return self._interpret(self._logits(*fields))
 
+    def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int):
+        self._long_texts = task.options.get("long_texts", CUT)
+        super().__init__(model, tokenizer, task, max_seq_length)
+
     def _logits(self, text, *rest):
         first = self.tokenizer.encode(text)
+        if self._long_texts != CUT:
+            return self._logits_of_windows(first)
         if not rest:
             return self.from_ids(**self._pack(first))["logits"]
         tf.debugging.assert_equal(tf.shape(text), tf.shape(rest[0]), message="As many first texts as second ones.")
@@ -27,6 +41,12 @@ class ClassificationModule(FinetunedModule):
             # A text alone has room for a piece more than a pair.
             packed = _alone_where_empty(packed, self._pack(first), rest[0], self.tokenizer.pad_id)
         return self.from_ids(**packed)["logits"]
+
+    def _logits_of_windows(self, pieces):
+        """The logits of whole texts, float32 [B, C], as tasks.text_windows has them."""
+        text, starts, lengths = windows_of_texts(pieces, self.max_seq_length - 2, self._settings.doc_stride)
+        logits = self.from_ids(**window_rows(pieces.values, starts, lengths, self.tokenizer))["logits"]
+        return (tf.math.segment_max if self._long_texts == MAX else tf.math.segment_mean)(logits, text)
 
     def _interpret(self, logits):
         names = tf.constant(list(self.label_names))

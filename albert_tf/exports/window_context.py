@@ -13,9 +13,32 @@ def cut_windows(count: tf.Tensor, room: tf.Tensor | int, stride: int) -> tuple[t
     """int32 [W] starts and lengths of the windows over so many pieces, as tasks.squad_windows.cut_windows has them."""
     tf.debugging.assert_positive(room, message="max_seq_length leaves no room for a text.")
     stride = tf.minimum(room, stride)
-    number = 1 + tf.maximum(0, count - room + stride - 1) // stride
-    starts = tf.range(number) * stride
+    starts = tf.range(_number_of(count, room, stride)) * stride
     return starts, tf.minimum(room, count - starts)
+
+
+def windows_of_texts(pieces: tf.RaggedTensor, room: int, stride: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The windows over several texts, one text's after another's.
+
+    Args:
+        pieces: int32 [B, (T)].
+        room, stride: the most pieces of a window, and those between the starts of two.
+
+    Returns:
+        int32 [W]: the text of each window, its start among the pieces of all texts, and its length.
+    """
+    stride = min(room, stride)
+    counts = tf.cast(pieces.row_lengths(), tf.int32)
+    numbers = _number_of(counts, room, stride)
+    text = tf.repeat(tf.range(tf.size(counts)), numbers)
+    starts = tf.ragged.range(numbers).values * stride
+    lengths = tf.minimum(room, tf.gather(counts, text) - starts)
+    return text, tf.gather(tf.cast(pieces.row_starts(), tf.int32), text) + starts, lengths
+
+
+def _number_of(count, room, stride):
+    """The number of windows over so many pieces."""
+    return 1 + tf.maximum(0, count - room + stride - 1) // stride
 
 
 def window_rows(ids: tf.Tensor, starts: tf.Tensor, lengths: tf.Tensor, tokenizer: Tokenizer) -> dict[str, tf.Tensor]:
@@ -26,7 +49,7 @@ def window_rows(ids: tf.Tensor, starts: tf.Tensor, lengths: tf.Tensor, tokenizer
         starts, lengths: int32 [W], in pieces.
         tokenizer: which has the ids of [CLS], [SEP] and padding.
     """
-    places = tf.range(tf.reduce_max(lengths) + 2)[tf.newaxis] - 1
+    places = tf.range(tf.reduce_max(tf.concat([[0], lengths], 0)) + 2)[tf.newaxis] - 1
     starts, lengths = starts[:, tf.newaxis], lengths[:, tf.newaxis]
     in_window = (places >= 0) & (places < lengths)
     # One more, for a text without pieces.

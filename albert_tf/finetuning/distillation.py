@@ -27,6 +27,7 @@ from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.task import Task, TaskSettings
+from albert_tf.tasks.text_windows import CUT
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 from albert_tf.tokenization.vocabularies import make_tokenizer
 
@@ -48,6 +49,8 @@ def check_teacher(settings: RecipeSettings, task: Task) -> None:
         raise ContradictionError(f"--teacher means nothing to {task.name}, a task of {task.head}")
     if settings.teacher is not None and not settings.do_train:
         raise ContradictionError("--teacher goes with --do_train")
+    if settings.teacher is not None and getattr(task, "long_texts", CUT) != CUT:
+        raise ContradictionError("--teacher speaks of whole texts; it goes with --long_texts=cut")
     if settings.teacher is None:
         for name in ("distillation_temperature", "distillation_weight"):
             if getattr(settings, name) != getattr(RecipeSettings, name):

@@ -15,6 +15,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import ContradictionError
 from albert_tf.tasks.task import Task
 from albert_tf.tasks.text_classification import sigmoid, softmax
+from albert_tf.tasks.text_windows import CUT
 from albert_tf.training.cluster import Cluster
 
 # The smallest probability whose logarithm is taken.
@@ -33,6 +34,9 @@ def check_ensemble(settings: FinetuningSettings, task: Task) -> None:
         raise ContradictionError("--ensemble is of several runs; give --num_seeds, --num_folds or several rates")
     if task.head == "span_beam":
         raise ContradictionError("--ensemble: the beams of several runs have no mean; give --nobeam")
+    if getattr(task, "long_texts", CUT) != CUT:
+        # The mean over runs of the means over windows is not the mean over windows of the means over runs.
+        raise ContradictionError("--ensemble takes the mean of whole texts' outputs; it goes with --long_texts=cut")
     if settings.num_folds > 1 and not settings.do_predict:
         raise ContradictionError("--ensemble with --num_folds predicts test splits; give --do_predict")
     if not (settings.do_eval or settings.do_predict):

@@ -23,6 +23,7 @@ from albert_tf.tasks.squad_examples import SquadExample
 from albert_tf.tasks.squad_windows import squad_features
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tasks.text_classification import TextExample, sigmoid, softmax, text_features
+from albert_tf.tasks.text_windows import CUT, pool_logits, window_features
 from albert_tf.tasks.token_classification import likeliest_tags, word_features
 
 _OF_ENCODER = ("encoder", "embedding")
@@ -77,10 +78,12 @@ class PortableAnswers:
         """
         head, pad_id = self._kind, self._tokenizer.pad_id
         made = [self._example(example) for example in examples]
+        long_texts = self.task.options.get("long_texts", CUT)
+        make = _FEATURES[head] if long_texts == CUT else window_features
         features = [
             feature
             for index, example in enumerate(made)
-            for feature in _FEATURES[head](index, example, self._tokenizer, self._settings)
+            for feature in make(index, example, self._tokenizer, self._settings)
         ]
         names = [form["name"] for form in self._model.about["outputs"]]
         outputs: dict[str, list[Any]] = {name: [None] * len(features) for name in names}
@@ -96,7 +99,10 @@ class PortableAnswers:
             return [_entity_columns(one.text, row) for one, row in zip(made, found, strict=True)]
         if head in ("span", "span_beam"):
             return self._spans(made, features, outputs)
-        return [self._of_logits(logits) for logits in outputs["logits"]]
+        logits = outputs["logits"]
+        if long_texts != CUT:
+            logits = pool_logits(features, logits, len(made), long_texts).astype(np.float32)
+        return [self._of_logits(row) for row in logits]
 
     def _example(self, values: dict[str, Any]) -> Any:
         """An example of the task's own class."""

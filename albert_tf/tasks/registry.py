@@ -13,6 +13,7 @@ from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import VERSIONS, SquadTask
 from albert_tf.tasks.tables import FORMATS as TABLE_FORMATS
 from albert_tf.tasks.task import Task
+from albert_tf.tasks.text_windows import CUT, LONG_TEXTS
 
 TASK_NAMES = (*TABLES, *VERSIONS, "race", "classification", "token_classification", entity_recognition.ENTITIES)
 _WORD_COLUMN, _TAG_COLUMN = 0, -1
@@ -42,6 +43,9 @@ class TaskOptions:
         "With --multi_label: probability from which on a label is given: one or each, found on dev for all or for each "
         "label; or numbers; left out: 0.5.",
     ] = None
+    long_texts: Annotated[
+        str, OneOf(*LONG_TEXTS), "Your own task: cut long texts, or mean or max of the logits of windows over them."
+    ] = CUT
     beam: Annotated[bool | None, "SQuAD: choose the end given the start; left out: for squad_v2."] = None
     null_score_diff_threshold: Annotated[
         float | None, "squad_v2: odds of no answer above which it is given; left out: the best, where known."
@@ -68,6 +72,7 @@ _TAKEN = {
         "multi_label",
         "regression",
         "label_threshold",
+        "long_texts",
     ),
     **dict.fromkeys(
         ("token_classification", entity_recognition.ENTITIES), (*_FILES, "text_column", "label_column", "labels")
@@ -116,14 +121,9 @@ def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
         columns = user_classification.Columns(
             options.text_column or defaults.text, options.text_pair_column, options.label_column or defaults.label
         )
-        return user_classification.UserClassification(
-            _split_files(data_dir, user_classification.FILE_NAMES, options),
-            columns,
-            options.labels,
-            options.multi_label,
-            options.regression,
-            options.label_threshold,
-        )
+        split_files = _split_files(data_dir, user_classification.FILE_NAMES, options)
+        choices = (options.labels, options.multi_label, options.regression, options.label_threshold, options.long_texts)
+        return user_classification.UserClassification(split_files, columns, *choices)
     if name == entity_recognition.ENTITIES:
         return entity_recognition.EntityRecognition(
             _split_files(data_dir, entity_recognition.FILE_NAMES, options),

@@ -24,7 +24,7 @@ class TaskSettings:
 
     max_seq_length: Annotated[int, "The most pieces of an example, or a window over a text, [CLS] and [SEP] too."] = 512
     max_query_length: Annotated[int, "SQuAD: the most pieces of a question; the rest of it is cut off."] = 64
-    doc_stride: Annotated[int, "SQuAD: pieces between the starts of two windows over a text."] = 128
+    doc_stride: Annotated[int, "Pieces between the starts of two windows over a long text."] = 128
     max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = 128
     n_best_size: Annotated[int, "SQuAD: answers listed for each question."] = 20
     max_answer_length: Annotated[int, "SQuAD: the most pieces of an answer."] = 30

@@ -8,7 +8,8 @@ from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
 from albert_tf.tasks.task import with_all_labels_or_none
-from albert_tf.tasks.text_classification import TextClassification, TextExample, text_fields
+from albert_tf.tasks.text_classification import TextClassification, TextExample, text_features, text_fields
+from albert_tf.tasks.text_windows import CUT, pool_logits, window_features
 from albert_tf.tasks.thresholds import THRESHOLD_SCORE, parse_thresholds
 
 FILE_NAMES = ("{split}.tsv", "{split}.csv", "{split}.jsonl")
@@ -55,6 +56,7 @@ class UserClassification(SplitFilesTask, TextClassification):
         multi_label: bool = False,
         regression: bool = False,
         label_threshold: str | None = None,
+        long_texts: str = CUT,
     ):
         """Reads the training file if the classes are not given.
 
@@ -65,6 +67,7 @@ class UserClassification(SplitFilesTask, TextClassification):
             multi_label: whether an example may have none or several of the classes.
             regression: whether the label is a number.
             label_threshold: of several labels, see tasks.thresholds.parse_thresholds.
+            long_texts: one of text_windows.LONG_TEXTS.
 
         Raises:
             InputError: options that contradict one another, or no classes to be found.
@@ -77,9 +80,11 @@ class UserClassification(SplitFilesTask, TextClassification):
                 "--text_column, --text_pair_column and --label_column must name different columns; they name "
                 + ", ".join(named)
             )
+        if long_texts != CUT and columns.text_pair is not None:
+            raise ContradictionError(f"--long_texts={long_texts} is for single texts; pairs are cut")
         if regression and labels:
             raise InputError("--labels are the names of classes; --regression has none")
-        self.split_files, self.columns = split_files, columns
+        self.split_files, self.columns, self.long_texts = split_files, columns, long_texts
         self.head = "regression" if regression else "multi_label" if multi_label else "classification"
         self.score_names, self.metric = _SCORES.get(self.head, ()), _METRICS[self.head]
         self.labels = () if regression else tuple(labels) if labels else self._find_labels()
@@ -99,7 +104,18 @@ class UserClassification(SplitFilesTask, TextClassification):
             self.threshold_score = THRESHOLD_SCORE
 
     def options(self) -> dict[str, Any]:
-        return dataclasses.asdict(self.columns)
+        return dataclasses.asdict(self.columns) | {"long_texts": self.long_texts}
+
+    def features(self, index, example, tokenizer, settings):
+        """One feature, or one for each window over a long text."""
+        make = text_features if self.long_texts == CUT else window_features
+        return make(index, example, tokenizer, settings)
+
+    def predictions(self, examples, features, outputs, settings):
+        """The predictions for whole texts, whatever windows they were read in."""
+        if self.long_texts != CUT:
+            outputs = {"logits": pool_logits(features, outputs["logits"], len(examples), self.long_texts)}
+        return super().predictions(examples, features, outputs, settings)
 
     def examples(self, split: str) -> list[TextExample]:
         path = self.split_files.find(split)
@@ -107,12 +123,16 @@ class UserClassification(SplitFilesTask, TextClassification):
         found = []
         for row in read_rows(path):
             row.check_length()
-            first, *rest = (row.text(column) for column in self.columns.texts)
             label = self._label(row, optional=split == "test") if has_label else None
             found.append(TextExample(self._guid(row, len(found)), first, rest[0] if rest else None, label))
         if not found:
             raise InputError(f"{path} holds no examples")
         return with_all_labels_or_none(found, path, label=None)
+
+    def _example(self, row: Row, guid: str, label: Any) -> TextExample:
+        """The example of a row whose label is read."""
+        first, *rest = (row.text(column) for column in self.columns.texts)
+        return TextExample(guid, first, rest[0] if rest else None, label)
 
     def _guid(self, row: Row, number: int) -> str:
         """The name that the row gives itself, else its number from 0."""

@@ -84,7 +84,7 @@ def export_vocabulary(train_vocabulary) -> str:
 def save_finetuned(export_vocabulary, small_config):
     """A function that writes a checkpoint of a head with random weights into a folder, and returns its model."""
 
-    def save(folder: Path, head, labels=(), fields=("text",), name="mine", **settings):
+    def save(folder: Path, head, labels=(), fields=("text",), name="mine", options=None, **settings):
         keras.utils.set_random_seed(3)
         changes = {"vocab_size": VOCAB_SIZE, "max_position_embeddings": 64, "initializer_range": 0.3}
         no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -92,7 +92,7 @@ def save_finetuned(export_vocabulary, small_config):
         model = make_finetuning_model(config, head, len(labels))
         folder.mkdir()
         tokenizer, own = AlbertTokenizer(export_vocabulary), {"max_seq_length": FINETUNED_LENGTH, **settings}
-        task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own)
+        task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own, options=options or {})
         vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
         weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
         write_weights(str(folder), config, weights, vocabulary, task)
