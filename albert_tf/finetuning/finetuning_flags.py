@@ -40,7 +40,7 @@ _RECIPE = {
 _SQUAD_AND_RACE = "SQuAD and RACE"
 _OWN_TASK = (
     *("train_file", "dev_file", "test_file", "text_column", "text_pair_column", "label_column"),
-    *("labels", "multi_label", "regression", "label_threshold", "long_texts"),
+    *("labels", "multi_label", "regression", "label_threshold", "long_texts", "group_column"),
 )
 _WINDOWS = ("max_query_length", "doc_stride", "max_answer_length", "n_best_size", "max_qa_length")
 

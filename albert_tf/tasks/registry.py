@@ -6,7 +6,7 @@ from typing import Annotated
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
-from albert_tf.tasks import entity_recognition, token_classification, user_classification
+from albert_tf.tasks import entity_recognition, ranking, token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
 from albert_tf.tasks.split_files import SplitFiles
@@ -43,6 +43,9 @@ class TaskOptions:
         "With --multi_label: probability from which on a label is given: one or each, found on dev for all or for each "
         "label; or numbers; left out: 0.5.",
     ] = None
+    group_column: Annotated[
+        str | None, "Your own task: the column of the query; the rows of each are ranked, by the label's probability."
+    ] = None
     long_texts: Annotated[
         str, OneOf(*LONG_TEXTS), "Your own task: cut long texts, or mean or max of the logits of windows over them."
     ] = CUT
@@ -73,6 +76,7 @@ _TAKEN = {
         "regression",
         "label_threshold",
         "long_texts",
+        "group_column",
     ),
     **dict.fromkeys(
         ("token_classification", entity_recognition.ENTITIES), (*_FILES, "text_column", "label_column", "labels")
@@ -123,6 +127,8 @@ def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
         )
         split_files = _split_files(data_dir, user_classification.FILE_NAMES, options)
         choices = (options.labels, options.multi_label, options.regression, options.label_threshold, options.long_texts)
+        if options.group_column is not None:
+            return ranking.Ranking(options.group_column, split_files, columns, *choices)
         return user_classification.UserClassification(split_files, columns, *choices)
     if name == entity_recognition.ENTITIES:
         return entity_recognition.EntityRecognition(

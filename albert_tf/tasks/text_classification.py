@@ -33,12 +33,14 @@ class TextExample:
         first: the text.
         second: the second of a pair, or None.
         label: index of the class, a number (regression), a 0 or 1 for each class (multi-label), or None.
+        group: what it is ranked for, beside the others with the same; None where nothing is ranked.
     """
 
     guid: str
     first: str
     second: str | None = None
     label: Any = None
+    group: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -124,7 +124,7 @@ class UserClassification(SplitFilesTask, TextClassification):
         for row in read_rows(path):
             row.check_length()
             label = self._label(row, optional=split == "test") if has_label else None
-            found.append(TextExample(self._guid(row, len(found)), first, rest[0] if rest else None, label))
+            found.append(self._example(row, self._guid(row, len(found)), label))
         if not found:
             raise InputError(f"{path} holds no examples")
         return with_all_labels_or_none(found, path, label=None)
