@@ -87,7 +87,10 @@ class Ranking(UserClassification):
         self.metric = NDCG
 
     def _example(self, row: Row, guid: str, label: Any) -> TextExample:
-        return dataclasses.replace(super()._example(row, guid, label), group=row.text(self.group_column))
+        group = row.text(self.group_column).strip()
+        if not group:
+            raise InputError(f"{row.where}: {self.group_column!r}, the group, is empty")
+        return dataclasses.replace(super()._example(row, guid, label), group=group)
 
     @property
     def metrics(self) -> tuple[str, ...]:

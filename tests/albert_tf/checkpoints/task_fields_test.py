@@ -3,7 +3,7 @@
 import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.checkpoints.task_fields import fields_of, label_names
+from albert_tf.checkpoints.task_fields import answer_kind, fields_of, label_names
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,12 @@ from albert_tf.checkpoints.task_fields import fields_of, label_names
 )
 def test_fields_are_those_that_the_task_names_or_those_of_its_head(head, named, fields):
     assert fields_of(FinetunedTask(head, 2, (), "mine", named)) == fields
+
+
+def test_a_model_of_entities_takes_a_text_whose_pieces_it_tags():
+    entities = FinetunedTask("token_classification", 3, ("O", "B-X", "I-X"), "entities", ("text",))
+    assert (answer_kind(entities), fields_of(entities)) == ("entities", ("text",))
+    assert answer_kind(FinetunedTask("token_classification", 2)) == "token_classification"
 
 
 def test_classes_that_nobody_named_have_numbers():

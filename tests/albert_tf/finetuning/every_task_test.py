@@ -87,6 +87,34 @@ def make_numbers(folder):
         (folder / f"{split}.jsonl").write_text("\n".join(lines))
 
 
+def make_entities(folder):
+    for split in ("train", "dev", "test"):
+        rows = []
+        for number in range(9):
+            text = sentence(number, 60 if number == 0 else 6)
+            found = [{"start": at, "end": at + 2, "label": "X"} for at in range(len(text)) if text.startswith("ba", at)]
+            rows.append({"text": text} | ({} if split == "test" else {"entities": found}))
+        (folder / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+def make_questions(folder):
+    for split in ("train", "dev", "test"):
+        rows = [("ba de ?", sentence(n, 40), sentence(n, 40)[6:14]) for n in range(9)]
+        write_table(folder, f"{split}.tsv", ["question", "context", "answer"], rows)
+
+
+def make_long(folder):
+    for split in ("train", "dev", "test"):
+        rows = [(sentence(n, 200 if n % 2 else 3), "xy"[n % 2]) for n in range(9)]
+        write_table(folder, f"{split}.tsv", ["text", "label"], rows)
+
+
+def make_ranked(folder):
+    for split in ("train", "dev", "test"):
+        rows = [(sentence(n // 3), sentence(n), n % 2) for n in range(9)]
+        write_table(folder, f"{split}.tsv", ["text", "other", "label"], rows)
+
+
 SEVERAL = TaskOptions(text_column="first", text_pair_column="second", label_column="kind", multi_label=True)
 # name of the test: (task, files, options, scores of dev, files of the test split's predictions)
 TASKS = {
@@ -108,6 +136,16 @@ TASKS = {
     ),
     "mnli": ("mnli", make_mnli, TaskOptions(), {"accuracy"}, ["MNLI-m.tsv", "MNLI-mm.tsv"]),
     "tags": ("token_classification", make_tags, TaskOptions(), {"f1", "precision", "recall"}, ["test_predictions.txt"]),
+    "entities": ("entities", make_entities, TaskOptions(), {"f1", "precision", "recall"}, ["test_predictions.jsonl"]),
+    "questions": ("squad_v1", make_questions, TaskOptions(beam=False), {"f1", "exact"}, ["test_predictions.json"]),
+    "long texts": (
+        *("classification", make_long, TaskOptions(long_texts="mean"), {"accuracy", "macro_f1"}),
+        ["test_predictions.jsonl"],
+    ),
+    "ranked": (
+        *("classification", make_ranked, TaskOptions(text_pair_column="other", group_column="text")),
+        *({"ndcg_at_10", "mrr_at_10", "recall_at_10", "accuracy"}, ["test_ranking.tsv"]),
+    ),
     "several": ("classification", make_several, SEVERAL, {"micro_f1", "macro_f1"}, ["test_predictions.jsonl"]),
     "numbers": (
         *("classification", make_numbers, TaskOptions(regression=True), {"pearson", "spearman"}),

@@ -160,3 +160,17 @@ def test_a_second_text_that_is_not_read_is_warned_of_in_python_too(predictors):
     one, two = predictors["classification"].predict([{"text": "babe", "text_pair": "dika"}, {"text": "babe"}])
     assert one.pop("warning") == "example 1: 'text_pair' is not read; this model takes text"
     assert one["probabilities"] == pytest.approx(two["probabilities"], abs=1e-6)
+
+
+def test_entities_are_json_in_a_table_and_words_on_a_terminal():
+    found = [{"start": 0, "end": 3, "label": "PER", "text": "Ada", "score": 0.5}]
+    results = [{"row": number, "input": {"text": "Ada"}, "entities": one} for number, one in enumerate((found, []), 1)]
+    # No entity in the answer that shows the columns.
+    columns = ResultColumns.of(["text"], {"entities": []})
+    header, first, second = lines_of(results, "tsv", columns)
+    assert header.split("\t") == ["row", "input: text", "entities", "warning", "error"]
+    assert json.loads(first.split("\t")[2]) == found
+    assert second.split("\t")[2] == "[]"
+    shown = lines_of(results, "table")
+    assert shown[0].endswith("Ada/PER 0-3")
+    assert shown[1].endswith("none")

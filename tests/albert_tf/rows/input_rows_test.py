@@ -143,6 +143,8 @@ def test_conll_columns_are_for_a_tagging_model_whatever_the_files_name_is(write)
         InputError, match="CoNLL columns are for a model that tags words; this one is of classification"
     ):
         rows_of(write("a.conll", contents))
+    with pytest.raises(InputError, match="CoNLL columns are for .*; this one is of entities"):
+        rows_of(write("a.conll", contents), FinetunedTask("token_classification", 3, (), "entities", ("text",)))
 
 
 def test_a_tagging_model_takes_a_text_or_words():

@@ -116,23 +116,21 @@ def test_a_faulty_entity_is_one_line_with_its_place(write, entities, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "contents", "message"),
-    [
-        ("a.jsonl", '{"text": "x", "entities": []}\n\n{"text": 3', "line 3: not JSON"),
-        ("a.jsonl", "[1]\n", "line 1: a JSON object was expected"),
-        ("a.jsonl", '{"entities": []}\n', "line 1: the row has no value of 'text'"),
-        ("a.jsonl", '{"text": "x", "kind": 1}\n', "line 1: no list of entities .*; there is 'text', 'kind'"),
-        ("a.jsonl", "\n", "holds no texts"),
-        ("a.json", "{}", "a list of objects was expected; this is a dict"),
-        ("a.json", '[{"text": "x", "entities": []}, 3]', r"\[1\]: an object was expected; this is a int"),
-        ("a.json", '[{"text": "x", "entities": 1}]', r"\[0\]: entities must be a list"),
-        ("a.csv", "text\n", "the name must end in .jsonl or .json"),
-    ],
-)
-def test_a_faulty_file_is_one_line(write, name, contents, message):
+FAULTS = {
+    "line 3: not JSON": ("a.jsonl", '{"text": "x", "entities": []}\n\n{"text": 3'),
+    "line 1: a JSON object was expected": ("a.jsonl", "[1]\n"),
+    "line 1: the row has no value of 'text'": ("a.jsonl", '{"entities": []}\n'),
+    "line 1: no list of entities .*; there is 'text', 'kind'": ("a.jsonl", '{"text": "x", "kind": 1}\n'),
+    "holds no texts": ("a.jsonl", "\n"),
+    r"\[0\]: entities must be a list": ("a.json", '[{"text": "x", "entities": 1}]'),
+    "the name must end in .jsonl or .json": ("a.csv", "text\n"),
+}
+
+
+@pytest.mark.parametrize("message", FAULTS)
+def test_a_faulty_file_is_one_line(write, message):
     with pytest.raises(InputError, match=message):
-        read_marked_texts(write(name, contents))
+        read_marked_texts(write(*FAULTS[message]))
 
 
 def test_a_missing_file_is_one_line(tmp_path):

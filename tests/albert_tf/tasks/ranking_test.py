@@ -114,6 +114,7 @@ def test_a_regression_ranks_by_its_number(make):
         ({"group_column": "label"}, "--group_column and --label_column must name different columns"),
         ({"multi_label": True}, "ranks by the second of two classes, .* this is multi label of 2 classes"),
         ({"table": TABLE + "d\tx\t2\tp7\n"}, "this is classification of 3 classes"),
+        ({"table": TABLE + " \tx\t1\tp7\n"}, r"train\.tsv, line 8: 'query', the group, is empty"),
         ({"group_column": "topic"}, r"train\.tsv, line 2: the row has no value of 'topic'"),
     ],
 )
