@@ -104,7 +104,7 @@ class Ranking(UserClassification):
         return task
 
     def scores(self, examples, predictions) -> dict[str, float]:
-        """Those of the order, and those of the classes or numbers."""
+        """Scores of the order, and those of the classes or numbers."""
         relevances = [float(label) for label in self._gold(examples)]
         ranked = ranking_scores(_groups(examples), relevances, self._strengths(predictions))
         return ranked | super().scores(examples, predictions)
