@@ -21,6 +21,7 @@ _FILES = ("input_file", "output_file", "spm_model_file", "compression", "overwri
 _EXAMPLES = (*("max_seq_length", "dupe_factor", "short_seq_prob", "sentence_task", "random_seed", "reference_quirks"),)
 _MASKS = (
     *("masking", "max_predictions_per_seq", "masked_lm_prob", "ngram", "favor_shorter_ngram", "do_whole_word_mask"),
+    "word_boundaries",
 )
 _WORKERS = ("num_workers", "shuffle_megabytes", "dask_scheduler", "task_index", "num_tasks")
 

@@ -15,7 +15,7 @@ from data_prep.text.text_reading import TextReading
 FLAGS = flags.FLAGS
 
 # All but --split_sentences, which is what the command does.
-_READING = ("input_format", "language", "headings", "blank_line", "text_column")
+_READING = ("input_format", "language", "longest_sentence", "headings", "blank_line", "text_column")
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:

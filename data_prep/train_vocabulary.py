@@ -18,7 +18,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
     define_flags_of(VocabularyTraining, "Input and output", flag_values, ["input_file", "model_prefix"])
     output_paths.define_overwrite(flag_values)
-    names = ("kind", "vocab_size", "character_coverage", "input_sentence_size")
+    names = ("kind", "vocab_size", "character_coverage", "byte_fallback", "input_sentence_size")
     define_flags_of(VocabularyTraining, "Training", flag_values, names)
     define_flags_of(TextReading, "Reading text", flag_values)
     define_flags_of(TextCleaning, "Cleaning text", flag_values)

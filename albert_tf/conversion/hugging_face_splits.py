@@ -20,6 +20,8 @@ _DIGITS = "0123456789"
 _DIGIT_BEFORE = "9"
 # Up to so many digits after a comma the piece that goes across it, "1,2", is often only the beginning of a number.
 _SHORT = 2
+# The names of pieces that are bytes start so.
+_BYTE_START = "<0x"
 # What may follow a number and change how it is cut: nothing, or thousands, since "600,000" is a piece.
 _ENDS = ("", ",000")
 
@@ -38,6 +40,8 @@ def splits(tokenizer: AlbertTokenizer, processor: sentencepiece.SentencePiecePro
     pieces = [processor.id_to_piece(piece_id) for piece_id in range(processor.get_piece_size())]
     commas = _comma_pattern(tokenizer, processor, pieces)
     names = [pattern for name in special if (pattern := _name_pattern(name, pieces))]
+    if tokenizer.byte_values:
+        names.append(_byte_pattern([piece for place, piece in enumerate(pieces) if place not in tokenizer.byte_values]))
     return [*_split(commas, "Isolated"), *_split("|".join(names), "MergedWithPrevious")]
 
 
@@ -110,3 +114,11 @@ def _name_pattern(name: str, pieces: Collection[str]) -> str:
     apart = [place for place in free if known.intersection(name[place - 1 : place + 1])]
     place = next(iter([*apart, *free, 1]))
     return f"{re.escape(name[:place])}(?={re.escape(name[place:])})"
+
+
+def _byte_pattern(pieces: Sequence[str]) -> str:
+    """Matches the beginning of what spells the name of a byte, <0x41>, at a place that no piece crosses if there is."""
+    places = range(1, len(_BYTE_START))
+    free = [at for at in places if not any(_BYTE_START[at - 1 : at + 1] in piece for piece in pieces)]
+    place = next(iter([*free, 1]))
+    return f"{_BYTE_START[:place]}(?={_BYTE_START[place:]}[0-9A-F]{{2}}>)"

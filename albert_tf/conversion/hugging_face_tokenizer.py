@@ -16,6 +16,7 @@ from albert_tf.conversion.hugging_face_wordpiece import word_piece_config, word_
 from albert_tf.runtime import files
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tokenization.base import SPACE, Tokenizer
+from albert_tf.tokenization.byte_pieces import BYTE_VALUES
 from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, SPECIAL_PIECES, UNK
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, user_defined_score
@@ -107,14 +108,21 @@ def tokenizer_json(tokenizer: Tokenizer) -> dict[str, Any]:
         "normalizer": normalizer(tokenizer.cleaning, processor, charsmap),
         "pre_tokenizer": {"type": "Sequence", "pretokenizers": [words, *splits(tokenizer, processor, kept)]},
         "post_processor": template(special),
-        "decoder": words,
+        "decoder": _decoder(words, tokenizer),
         "model": {
             "type": "Unigram",
             "unk_id": tokenizer.unk_id,
             "vocab": [list(row) for row in zip(names, scores, strict=True)],
-            "byte_fallback": False,
+            "byte_fallback": bool(tokenizer.byte_values),
         },
     }
+
+
+def _decoder(words: dict[str, Any], tokenizer: Tokenizer) -> dict[str, Any]:
+    """The step back from pieces to text: bytes to characters, then spaces."""
+    if not tokenizer.byte_values:
+        return words
+    return {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, words]}
 
 
 def folder_cleaning(folder: str) -> TextCleaning | None:
@@ -141,8 +149,10 @@ def _why_not(tokenizer: Tokenizer) -> str | None:
         return "is not of the kind unigram"
     if proto.pieces[tokenizer.unk_id].piece != UNK:
         return f"has a name other than {UNK} for the unknown piece"
-    if any(piece.type in (piece.UNUSED, piece.BYTE) for piece in proto.pieces):
-        return "has pieces of single bytes, or some that are not to be used"
+    if any(piece.type == piece.UNUSED for piece in proto.pieces):
+        return "has pieces that are not to be used"
+    if trainer.byte_fallback != (sorted(tokenizer.byte_values.values()) == list(range(BYTE_VALUES))):
+        return "has some pieces of single bytes, or does not use those it has"
     usual = rules.add_dummy_prefix and rules.remove_extra_whitespaces and rules.escape_whitespaces
     if not usual or trainer.treat_whitespace_as_suffix:
         return "treats white space in a way of its own"

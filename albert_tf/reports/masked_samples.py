@@ -110,8 +110,7 @@ def _as_text(ids: Sequence[int], originals: dict[int, int], tokenizer: Tokenizer
     """
     shown, truths = [], []
     special = {tokenizer.cls_id, tokenizer.sep_id, tokenizer.pad_id}
-    for position, piece_id in enumerate(ids):
-        piece = tokenizer.id_to_piece(piece_id)
+    for position, (piece_id, piece) in enumerate(zip(ids, tokenizer.shown_pieces(ids), strict=True)):
         if piece_id == tokenizer.mask_id and position in originals:
             truth = tokenizer.id_to_piece(originals[position])
             truths.append(truth)

@@ -16,6 +16,7 @@ from albert_tf.serving.input_fields import is_unicode
 from albert_tf.serving.masked_text import MaskModel
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
 from albert_tf.tokenization.base import SPACE
+from albert_tf.tokenization.byte_pieces import byte_value, with_characters
 from albert_tf.tokenization.special_pieces import MASK
 
 
@@ -168,6 +169,7 @@ def _join(parts: list[str], pieces: list[str | None]) -> str:
     A space before a mask belongs to the piece that stood there, so a piece without one joins the word before it.
     """
     text = parts[0]
+    pieces = _with_characters(parts, pieces)
     for at, part in enumerate(parts[1:]):
         piece = pieces[at] if at < len(pieces) else None
         if piece is None:
@@ -176,3 +178,13 @@ def _join(parts: list[str], pieces: list[str | None]) -> str:
             text = (text.rstrip() + piece.replace(SPACE, " ")).lstrip()
         text += part
     return text
+
+
+def _with_characters(parts: list[str], pieces: list[str | None]) -> list[str | None]:
+    """The pieces, with the characters that bytes at neighbouring masks make up in the place of the first of them."""
+    rows = [(piece or "", None if piece is None else byte_value(piece), True) for piece in pieces]
+    # Bytes with text between them make up no character together.
+    rows = [one for row, part in zip(rows, parts[1:]) for one in (row, (part, None, False)) if one[2] or part]
+    shown = with_characters([row[0] for row in rows], [row[1] for row in rows], errors="keep")
+    characters = [text for text, (_, _, is_piece) in zip(shown, rows, strict=True) if is_piece]
+    return [None if piece is None else text for piece, text in zip(pieces, characters, strict=True)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
+from albert_tf.tokenization.byte_pieces import with_characters
 from albert_tf.tokenization.packing import pack_batch
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.vocabulary_file import (
@@ -36,6 +37,7 @@ class Tokenizer(abc.ABC):
         cleaning: the switches of text cleaning.
         vocab_size: number of pieces.
         pad_id, unk_id, cls_id, sep_id, mask_id: ids of the pieces that stand for no text.
+        byte_values: the byte of each piece that stands for a single one, by id; empty without byte fallback.
     """
 
     ending: ClassVar[str]
@@ -49,6 +51,7 @@ class Tokenizer(abc.ABC):
     cls_id: int
     sep_id: int
     mask_id: int
+    byte_values: dict[int, int]
 
     def __init__(
         self,
@@ -101,6 +104,15 @@ class Tokenizer(abc.ABC):
     def id_to_piece(self, piece_id: int) -> str:
         """The piece of an id, with SPACE at its start if a space comes before it in a text."""
 
+    def shown_pieces(self, ids: Sequence[int]) -> list[str]:
+        """The pieces of ids that follow one another, by `id_to_piece`; bytes are shown as what they make up together.
+
+        Returns:
+            as many texts as ids: the characters of bytes in a row at the first of them, "" at the others.
+        """
+        pieces = [self.id_to_piece(piece_id) for piece_id in ids]
+        return with_characters(pieces, [self.byte_values.get(piece_id) for piece_id in ids])
+
     @abc.abstractmethod
     def piece_to_id(self, piece: str) -> int:
         """The id of a piece, unk_id for a piece that the vocabulary lacks."""
@@ -109,6 +121,11 @@ class Tokenizer(abc.ABC):
     @abc.abstractmethod
     def word_starts(self) -> np.ndarray:
         """bool [V]: whether each piece starts a word, for whole-word masking; so do [CLS], [SEP] and [MASK]."""
+
+    @property
+    def spaced_word_starts(self) -> np.ndarray:
+        """bool [V]: word_starts where words are what spaces and punctuation part, of whatever alphabet."""
+        return self.word_starts
 
     def digit_comma_table(self) -> tuple[np.ndarray, np.ndarray]:
         """The pieces that stand in place of each, usually itself.
@@ -162,14 +179,15 @@ class Tokenizer(abc.ABC):
         Raises:
             InputError: an id is none of the vocabulary's.
         """
-        pieces, size = [], self.vocab_size
-        for piece_id in map(int, ids):
-            if not 0 <= piece_id < size:
-                raise InputError(f"`ids` must lie between 0 and {size - 1}. Received {piece_id}.")
-            if piece_id in (self.cls_id, self.sep_id, self.mask_id):
-                pieces.append(SPACE)
-            if piece_id != self.pad_id:
-                pieces.append(self.id_to_piece(piece_id))
+        size = self.vocab_size
+        kept = [int(piece_id) for piece_id in ids if piece_id != self.pad_id]
+        if wrong := [piece_id for piece_id in kept if not 0 <= piece_id < size]:
+            raise InputError(f"`ids` must lie between 0 and {size - 1}. Received {wrong[0]}.")
+        special = (self.cls_id, self.sep_id, self.mask_id)
+        pieces = [
+            SPACE + piece if piece_id in special else piece
+            for piece_id, piece in zip(kept, self.shown_pieces(kept), strict=True)
+        ]
         return "".join(pieces).replace(SPACE, " ").strip()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.base import SPACE, Tokenizer, check_text
+from albert_tf.tokenization.byte_pieces import byte_values
 from albert_tf.tokenization.cleaning_spans import clean_text_with_spans
+from albert_tf.tokenization.scripts import starts_spaced_word
 from albert_tf.tokenization.sentencepiece_messages import new_text
 from albert_tf.tokenization.special_pieces import CLS, MASK, REQUIRED_PIECES, SEP
 from albert_tf.tokenization.text_cleaning import clean_text
@@ -44,6 +46,7 @@ class AlbertTokenizer(Tokenizer):
             self._replacements = digit_comma_replacements(self._processor)
         except (RuntimeError, UnicodeDecodeError) as error:
             raise InputError(f"the vocabulary {self.model_file} is damaged: {error}; copy it again") from None
+        self.byte_values = byte_values(proto)
         self._mask_processor: sentencepiece.SentencePieceProcessor | None = None
         self.sha256 = hashlib.sha256(self.model_bytes).hexdigest()
         self.vocab_size = self._processor.get_piece_size()
@@ -140,10 +143,23 @@ class AlbertTokenizer(Tokenizer):
 
     @functools.cached_property
     def word_starts(self) -> np.ndarray:
-        """bool [V]: whether each piece starts a word, by `starts_word`; so do [CLS], [SEP] and [MASK]."""
+        """bool [V]: whether each piece starts a word, by `starts_word`; so do [CLS], [SEP] and [MASK].
+
+        A byte goes on with the word before it: a character, or a word, that is all bytes is masked as a whole.
+        """
+        return self._starts_by(starts_word)
+
+    @functools.cached_property
+    def spaced_word_starts(self) -> np.ndarray:
+        """bool [V]: as word_starts, by `starts_spaced_word`."""
+        return self._starts_by(lambda piece: starts_spaced_word(piece, SPACE))
+
+    def _starts_by(self, starts_one: Callable[[str], bool]) -> np.ndarray:
         controls = (CLS, SEP, MASK)
         pieces = map(self.id_to_piece, range(self.vocab_size))
-        return np.array([piece in controls or starts_word(piece) for piece in pieces], dtype=bool)
+        starts = np.array([piece in controls or starts_one(piece) for piece in pieces], dtype=bool)
+        starts[list(self.byte_values)] = False
+        return starts
 
     def digit_comma_table(self) -> tuple[np.ndarray, np.ndarray]:
         """The digit-comma rule for a graph: what stands in place of each piece, usually itself.

@@ -9,6 +9,7 @@ from typing import Any
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import parse_json
+from albert_tf.tokenization.byte_pieces import BYTE_VALUES, byte_name
 from albert_tf.tokenization.sentencepiece_messages import new_model
 from albert_tf.tokenization.special_pieces import PAD, SPECIAL_PIECES
 from albert_tf.tokenization.word_piece_file import word_pieces_of
@@ -66,16 +67,16 @@ def model_of_tokenizer_json(contents: bytes, name: str) -> bytes:
     values = parse_json(contents, name)
     model = values.get("model")
     model = model if isinstance(model, dict) else {}
-    if model.get("type") != "Unigram" or model.get("byte_fallback"):
-        kind = "Unigram with single bytes" if model.get("byte_fallback") else model.get("type")
+    if model.get("type") != "Unigram":
         raise InputError(
-            f"{name}: its model is {kind!r}; ALBERT's and BERT's are of type 'Unigram' and 'WordPiece'. Give the "
-            ".model file (spiece.model) that came with the checkpoint"
+            f"{name}: its model is {model.get('type')!r}; ALBERT's and BERT's are of type 'Unigram' and 'WordPiece'. "
+            "Give the .model file (spiece.model) that came with the checkpoint"
         )
     pieces, scores = _pieces_and_scores(model.get("vocab"), name)
     unk_id = model.get("unk_id")
     if not isinstance(unk_id, int) or isinstance(unk_id, bool) or not 0 <= unk_id < len(pieces):
         raise InputError(f"{name}: `unk_id` must be the id of a piece. Received {unk_id!r}.")
+    names_of_bytes = _names_of_bytes(pieces, name) if model.get("byte_fallback") else frozenset()
     proto = new_model()
     for piece_id, (piece, score, is_symbol) in enumerate(zip(pieces, scores, _symbols(pieces, scores), strict=True)):
         row = proto.pieces.add(piece=piece, score=0.0 if is_symbol else score, type=proto.SentencePiece.NORMAL)
@@ -83,16 +84,26 @@ def model_of_tokenizer_json(contents: bytes, name: str) -> bytes:
             row.type = row.UNKNOWN
         elif piece in SPECIAL_PIECES:
             row.type = row.CONTROL
+        elif piece in names_of_bytes:
+            row.type = row.BYTE
         elif is_symbol:
             row.type = row.USER_DEFINED
     trainer, rules = proto.trainer_spec, proto.normalizer_spec
     trainer.model_type, trainer.vocab_size = trainer.UNIGRAM, len(pieces)
     trainer.unk_id, trainer.bos_id, trainer.eos_id = unk_id, -1, -1
+    trainer.byte_fallback = bool(names_of_bytes)
     trainer.unk_piece, trainer.pad_piece = pieces[unk_id], PAD
     trainer.pad_id = pieces.index(PAD) if PAD in pieces else -1
     rules.precompiled_charsmap = _charsmap(values.get("normalizer"), name)
     rules.add_dummy_prefix = rules.remove_extra_whitespaces = rules.escape_whitespaces = True
     return proto.SerializeToString(deterministic=True)
+
+
+def _names_of_bytes(pieces: Sequence[str], name: str) -> frozenset[str]:
+    names = frozenset(map(byte_name, range(BYTE_VALUES)))
+    if missing := sorted(names.difference(pieces)):
+        raise InputError(f"{name}: `byte_fallback` wants a piece for every byte; {missing[0]} is missing")
+    return names
 
 
 def _pieces_and_scores(vocab: Any, name: str) -> tuple[list[str], list[float]]:

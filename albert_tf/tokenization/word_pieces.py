@@ -46,6 +46,7 @@ class WordPieceTokenizer(Tokenizer):
         self._ids = {piece: piece_id for piece_id, piece in enumerate(self.pieces)}
         special_ids = (self._ids[name] for name in WORD_PIECE_SPECIALS)
         self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = special_ids
+        self.byte_values = {}
         self._shown = [_shown(piece) for piece in self.pieces]
         self._longest = max(len(piece) for piece in self.pieces)
         self._ids_of_tokens: dict[str, list[int]] = {}

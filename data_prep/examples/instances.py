@@ -18,7 +18,7 @@ from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, NON
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Bounds, Count, Interval, OneOf, check, described
 from data_prep.examples.draws import Draws
-from data_prep.examples.masking import Masker, Pieces
+from data_prep.examples.masking import OFFICIAL, WORD_BOUNDARIES, Masker, Pieces
 from data_prep.examples.segment_pairs import PairRules, build_pairs
 from data_prep.examples.token_store import TokenStore
 
@@ -49,6 +49,12 @@ class InstanceSettings:
         bool, "Mask runs of n words with p(n) ~ 1/n; false: the same shares, longest first."
     ] = True
     do_whole_word_mask: Annotated[bool, "Mask all pieces of a word or none."] = True
+    word_boundaries: Annotated[
+        str,
+        OneOf(*WORD_BOUNDARIES),
+        "What a whole word is in a sentencepiece vocabulary: as the official code has it, which makes a word of every "
+        "piece with letters beyond a to z; or what spaces and punctuation part, in any alphabet.",
+    ] = OFFICIAL
     sentence_task: Annotated[
         str, OneOf(*SENTENCE_TASKS), "In order or swapped (sop), of another document (nsp), one segment."
     ] = SOP

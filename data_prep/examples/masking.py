@@ -18,6 +18,10 @@ from albert_tf.records.masking_rules import (
 from data_prep.examples.draws import Draws
 from data_prep.examples.segment_pairs import SegmentPairs
 
+# What a word is, for masking whole ones.
+OFFICIAL, SPACES = "official", "spaces"
+WORD_BOUNDARIES = (OFFICIAL, SPACES)
+
 
 class Pieces:
     """Facts about a vocabulary that masking needs.
@@ -33,10 +37,11 @@ class Pieces:
         self.starts = np.asarray(word_starts, bool).astype(np.uint8)
 
     @classmethod
-    def of_tokenizer(cls, tokenizer) -> "Pieces":
-        """The pieces of a Tokenizer."""
+    def of_tokenizer(cls, tokenizer, word_boundaries: str = OFFICIAL) -> "Pieces":
+        """The pieces of a Tokenizer; word_boundaries are one of WORD_BOUNDARIES."""
         names = ("pad_id", "unk_id", "cls_id", "sep_id", "mask_id")
-        return cls(tokenizer.word_starts, **{name: getattr(tokenizer, name) for name in names})
+        starts = tokenizer.word_starts if word_boundaries == OFFICIAL else tokenizer.spaced_word_starts
+        return cls(starts, **{name: getattr(tokenizer, name) for name in names})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -166,9 +166,10 @@ def describe_record(
     """
     originals = dict(zip(instance.masked_lm_positions, instance.masked_lm_ids))
     segments: dict[int, list[str]] = {}
-    for position, piece_id in enumerate(instance.input_ids):
+    pieces = tokenizer.shown_pieces(instance.input_ids)
+    for position, (piece_id, piece) in enumerate(zip(instance.input_ids, pieces, strict=True)):
         original = originals.get(position)
-        text = _show(tokenizer, piece_id, original)
+        text = _show(tokenizer, piece_id, piece, original)
         if color:
             text = _paint(text, tokenizer, piece_id, original)
         segments.setdefault(instance.segment_ids[position], []).append(text)
@@ -194,12 +195,12 @@ def _paint(text: str, tokenizer: Tokenizer, piece_id: int, original: int | None)
     return f"{before}\x1b[{code}m{bare}\x1b[0m{after}"
 
 
-def _show(tokenizer: Tokenizer, piece_id: int, original: int | None) -> str:
-    piece = tokenizer.id_to_piece(piece_id)
+def _show(tokenizer: Tokenizer, piece_id: int, piece: str, original: int | None) -> str:
     if original is None:
         special = piece_id in (tokenizer.cls_id, tokenizer.sep_id)
         return f" {piece} " if special else piece.replace(SPACE, " ")
     expected = tokenizer.id_to_piece(original)
+    piece = tokenizer.id_to_piece(piece_id)
     shown = "MASK" if piece_id == tokenizer.mask_id else piece.lstrip(SPACE) or SPACE
     space = " " if expected.startswith(SPACE) else ""
     return f"{space}[{shown}:{expected.lstrip(SPACE) or SPACE}]"

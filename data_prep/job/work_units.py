@@ -65,7 +65,7 @@ class UnitMaker:
     ):
         self.tokenizer, self.settings, self.reading = tokenizer, settings, reading
         self.folder, self.drop_duplicates = folder, drop_duplicates
-        self.pieces = Pieces.of_tokenizer(tokenizer)
+        self.pieces = Pieces.of_tokenizer(tokenizer, settings.word_boundaries)
 
     def tokens_path(self, part: int) -> str:
         """Path of the ids of a part."""

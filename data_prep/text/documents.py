@@ -121,7 +121,11 @@ def sentences_of(document: Document, reading: TextReading) -> list[str]:
         paragraphs = paragraphs_of_json(document.texts[0], document.where, keep_headings)
     elif document.kind == TEXT:
         paragraphs = paragraphs_of_text(document.texts[0], keep_headings)
-    return [sentence for paragraph in paragraphs for sentence in split_paragraph(paragraph, reading.language)]
+    return [
+        sentence
+        for paragraph in paragraphs
+        for sentence in split_paragraph(paragraph, reading.language, reading.longest_sentence)
+    ]
 
 
 def _group(documents: Iterator[Document], part_characters: int) -> Iterator[list[Document]]:
@@ -211,12 +215,12 @@ class _Collector:
                 if size < self._most:
                     continue
             if held:
-                yield from self._add(" ".join(held), path, start)
+                yield from self._add("\n".join(held), path, start)
                 held, size = [], 0
             if blank_line_ends and not line.strip():
                 yield from self.end()
         if held:
-            yield from self._add(" ".join(held), path, start)
+            yield from self._add("\n".join(held), path, start)
 
     def end(self) -> Iterator[Document]:
         """The document ends here."""

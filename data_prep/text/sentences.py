@@ -11,22 +11,46 @@ import sentencex
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats
+from albert_tf.tokenization.scripts import is_joint
 from albert_tf.tokenization.text_cleaning import LONE_SURROGATES, REPLACEMENT_CHARACTER
+from data_prep.text.long_sentences import cut_phrases, cut_to_length
 
 # In JSON lines a paragraph that starts so is a heading.
 _HEADING = re.compile(r"#{1,6}\s+")
+# A line end with the characters before and after it.
+_LINE_END = re.compile(r"(\S)[^\S\n]*\n\s*(?=(\S))")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
 
-def split_paragraph(paragraph: str, language: str = "en") -> list[str]:
-    """The sentences of one paragraph, white space collapsed; line breaks inside it are only spaces.
+def split_paragraph(paragraph: str, language: str = "en", longest: int = 0) -> list[str]:
+    """The sentences of one paragraph, white space collapsed.
+
+    Line breaks inside it are only spaces, and between two characters of Chinese or Japanese nothing at all.
 
     >>> split_paragraph("Dr. Smith came.  He\\nstayed.")
     ['Dr. Smith came.', 'He stayed.']
+
+    Args:
+        paragraph: any text.
+        language: of the text, a code; see cut_phrases for those with rules of their own.
+        longest: a sentence of more characters is cut; 0: none is.
     """
-    joined = " ".join(LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, paragraph).split())
-    sentences = (" ".join(sentence.split()) for sentence in sentencex.segment(language, joined))
-    return [sentence for sentence in sentences if sentence]
+    text = _without_line_ends(LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, paragraph))
+    sentences = (" ".join(sentence.split()) for sentence in sentencex.segment(language, " ".join(text.split())))
+    return [
+        part
+        for sentence in sentences
+        if sentence
+        for phrase in cut_phrases(sentence, language)
+        for part in cut_to_length(phrase, longest)
+    ]
+
+
+def _without_line_ends(text: str) -> str:
+    """The text without the line ends, and the white space around them, that stand for nothing."""
+    if text.isascii() or "\n" not in text:
+        return text
+    return _LINE_END.sub(lambda end: end[1] + ("" if is_joint(end[1], end[2]) else " "), text)
 
 
 def paragraphs_of_json(line: str, where: str, keep_headings: bool) -> Iterator[str]:

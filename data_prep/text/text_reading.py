@@ -5,7 +5,7 @@ import re
 from typing import Annotated
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings import OneOf, check, described
+from albert_tf.runtime.settings import CountOrNone, OneOf, check, described
 from data_prep.text.text_files import COMPRESSED
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
@@ -27,6 +27,9 @@ class TextReading:
     ] = "auto"
     split_sentences: Annotated[bool, "The text is raw (.txt, .jsonl, .parquet): split it into sentences."] = False
     language: Annotated[str, "Language of raw text: en, de, pt-br, zh, ..."] = "en"
+    longest_sentence: Annotated[
+        CountOrNone, "Cut longer sentences of raw text, at a comma or a space; characters, 0 for never."
+    ] = 0
     headings: Annotated[
         str,
         OneOf("drop", "keep"),

@@ -20,6 +20,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
 from albert_tf.tokenization.vocabulary_file import parse_model
 from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 from data_prep.text.documents import read_parts, sentences_of
+from data_prep.text.lost_letters import LostLetters
 from data_prep.text.standard_input import input_files
 from data_prep.text.text_files import read_lines, size_of_files
 from data_prep.text.text_reading import TextReading
@@ -59,8 +60,12 @@ class VocabularyTraining:
     character_coverage: Annotated[
         float,
         Interval("[0.98, 1]"),
-        "Share of the corpus's characters that get pieces, 0.98 to 1; the rest become <unk>.",
+        "Share of the corpus's characters that get pieces, 0.98 to 1; the rest become <unk>, or bytes.",
     ] = 0.99995
+    byte_fallback: Annotated[
+        bool,
+        "Cut characters without pieces into bytes, 256 pieces more, so that nothing is <unk>; sentencepiece alone.",
+    ] = False
     input_sentence_size: Annotated[
         LongCount, "Train on a random sample of this many sentences if there are more; sentencepiece alone."
     ] = 10_000_000
@@ -73,6 +78,8 @@ class VocabularyTraining:
         check(self)
         if not self.model_prefix or self.model_prefix.endswith("/"):
             raise InputError(f"--model_prefix must end in a file name. Received {self.model_prefix!r}")
+        if self.byte_fallback and self.kind == WORDPIECE:
+            raise InputError("--byte_fallback goes with --kind=sentencepiece: WordPiece has no pieces of bytes")
 
 
 def train(settings: VocabularyTraining) -> int:
@@ -106,6 +113,7 @@ def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
         assert tuple(piece.piece for piece in proto.pieces[: len(FIRST_PIECES)]) == FIRST_PIECES
         model_file.write(model_bytes)
         vocab_file.write(vocabulary_text(proto).encode("utf-8"))
+    sentences.warn()
     return sentences.count
 
 
@@ -124,6 +132,7 @@ def _train_word_pieces(paths: list[str], settings: VocabularyTraining) -> int:
 
             pieces = train_word_pieces(read, settings.vocab_size, settings.character_coverage)
         file.write("".join(f"{piece}\n" for piece in pieces).encode("utf-8"))
+    sentences.warn()
     return sentences.count
 
 
@@ -143,6 +152,7 @@ class _Sentences:
         self.error: BaseException | None = None
         self._paths, self._progress = paths, progress
         self._cleaning, self._reading = settings.cleaning, settings.reading
+        self.lost_letters = LostLetters(settings.cleaning, settings.kind == WORDPIECE)
 
     def __iter__(self) -> Iterator[str]:
         try:
@@ -161,11 +171,20 @@ class _Sentences:
         if self._reading.split_sentences:
             for part in read_parts(self._paths, report=self._progress.advance, reading=self._reading):
                 for document in part.documents:
-                    yield from sentences_of(document, self._reading)
+                    yield from map(self._counted, sentences_of(document, self._reading))
             return
         for path in self._paths:
             for _, line in read_lines(path, self._progress.advance):
-                yield line
+                yield self._counted(line)
+
+    def _counted(self, sentence: str) -> str:
+        self.lost_letters.add(sentence)
+        return sentence
+
+    def warn(self) -> None:
+        """Warns of letters that cleaning made others of."""
+        if line := self.lost_letters.describe():
+            logging.warning("%s", line)
 
 
 def cut_long_sentence(sentence: str, longest: int = LONGEST_SENTENCE) -> Iterator[str]:
@@ -191,6 +210,7 @@ def _train(sentences: _Sentences, settings: VocabularyTraining) -> bytes:
             model_type="unigram",
             vocab_size=settings.vocab_size,
             character_coverage=settings.character_coverage,
+            byte_fallback=settings.byte_fallback,
             input_sentence_size=settings.input_sentence_size,
             shuffle_input_sentence=True,
             max_sentence_length=LONGEST_SENTENCE,

@@ -79,7 +79,7 @@ def test_a_file_without_rules_for_characters_makes_a_model_without(written, read
         (lambda v: v.update(model={"type": "BPE"}), "its model is 'BPE'; .* Give the .model file"),
         (lambda v: v.update(model={"type": "WordPiece"}), "`vocab` must give every piece an id"),
         (lambda v: v.pop("model"), "its model is None"),
-        (lambda v: v["model"].update(byte_fallback=True), "Unigram with single bytes"),
+        (lambda v: v["model"].update(byte_fallback=True), "a piece for every byte; <0x00> is missing"),
         (lambda v: v["model"].update(vocab={"a": 1}), r"`vocab` must be a list of \[piece, score\]"),
         (lambda v: v["model"]["vocab"].insert(3, ["a"]), r"entry 3 is \['a'\]"),
         (lambda v: v["model"]["vocab"].insert(3, ["a", "b"]), "entry 3"),

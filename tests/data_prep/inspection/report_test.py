@@ -26,6 +26,9 @@ class _Vocabulary:
     def id_to_piece(self, piece_id):
         return self.pieces[piece_id]
 
+    def shown_pieces(self, ids):
+        return [self.pieces[piece_id] for piece_id in ids]
+
 
 # the house s . | the tree s: "house" masked, its "s" replaced by ".", "tree" left alone.
 INSTANCE = PretrainingInstance([2, 5, 4, 9, 9, 3, 5, 8, 7, 3], [0] * 6 + [1] * 4, [1] * 10, [2, 3, 7], [6, 7, 8], 1)

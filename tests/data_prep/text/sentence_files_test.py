@@ -47,6 +47,50 @@ def test_the_language_decides_what_ends_a_sentence():
     assert split_paragraph("今天很好。明天去吗？", "zh") == ["今天很好。", "明天去吗？"]
 
 
+@pytest.mark.parametrize(
+    "language, text, sentences",
+    [
+        ("zh", "今天很好！第3.5版。“我来了。”他说；好吗？走…", 5),
+        ("ja", "今日は天気がいい！どこへ行きますか？「行く。」と彼は言った。", 4),
+        ("ko", "날씨가 좋습니다! 어디로 가십니까? 3.5 버전이 나왔습니다.", 3),
+        ("ar", "كيف حالك؟ الطقس جميل اليوم! ذهبت إلى السوق. ثم عدت.", 4),
+        ("ur", "یہ ایک جملہ ہے۔ آپ کیسے ہیں؟ موسم اچھا ہے۔", 3),
+        ("he", "שלום עולם. מה שלומך? הכול טוב!", 3),
+        ("hi", "नमस्ते दुनिया। आप कैसे हैं? मौसम अच्छा है!", 3),
+        ("ru", "В 1998 г. вышла версия 3.5! Как дела? Хорошо.", 3),
+        ("el", "Γεια σου. Πώς είσαι; Είμαι καλά.", 3),
+        ("de", "Das war am 3. Mai z. B. so. Ende!", 2),
+        ("am", "ሰላም ዓለም። እንዴት ነህ፧ ጥሩ ነው።", 3),
+        ("my", "မင်္ဂလာပါ။ နေကောင်းလား။", 2),
+        ("km", "សួស្តី។ សុខសប្បាយទេ? ខ្ញុំសុខសប្បាយ។", 3),
+        ("bo", "བཀྲ་ཤིས་བདེ་ལེགས། ང་བདེ་མོ་ཡིན།", 2),
+        ("th", "วันนี้อากาศดีมากจริง ๆ เราจะไปเที่ยวทะเลกันที่หัวหิน คุณจะไปไหนกับใครในวันหยุดนี้ เราใช้ Python 3.11 กัน", 2),
+    ],
+)
+def test_every_language_has_its_full_stops(language, text, sentences):
+    found = split_paragraph(text, language)
+    assert len(found) == sentences, found
+    assert "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+def test_line_ends_inside_chinese_and_japanese_are_no_spaces(split):
+    assert split({"a.txt": "今天很\n 好。明\r\n天，\n去吗？\nHello\nworld\n한국\n어 中\nb"}, language="zh") == [
+        *("今天很好。", "明天，去吗？", "Hello world 한국 어 中 b", "")
+    ]
+
+
+def test_long_sentences_are_cut_at_clauses_or_spaces_or_between_whole_characters():
+    text = "one two three four; five six, seven " * 3 + "字" * 50 + " e\u0301" * 3 + "👩‍👩‍👧" * 9
+    parts = split_paragraph(text, longest=24)
+    assert "".join(parts).replace(" ", "") == text.replace(" ", "")
+    assert parts[:2] == ["one two three four;", "five six, seven one two"]
+    assert max(map(len, parts)) == 24
+    assert not any(part[0] in "\u0301\u200d" or part.endswith("\u200d") for part in parts)
+    started = time.monotonic()
+    assert len(split_paragraph("字" * 2_000_000, longest=100)) == 20_000
+    assert time.monotonic() - started < 5
+
+
 def test_splitting_loses_no_character():
     text = 'He said "so (e.g. this).  And... that!?"\tU.S. troops came. 3.5 \u2026 x'
     assert "".join("".join(split_paragraph(text)).split()) == "".join(text.split())

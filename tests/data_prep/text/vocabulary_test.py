@@ -10,6 +10,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from albert_tf.tokenization.vocabulary_file import parse_model
+from data_prep.text.lost_letters import LostLetters
 from data_prep.text.sentence_files import SentenceSplitting, split_files
 from data_prep.text.text_reading import TextReading
 from data_prep.text.vocabulary import (
@@ -90,6 +91,38 @@ def test_sentences_are_cleaned_by_the_switches_first(tmp_path):
         train(VocabularyTraining(str(tmp_path / "c.txt"), str(tmp_path / "v"), vocab_size=17, cleaning=cleaning))
         pieces = (tmp_path / "v.vocab").read_text(encoding="utf-8").splitlines()[13:]
         assert {line.split("\t")[0] for line in pieces} == {"▁", *letters}
+
+
+@pytest.mark.parametrize(
+    "text, word_pieces, expected",
+    [
+        ("नमस्ते दुनिया। आप कैसे हैं?", False, "% of the Devanagari letters become other letters"),
+        ("नमस्ते दुनिया। आप कैसे हैं?", True, "% of the Devanagari letters"),
+        ("Какой хороший день, мой герой.", False, "% of the Cyrillic letters"),
+        ("Xin chào thế giới, bạn khỏe không", False, "% of the Latin letters"),
+        ("がんばってください", True, "% of the Hiragana letters"),
+        ("The café serves naïve people without any other accents in their words.", False, None),
+        ("مَرْحَبًا بالعالم", False, None),
+        ("한국어 문장 中文", False, None),
+    ],
+)
+def test_letters_that_cleaning_changes_are_told_of(text, word_pieces, expected):
+    def told(**switches) -> str | None:
+        letters = LostLetters(TextCleaning(**switches), word_pieces)
+        letters.add(text * 20)
+        return letters.describe()
+
+    found = told()
+    assert found is None if expected is None else expected in found
+    assert told(keep_accents=True) is None
+
+
+def test_training_warns_of_such_letters(tmp_path, caplog):
+    (tmp_path / "c.txt").write_text("мой герой пой\n" * 100, encoding="utf-8")
+    for kind, size in (("sentencepiece", 22), ("wordpiece", 20)):
+        caplog.clear()
+        train(VocabularyTraining(str(tmp_path / "c.txt"), str(tmp_path / "v"), kind=kind, vocab_size=size))
+        assert "Cyrillic letters become other letters" in caplog.text
 
 
 def test_long_sentences_are_cut_at_spaces_and_lose_nothing():
