@@ -5,6 +5,7 @@ albert_tf/records/masking_rules.py; docs/data.md lists what is done otherwise an
 """
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from data_prep.examples.segment_pairs import SegmentPairs
 # What a word is, for masking whole ones.
 OFFICIAL, SPACES = "official", "spaces"
 WORD_BOUNDARIES = (OFFICIAL, SPACES)
+# Characters in a word that is bytes, at most; and the bytes that go on with a character (UTF-8).
+_LONGEST_OF_BYTES = 6
+_GOES_ON = (0x80, 0xBF)
 
 
 class Pieces:
@@ -29,19 +33,40 @@ class Pieces:
     Attributes:
         ids: of the special pieces, and how many there are.
         starts: 1 for an id that starts a word, else 0; uint8, by id.
+        leads: whether an id is a byte that begins a character; bool, by id. None for a vocabulary without bytes.
     """
 
-    def __init__(self, word_starts: np.ndarray, **special_ids: int):
-        """Takes word_starts, bool [V], and the ids of special pieces that are not the official ones."""
+    def __init__(self, word_starts: np.ndarray, byte_values: Mapping[int, int] | None = None, **special_ids: int):
+        """Takes word_starts, bool [V], Tokenizer.byte_values, and special ids that are not the official ones."""
         self.ids = PieceIds(len(word_starts), **special_ids)
         self.starts = np.asarray(word_starts, bool).astype(np.uint8)
+        self.leads: np.ndarray | None = None
+        if byte_values:
+            self.leads = np.zeros(len(word_starts), bool)
+            self.leads[[one for one, value in byte_values.items() if not _GOES_ON[0] <= value <= _GOES_ON[1]]] = True
+
+    def word_boundary(self, text: np.ndarray) -> np.ndarray:
+        """Tells where a word starts in a text of ids: 1 or 0, uint8 [T].
+
+        A text in characters that the vocabulary lacks may be one word from end to end, which no budget of masks would
+        hold: a new word starts after every _LONGEST_OF_BYTES of them.
+        """
+        boundary = self.starts[text]
+        if self.leads is None or not len(text):
+            return boundary
+        leads = self.leads[text]
+        characters = np.cumsum(leads)
+        before = np.maximum.accumulate(np.where(boundary, characters, 0))
+        in_word = characters - before
+        boundary[leads & (in_word > 1) & (in_word % _LONGEST_OF_BYTES == 1)] = 1
+        return boundary
 
     @classmethod
     def of_tokenizer(cls, tokenizer, word_boundaries: str = OFFICIAL) -> "Pieces":
         """The pieces of a Tokenizer; word_boundaries are one of WORD_BOUNDARIES."""
         names = ("pad_id", "unk_id", "cls_id", "sep_id", "mask_id")
         starts = tokenizer.word_starts if word_boundaries == OFFICIAL else tokenizer.spaced_word_starts
-        return cls(starts, **{name: getattr(tokenizer, name) for name in names})
+        return cls(starts, tokenizer.byte_values, **{name: getattr(tokenizer, name) for name in names})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +134,7 @@ class Masker:
         offsets = offsets_of(lengths.sum(axis=1))
         middles = offsets[:-1] + lengths[:, 0]
         has_second = lengths[:, 1] > 0
-        boundary = self.pieces.starts[text]
+        boundary = self.pieces.word_boundary(text)
         if not self.rules.reference_quirks:
             boundary[offsets[:-1]] = 1
             boundary[middles[has_second]] = 1

@@ -9,7 +9,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # So many characters tell what a corpus is written in.
 _SAMPLE = 500_000
-# Marks of vowels that are mostly left out in writing; their texts are read without.
+# Their marks are vowels that are mostly left out in writing, and are not counted; letters of theirs are.
 _OPTIONAL = frozenset({"ARABIC", "HEBREW", "SYRIAC"})
 # Share of a script's letters that lose something which is worth a line. Accents of Latin and Greek are dropped by the
 # published models; English and French have fewer than this.
@@ -36,9 +36,9 @@ class LostLetters:
             return
         self._left -= len(text)
         for character, count in Counter(text).items():
-            if unicodedata.category(character)[0] not in "LM":
+            kind, script = unicodedata.category(character)[0], _script(character)
+            if kind not in "LM" or (kind == "M" and script in _OPTIONAL):
                 continue
-            script = _script(character)
             if character.isalpha():
                 self._letters[script] += count
             if _loses(character, self._form, self._is_dropped):
@@ -47,11 +47,7 @@ class LostLetters:
     def describe(self) -> str | None:
         """One line that names the script that loses most, and the flag that keeps its letters; None if none does."""
         least = max(_FEWEST, _LEAST_SHARE * self._letters.total())
-        shares = {
-            script: self._lost[script] / letters
-            for script, letters in self._letters.items()
-            if letters >= least and script not in _OPTIONAL
-        }
+        shares = {script: self._lost[script] / letters for script, letters in self._letters.items() if letters >= least}
         much = [
             script for script, share in shares.items() if share > (_MUCH_OF_ACCENTED if script in _ACCENTED else _MUCH)
         ]

@@ -127,8 +127,9 @@ def _train_word_pieces(paths: list[str], settings: VocabularyTraining) -> int:
             def read() -> Iterator[list[str]]:
                 sentences.count = 0
                 for sentence in sentences.read():
-                    yield split_words(sentence, settings.cleaning)
-                    sentences.count += 1
+                    if words := split_words(sentence, settings.cleaning):
+                        yield words
+                        sentences.count += 1
 
             pieces = train_word_pieces(read, settings.vocab_size, settings.character_coverage)
         file.write("".join(f"{piece}\n" for piece in pieces).encode("utf-8"))

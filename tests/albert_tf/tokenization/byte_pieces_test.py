@@ -1,4 +1,4 @@
-"""Byte fallback from end to end: nothing is unknown, text comes back, words, the graph, tokenizer.json, filled masks."""
+"""Byte fallback end to end: nothing is unknown, text comes back; words, the graph, tokenizer.json, filled masks."""
 
 import json
 
@@ -69,6 +69,16 @@ def test_a_word_of_bytes_is_masked_as_a_whole(tokenizer):
             assert word.all() or not word.any()
             seen.add(bool(word.all()))
     assert seen == {True, False}
+
+
+def test_a_long_run_of_bytes_is_words_of_whole_characters(tokenizer):
+    pieces = Pieces.of_tokenizer(tokenizer)
+    ids = np.array(tokenizer.encode("ba " + "龘" * 14 + " be" + "é😀"), np.int32)
+    starts = np.flatnonzero(pieces.word_boundary(ids))
+    # The space and six characters of three bytes, six, two; then a word that goes on in bytes.
+    first = int(np.flatnonzero(np.isin(ids, list(tokenizer.byte_values)))[0])
+    assert starts[starts >= first - 1].tolist() == [first - 1, first + 18, first + 36, first + 42]
+    assert not len(pieces.word_boundary(ids[:0]))
 
 
 def test_the_graph_gives_the_same_ids_and_places(tokenizer):

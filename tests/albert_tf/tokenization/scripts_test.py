@@ -11,7 +11,13 @@ from albert_tf.tokenization.tokenizer import AlbertTokenizer, starts_word
     "piece, spaced, official",
     [
         *(("▁при", True, True), ("вет", False, True), ("ing", False, False), ("é", False, True), ("19", False, True)),
-        *(("北京", True, True), ("カメラ", True, True), ("ครับ", True, True), ("्या", False, True), ("한국", False, True)),
+        *(
+            ("北京", True, True),
+            ("カメラ", True, True),
+            ("ครับ", True, True),
+            ("्या", False, True),
+            ("한국", False, True),
+        ),
         *((",", True, True), ("。", True, True), ("«", True, True), (".com", False, False), ("…»", True, True)),
     ],
 )

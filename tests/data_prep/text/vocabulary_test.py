@@ -103,6 +103,7 @@ def test_sentences_are_cleaned_by_the_switches_first(tmp_path):
         ("がんばってください", True, "% of the Hiragana letters"),
         ("The café serves naïve people without any other accents in their words.", False, None),
         ("مَرْحَبًا بالعالم", False, None),
+        ("أنا إلى المسؤول", False, "% of the Arabic letters"),
         ("한국어 문장 中文", False, None),
     ],
 )
