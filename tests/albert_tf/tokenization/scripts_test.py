@@ -2,9 +2,13 @@
 
 import pytest
 
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.base import SPACE
 from albert_tf.tokenization.scripts import starts_spaced_word
 from albert_tf.tokenization.tokenizer import AlbertTokenizer, starts_word
+from data_prep.examples.instances import InstanceSettings
+from data_prep.job.work_units import UnitMaker
+from data_prep.text.text_reading import TextReading
 
 
 @pytest.mark.parametrize(
@@ -34,3 +38,13 @@ def test_a_vocabulary_knows_both(train_pieces):
     ids = tokenizer.encode("ветер 北京")
     assert official[ids].all()
     assert spaced[ids].sum() < len(ids)
+
+
+def test_the_flag_chooses_between_them(train_pieces, tmp_path):
+    tokenizer = AlbertTokenizer(train_pieces(["привет пример 北京, прима ветер веприм"] * 50, 27))
+    for rule, expected in (("official", tokenizer.word_starts), ("spaces", tokenizer.spaced_word_starts)):
+        settings = InstanceSettings(word_boundaries=rule)
+        maker = UnitMaker(tokenizer, settings, TextReading(), str(tmp_path))
+        assert maker.pieces.starts.tolist() == expected.tolist()
+    with pytest.raises(InputError, match="--word_boundaries must be one of official, spaces"):
+        InstanceSettings(word_boundaries="words")
