@@ -5,6 +5,7 @@ export_model --format=onnx --init_checkpoint=runs/base --output_dir=base_onnx
 
 from absl import flags
 
+from albert_tf.exports.depth import DEPTH_FLAGS
 from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
@@ -17,6 +18,7 @@ _GROUPS = {
         *("format", "precision", "head", "max_seq_length", "fixed_length", "batch_size", "pooling", "normalize"),
         *("output_hidden_states", "output_attentions"),
     ),
+    "Fewer layers": DEPTH_FLAGS,
 }
 
 

@@ -5,6 +5,7 @@ export_saved_model --init_checkpoint=runs/base --spm_model_file=vocabulary.model
 
 from absl import flags
 
+from albert_tf.exports.depth import DEPTH_FLAGS
 from albert_tf.exports.settings import ExportSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
@@ -15,6 +16,7 @@ _GROUPS = {
     "Input and output": ("init_checkpoint", "albert_config_file", "spm_model_file", "output_dir", "overwrite"),
     "What the model takes and computes in": ("max_seq_length", "precision", "pooling", "normalize"),
     "More of the encoder": ("output_hidden_states", "output_attentions"),
+    "Fewer layers": DEPTH_FLAGS,
 }
 
 

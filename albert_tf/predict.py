@@ -17,8 +17,10 @@ import functools
 
 from absl import flags
 
+from albert_tf.exports.depth import DEPTH_FLAGS, DepthSettings
 from albert_tf.runtime import command
 from albert_tf.runtime.flag_help import begin_group
+from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving import model_flags, row_flags
 
@@ -34,6 +36,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     begin_group("Model", flag_values)
     model_flags.define_model_flags(_NAMES, flag_values)
     row_flags.define_workers(flag_values)
+    define_flags_of(DepthSettings, "Fewer layers of a checkpoint", flag_values, DEPTH_FLAGS)
     row_flags.define_input_flags(
         flag_values, "Examples", "Columns of the model's fields, as text=review,text_pair=title.", _INPUT_FORMATS
     )
@@ -45,15 +48,17 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run(texts: list[str]) -> None:
     given = flags.FLAGS
     model = model_flags.model_of(given, _NAMES)
+    depth = DepthSettings(**values_of(DepthSettings, given))
     row_flags.check_rows(given, texts, _COUNTS)
     row_flags.import_for(model)
     with quiet_stderr():
         from albert_tf.rows.table_prediction import TablePrediction, predict_rows
         from albert_tf.serving.predictor import Predictor
     names = ("input_format", "columns", "output_file", "output_columns", *_COUNTS, "num_threads", "overwrite")
-    settings = {name: given[name].value for name in names} | {"open_model": functools.partial(Predictor, model)}
+    open_model = functools.partial(Predictor, model, depth=depth)
+    settings = {name: given[name].value for name in names} | {"open_model": open_model}
     wanted = TablePrediction(row_flags.source_of(given, texts), output_format=given.format, **settings)
-    predict_rows(Predictor(model, given.num_threads), wanted).check()
+    predict_rows(Predictor(model, given.num_threads, depth), wanted).check()
 
 
 main = command.entry_point(__name__, _run, positional="text", required=(_NAMES,))

@@ -5,6 +5,7 @@ import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from albert_tf.heads.exits import EXIT_HEADS, EXITS
 from albert_tf.inputs.finetuning_features import HEADS
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import TaskOptions
@@ -12,7 +13,7 @@ from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # First parts of the names of a fine-tuning head's weights.
-FINETUNING_HEADS = ("classifier/", "span/", "span_beam/")
+FINETUNING_HEADS = ("classifier/", "span/", "span_beam/", EXITS)
 # Tasks without training data, and the task whose head predicts them: GLUE's diagnostic set is predicted by MNLI's.
 _PREDICTED_BY = {"ax": "mnli"}
 _CLASSES_SHOWN = 5
@@ -32,6 +33,7 @@ class FinetunedTask:
         cleaning: the fields of tokenization.text_cleaning.TextCleaning.
         options: the fields of tasks.registry.TaskOptions.
         classifier_dropout_prob: rate of dropout in front of the head in training; None where it is not known.
+        early_exit: whether there is a classifier after every layer.
     """
 
     head: str
@@ -43,12 +45,15 @@ class FinetunedTask:
     cleaning: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     classifier_dropout_prob: float | None = None
+    early_exit: bool = False
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in _CHECKS}
         for name, is_right in _CHECKS.items():
             if not is_right(values[name]):
                 raise InputError(f"the {name} of a task cannot be {reprlib.repr(values[name])}")
+        if self.early_exit and self.head not in EXIT_HEADS:
+            raise InputError(f"a task of {self.head} has no exits")
         if self.labels and len(self.labels) != self.num_labels:
             raise InputError(f"the task has {len(self.labels)} labels, and num_labels={self.num_labels}")
 
@@ -72,8 +77,11 @@ class FinetunedTask:
         return self.has_head_like(other) and len(set(names)) < 2 and len(set(labels)) < 2
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a dict for JSON."""
-        return dataclasses.asdict(self)
+        """The fields as a dict for JSON; early_exit only where it is true."""
+        values = dataclasses.asdict(self)
+        if not self.early_exit:
+            del values["early_exit"]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str) -> "FinetunedTask":
@@ -130,6 +138,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
         TaskOptions, lambda value: value is None or isinstance(value, bool | int | float | str | list | tuple)
     ),
     "classifier_dropout_prob": _is_rate,
+    "early_exit": lambda value: isinstance(value, bool),
 }
 
 

@@ -179,7 +179,8 @@ def task_of(model) -> FinetunedTask | None:
         head, outputs = "span_beam" if model.beam else "span", 2
     else:
         return None
-    return FinetunedTask(head, outputs, classifier_dropout_prob=model.classifier_dropout_prob)
+    has_exits = getattr(model, "exits", None) is not None
+    return FinetunedTask(head, outputs, classifier_dropout_prob=model.classifier_dropout_prob, early_exit=has_exits)
 
 
 def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | None = None, dtype: str | None = None):
@@ -197,7 +198,8 @@ def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | No
         if task is None:
             return AlbertForPretraining(config, dtype=dtype)
         rate = task.classifier_dropout_prob
-        more = {"dtype": dtype} | ({} if rate is None else {"classifier_dropout_prob": rate})
+        more = {"dtype": dtype, "early_exit": task.early_exit}
+        more |= {} if rate is None else {"classifier_dropout_prob": rate}
         return make_finetuning_model(config, task.head, task.num_labels, **more)
 
 

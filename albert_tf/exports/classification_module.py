@@ -9,6 +9,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import label_thresholds
 from albert_tf.exports.finetuned_module import CLASSIFY, SCORE, FinetunedModule
 from albert_tf.exports.window_context import window_rows, windows_of_texts
+from albert_tf.models.early_exit import EarlyExit
 from albert_tf.tasks.text_windows import CUT, MAX
 from albert_tf.tokenization.base import Tokenizer
 
@@ -16,37 +17,47 @@ from albert_tf.tokenization.base import Tokenizer
 class ClassificationModule(FinetunedModule):
     """One of C classes: "label" string [B], "probabilities" float32 [B, C], and "labels" string [B, C].
 
+    Where texts may leave early there is also "layers" int32 [B]: after how many layers each did, or the last of its
+    windows. So it is for labels and numbers.
+
     Args:
         model, tokenizer, task, max_seq_length: see FinetunedModule.
+        rule: heads.exits.ExitRule by which texts leave; None: all layers are computed.
     """
 
     signature = CLASSIFY
 
-    def _predict(self, *fields):
-        return self._interpret(self._logits(*fields))
-
-    def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int):
+    def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int, rule=None):
         self._long_texts = task.options.get("long_texts", CUT)
         super().__init__(model, tokenizer, task, max_seq_length)
+        if rule is not None:
+            run = EarlyExit(model, rule)
+            self._head = lambda inputs: run(inputs)
 
-    def _logits(self, text, *rest):
+    def _predict(self, *fields):
+        outputs = self._outputs(*fields)
+        return {**self._interpret(outputs.pop("logits")), **outputs}
+
+    def _outputs(self, text, *rest):
         first = self.tokenizer.encode(text)
         if self._long_texts != CUT:
-            return self._logits_of_windows(first)
+            return self._outputs_of_windows(first)
         if not rest:
-            return self.from_ids(**self._pack(first))["logits"]
+            return self.from_ids(**self._pack(first))
         tf.debugging.assert_equal(tf.shape(text), tf.shape(rest[0]), message="As many first texts as second ones.")
         packed = self._pack(first, self.tokenizer.encode(rest[0]))
         if self.fields[1].endswith("?"):
             # A text alone has room for a piece more than a pair.
             packed = _alone_where_empty(packed, self._pack(first), rest[0], self.tokenizer.pad_id)
-        return self.from_ids(**packed)["logits"]
+        return self.from_ids(**packed)
 
-    def _logits_of_windows(self, pieces):
-        """The logits of whole texts, float32 [B, C], as tasks.text_windows has them."""
+    def _outputs_of_windows(self, pieces):
+        """The logits of whole texts, float32 [B, C], as tasks.text_windows has them, and what else there is."""
         text, starts, lengths = windows_of_texts(pieces, self.max_seq_length - 2, self._settings.doc_stride)
-        logits = self.from_ids(**window_rows(pieces.values, starts, lengths, self.tokenizer))["logits"]
-        return (tf.math.segment_max if self._long_texts == MAX else tf.math.segment_mean)(logits, text)
+        outputs = self.from_ids(**window_rows(pieces.values, starts, lengths, self.tokenizer))
+        pool = tf.math.segment_max if self._long_texts == MAX else tf.math.segment_mean
+        rest = {name: tf.math.segment_max(values, text) for name, values in outputs.items() if name != "logits"}
+        return {"logits": pool(outputs["logits"], text), **rest}
 
     def _interpret(self, logits):
         names = tf.constant(list(self.label_names))
@@ -63,8 +74,8 @@ class MultiLabelModule(ClassificationModule):
     Where the task has thresholds of its own there are also "thresholds" float32 [B, C]: from these on a label is given.
     """
 
-    def __init__(self, model, tokenizer, task, max_seq_length):
-        super().__init__(model, tokenizer, task, max_seq_length)
+    def __init__(self, model, tokenizer, task, max_seq_length, rule=None):
+        super().__init__(model, tokenizer, task, max_seq_length, rule)
         self._thresholds = label_thresholds(task)
 
     def _interpret(self, logits):

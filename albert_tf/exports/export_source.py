@@ -12,6 +12,7 @@ from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.exports.chosen_depth import with_first_layers
 from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
 from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
@@ -47,7 +48,7 @@ def open_source(settings: SourceSettings, allow_missing_heads: bool = False) -> 
     config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
     checkpoint = os.fspath(settings.init_checkpoint)
     pretrained = with_thresholds(load_pretrained(checkpoint, config_file, allow_missing_heads=allow_missing_heads))
-    return output_dir, pretrained, tokenizer_for(settings, pretrained)
+    return output_dir, with_first_layers(pretrained, settings.num_layers), tokenizer_for(settings, pretrained)
 
 
 def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer:

@@ -20,11 +20,13 @@ from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import answer_kind
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.exports.chosen_depth import exit_rule, with_first_layers
 from albert_tf.exports.classification_module import (
     ClassificationModule,
     MultiLabelModule,
     RegressionModule,
 )
+from albert_tf.exports.depth import DepthSettings
 from albert_tf.exports.encoder_module import EncoderModule
 from albert_tf.exports.entity_module import EntityModule
 from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
@@ -45,6 +47,7 @@ from albert_tf.exports.signatures import ServingModule
 from albert_tf.exports.span_module import SpanModule
 from albert_tf.exports.tagging_module import TaggingModule
 from albert_tf.exports.verification import largest_error, largest_finetuned_error
+from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
@@ -65,13 +68,15 @@ _MODULES = {
 }
 
 
-def make_module(model: Any, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int) -> FinetunedModule:
+def make_module(
+    model: Any, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int, rule: ExitRule | None = None
+) -> FinetunedModule:
     """The module for a fine-tuned model; arguments as FinetunedModule's.
 
     Raises:
         InputError: max_seq_length leaves no room for text.
     """
-    return _MODULES[answer_kind(task)](model, tokenizer, task, max_seq_length)
+    return _MODULES[answer_kind(task)](model, tokenizer, task, max_seq_length, *([] if rule is None else [rule]))
 
 
 def export_saved_model(settings: ExportSettings) -> float:
@@ -92,11 +97,14 @@ def export_saved_model(settings: ExportSettings) -> float:
         )
     if pretrained.task is not None:
         refuse_pooling(settings, pretrained.task.head)
+        rule = exit_rule(settings, pretrained)
         module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
         signatures = module.signatures()
         more: dict[str, Any] = {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
-        compare: Callable[..., float] = largest_finetuned_error
+        more |= {} if rule is None else {"early_exit": rule.to_dict()}
+        compare: Callable[..., float] = functools.partial(largest_finetuned_error, rule=rule)
     else:
+        exit_rule(settings, pretrained)
         pooling = chosen_pooling(settings, pretrained)
         module, signatures = _pretrained_module(settings, pretrained, tokenizer, pooling)
         more = {"sentence_task": pretrained.sentence_task, "pooling": pooling.to_dict()}
@@ -188,21 +196,23 @@ def _pretrained_module(
     return module, module.signatures(sentence_order=has_order, layer_outputs=settings.layer_outputs)
 
 
-def open_finetuned(checkpoint: str) -> tuple[FinetunedModule, FinetunedTask]:
+def open_finetuned(checkpoint: str, depth: DepthSettings | None = None) -> tuple[FinetunedModule, FinetunedTask]:
     """Loads a fine-tuned checkpoint: its module, as it would be exported, and what it was fine-tuned for.
 
     Args:
         checkpoint: as ExportSettings.init_checkpoint.
+        depth: which layers are computed; None: all.
 
     Raises:
-        InputError: no checkpoint there, or one that was only pre-trained.
+        InputError: no checkpoint there, one that was only pre-trained, or without what `depth` asks for.
     """
     pretrained = with_thresholds(load_pretrained(checkpoint))
     if pretrained.task is None:
         raise InputError(f"{checkpoint} was only pre-trained; run_finetuning makes a model of it that predicts")
-    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
-    tokenizer = tokenizer_for(settings, pretrained)
-    return _finetuned_module(settings, pretrained, tokenizer, pretrained.task), pretrained.task
+    chosen = {} if depth is None else depth.given
+    settings = ExportSettings(init_checkpoint=checkpoint, output_dir="", **chosen)
+    task, tokenizer = pretrained.task, tokenizer_for(settings, pretrained)
+    return _finetuned_module(settings, with_first_layers(pretrained, settings.num_layers), tokenizer, task), task
 
 
 def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
@@ -227,7 +237,7 @@ def _finetuned_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer, task: FinetunedTask
 ) -> FinetunedModule:
     model = serving_copy(pretrained.model, settings.precision)
-    return make_module(model, tokenizer, task, text_length(settings, pretrained))
+    return make_module(model, tokenizer, task, text_length(settings, pretrained), exit_rule(settings, pretrained))
 
 
 def _checked_task(task: str) -> str:

@@ -3,8 +3,9 @@
 import dataclasses
 from typing import Annotated
 
+from albert_tf.exports.depth import DepthSettings
 from albert_tf.heads.pooling import POOLINGS
-from albert_tf.runtime.settings import OneOf, StrPath, check, described
+from albert_tf.runtime.settings import OneOf, StrPath, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # Differences beyond it are faults, by precision; those of rounding are about a hundredth of it in float32 and a third
@@ -16,7 +17,7 @@ HIDDEN_STATES, ATTENTIONS = LAYER_OUTPUTS = ("hidden_states", "attentions")
 
 @described
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SourceSettings:
+class SourceSettings(DepthSettings):
     """Settings of every export: what is exported, and where to."""
 
     init_checkpoint: Annotated[
@@ -46,9 +47,6 @@ class SourceSettings:
         bool | None, "Vectors of texts have length 1; left out: as the checkpoint says, else true."
     ] = None
     overwrite: Annotated[bool, "Replace an earlier export in --output_dir."] = False
-
-    def __post_init__(self) -> None:
-        check(self)
 
     @property
     def layer_outputs(self) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.settings import TOLERANCES
+from albert_tf.heads.exits import EXIT_LOGITS, ExitRule
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import P_MASK
+from albert_tf.models.early_exit import LAYERS, LOGITS
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import pack_pair
@@ -115,8 +117,17 @@ def eager_outputs(model: AlbertForPretraining, inputs: dict, mlm_positions=None)
     return {name: np.asarray(value) for name, value in expected.items()}
 
 
-def largest_finetuned_error(serving, model, max_seq_length: int, tolerance: float = TOLERANCES["float32"]) -> float:
-    """The same for a fine-tuned model, whose outputs from ids are compared; arguments as of largest_error."""
+def largest_finetuned_error(
+    serving,
+    model,
+    max_seq_length: int,
+    tolerance: float = TOLERANCES["float32"],
+    rule: ExitRule | None = None,
+) -> float:
+    """The same for a fine-tuned model, whose outputs from ids are compared; arguments as of largest_error.
+
+    With a rule of early exit the logits are compared with those of the exit that was taken.
+    """
     wanted = serving[FROM_IDS].structured_input_signature[1]
     rows = _inputs(_random_rows(model.config, min(max_seq_length, _LENGTHS[0])))
     inputs = {
@@ -126,10 +137,21 @@ def largest_finetuned_error(serving, model, max_seq_length: int, tolerance: floa
     }
     if P_MASK in wanted:
         inputs[P_MASK] = 1 - inputs["input_mask"]
+    if rule is not None:
+        served = serving[FROM_IDS](**inputs)
+        return compare_outputs(FROM_IDS, served, _outputs_of_exits(model, inputs, rule, served), tolerance)
     # What stands in the padding is different where it was not computed.
     outputs = model(inputs, training=False, skip_padding=True)
     expected = {name: np.asarray(value) for name, value in outputs.items()}
     return compare_outputs(FROM_IDS, serving[FROM_IDS](**inputs), expected, tolerance)
+
+
+def _outputs_of_exits(model, inputs: dict, rule: ExitRule, served: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The layers that the rule asks for, and the logits of the exits that were taken."""
+    outputs = model(inputs, training=False, all_exits=True)
+    logits = np.concatenate([outputs[EXIT_LOGITS], outputs[LOGITS][:, None]], axis=1)
+    taken = logits[np.arange(len(logits)), np.asarray(served[LAYERS]) - 1]
+    return {LAYERS: rule.layers_of(logits).astype(np.int32), LOGITS: taken}
 
 
 def compare_outputs(

@@ -21,7 +21,7 @@ def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
     return CLASSIFIER_DROPOUT_PROB
 
 
-def check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:
+def check_own_checkpoints(output_dir: str, task: FinetunedTask, early_exit: bool) -> None:
     """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
     for folder in reversed(run_checkpoints.CheckpointFolder(output_dir).all()):
         try:
@@ -36,6 +36,12 @@ def check_own_checkpoints(output_dir: str, task: FinetunedTask) -> None:
             raise InputError(
                 f"--output_dir={output_dir} holds {what}, not of {task}; name another folder, and give this one as "
                 "--init_checkpoint to start from it"
+            )
+        if known.early_exit != early_exit:
+            advice = "give it again" if known.early_exit else "leave it out"
+            raise InputError(
+                f"--output_dir={output_dir} holds a run {'with' if known.early_exit else 'without'} --early_exit: "
+                f"{advice}, or name another folder"
             )
         return
 

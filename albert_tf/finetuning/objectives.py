@@ -11,6 +11,7 @@ from keras import ops
 
 from albert_tf import losses
 from albert_tf.finetuning.recipe import RecipeSettings
+from albert_tf.heads.exits import EXIT_HEADS, EXIT_LOGITS
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
 from albert_tf.inputs.finetuning_features import LABEL_IDS, PIECE_LABELS, TEACHER_LOGITS, FeatureSet
 from albert_tf.runtime.errors import ContradictionError, InputError
@@ -42,11 +43,26 @@ class Objective:
     def loss(self, outputs, batch, counts: Sequence[Any]) -> tuple[Any, Any]:
         """Contributions of a share of a batch to the loss, and to the share of right answers, or None.
 
+        Of a model with exits the loss is the mean of those of all of them, each weighted by its depth (PABEE, equation
+        3); right answers are those of the last.
+
         Args:
             outputs: of the model.
             batch: the share.
             counts: what `counts` gives, summed over the whole batch.
         """
+        loss, correct = self._loss(outputs, batch, counts)
+        if EXIT_LOGITS not in outputs:
+            return loss, correct
+        exits = ops.unstack(outputs[EXIT_LOGITS], axis=1)
+        depth = len(exits) + 1
+        loss = loss * depth
+        for layer, logits in enumerate(exits, start=1):
+            loss = loss + layer * self._loss({"logits": logits}, batch, counts)[0]
+        return loss / (depth * (depth + 1) / 2), correct
+
+    def _loss(self, outputs, batch, counts: Sequence[Any]) -> tuple[Any, Any]:
+        """The same of one exit."""
         loss, correct = self._sums(outputs, batch)
         # A batch of token classification may hold no piece that is scored, or only classes that count for nothing.
         count = ops.maximum(counts[0], 1.0)
@@ -137,6 +153,10 @@ def check_objective(settings: RecipeSettings, task: Task) -> None:
     ):
         if getattr(settings, name) and task.head not in heads:
             raise ContradictionError(f"--{name} means nothing to {task.name}, a task of {task.head}{instead}")
+    if settings.early_exit and task.head not in EXIT_HEADS:
+        raise ContradictionError(
+            f"--early_exit is for classes, labels and numbers of whole texts; {task.name} is a task of {task.head}"
+        )
     _parse_weights("class_weights", settings.class_weights, task.labels)
     _parse_weights("pos_weight", settings.pos_weight, task.labels, or_one=True)
 

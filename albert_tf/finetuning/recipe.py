@@ -44,12 +44,22 @@ class RecipeSettings(EpochSettings):
     best_metric: Annotated[
         str | None, "Score of the dev split by which the best checkpoint is chosen; left out: the task's."
     ] = None
+    early_exit: Annotated[
+        bool, "Train a classifier after every layer, so that predict and exports may leave layers out, text by text."
+    ] = False
+    exit_tolerance: Annotated[
+        Share, "With --early_exit: the most that the choice of when to leave may cost of the score on dev."
+    ] = 0.005
     label_smoothing: Annotated[Share, "Share of a label that all classes divide among them."] = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.lora_rank and self.lora_alpha != RecipeSettings.lora_alpha:
             raise ContradictionError("--lora_alpha goes with --lora_rank")
+        if not self.early_exit and self.exit_tolerance != RecipeSettings.exit_tolerance:
+            raise ContradictionError("--exit_tolerance goes with --early_exit")
+        if self.early_exit and self.constant_graph:
+            raise ContradictionError("--early_exit reads what is between the layers; leave --constant_graph out")
         if self.lora_rank and self.freeze:
             raise ContradictionError("--lora_rank freezes embeddings and encoder by itself; leave --freeze out")
         if unknown := [word for word in self.frozen_parts if word not in FREEZABLE]:

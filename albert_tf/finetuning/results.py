@@ -8,8 +8,10 @@ from typing import Any
 from absl import logging
 
 from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, write_evaluation
+from albert_tf.checkpoints.depth_scores import write_depth_scores
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.finetuning.data import Split
+from albert_tf.finetuning.depth_scores import score_depths, tell_of_depth_scores
 from albert_tf.finetuning.evaluation import predict_split
 from albert_tf.finetuning.stored_outputs import Outputs, save_outputs
 from albert_tf.runtime import files
@@ -94,6 +96,8 @@ class FinetuningResults:
             for split in self._data.dev_splits():
                 results["scores"][split.name] = self._score(split, chosen)
             self._note_scores(results["scores"], chosen)
+            if settings.early_exit or settings.score_layers:
+                results["depth"] = self._score_depths(chosen)
         if settings.do_predict:
             if task.threshold_score is not None:
                 results["threshold"], told, log = self._find_threshold(results.get("scores", {}), chosen)
@@ -186,6 +190,16 @@ class FinetuningResults:
         is_own = chosen.path in self._run.checkpoints.all()
         if self._run.cluster.is_chief and is_own and chosen.evaluation is None:
             write_evaluation(chosen.path, self._as_evaluation(scores[split.name], split))
+
+    def _score_depths(self, chosen: Chosen) -> dict[str, Any]:
+        """Scores the first dev split by the layers that are computed; leaves that with a checkpoint of this run."""
+        run = self._run
+        scores = score_depths(run, self._data.dev_splits()[0])
+        if run.cluster.is_chief:
+            tell_of_depth_scores(scores, self._settings.output_dir)
+            if chosen.path in run.checkpoints.all():
+                write_depth_scores(chosen.path, scores)
+        return scores
 
     def _as_evaluation(self, scores: Mapping[str, float], split: Split) -> dict[str, Any]:
         facts = {"num_examples": len(split.examples), BEST_METRIC: self._task.metric}

@@ -59,7 +59,7 @@ class FinetuningRun(FeatureRun):
         cluster: Cluster,
         signals: StopSignals,
     ):
-        check_own_checkpoints(settings.output_dir, data.finetuned_task())
+        check_own_checkpoints(settings.output_dir, data.finetuned_task(), settings.early_exit)
         data.read()
         rate = head_dropout(settings, data.finetuned_task())
         settings = dataclasses.replace(settings, classifier_dropout_prob=rate)
@@ -69,7 +69,9 @@ class FinetuningRun(FeatureRun):
         self.config = config
         self.data = data
         self.task = data.task
-        self.finetuned_task = dataclasses.replace(data.finetuned_task(), classifier_dropout_prob=rate)
+        self.finetuned_task = dataclasses.replace(
+            data.finetuned_task(), classifier_dropout_prob=rate, early_exit=settings.early_exit
+        )
         super().__init__(settings, strategy, cluster, signals)
         self.checkpoints.metric = settings.best_metric
         self.results = FinetuningResults(self)
@@ -154,6 +156,7 @@ class FinetuningRun(FeatureRun):
             task.head,
             task.num_labels,
             settings.classifier_dropout_prob,
+            early_exit=settings.early_exit,
             remat=settings.remat,
             constant_graph=settings.constant_graph,
             dtype=dtype,

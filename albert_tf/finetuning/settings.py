@@ -30,6 +30,9 @@ class FinetuningSettings(RecipeSettings):
     pad_to_max_length: Annotated[bool, "Pad every batch to --max_seq_length, not to its bucket."] = False
     max_train_examples: Annotated[Count | None, "Most training examples, drawn at random; left out: all."] = None
     max_eval_examples: Annotated[Count | None, "Most examples of a dev split, drawn at random; left out: all."] = None
+    score_layers: Annotated[
+        bool, "With --do_eval: score the best checkpoint by its first layer alone, its first two, and so on, too."
+    ] = False
     num_folds: Annotated[
         Count, "Without a dev split: runs, each with another of so many parts of the training split as dev split."
     ] = 1
@@ -50,6 +53,8 @@ class FinetuningSettings(RecipeSettings):
             raise InputError(f"--random_seed and --num_seeds: the last seed must be below 2^32. Received {last}.")
         if self.num_folds > 1 and not self.do_eval:
             raise ContradictionError("--num_folds goes with --do_eval, which scores each fold by the run without it")
+        if self.score_layers and not self.do_eval:
+            raise ContradictionError("--score_layers goes with --do_eval, of whose dev split these scores are")
         if self.restart_failed_seeds and not self.do_train:
             raise ContradictionError("--restart_failed_seeds goes with --do_train")
 

@@ -21,17 +21,22 @@ class FinetuningSteps(EngineSteps):
         head: the kind, one of inputs.finetuning_features.HEADS.
         optimizer, seed: see Steps.
         objective: the loss; None: that of the head, as it was published.
+        all_exits: whether predictions have the outputs of all exits of the model.
         **kwargs: see Steps.
     """
 
-    def __init__(self, strategy, model, head, optimizer=None, seed=0, objective=None, **kwargs):
+    def __init__(self, strategy, model, head, optimizer=None, seed=0, objective=None, all_exits=False, **kwargs):
         super().__init__(strategy, model, optimizer, seed, **kwargs)
         self.head = head
         self.objective = objective or Objective(head)
+        self._all_exits = all_exits
         self.metrics = tuple(name for name in _NAMES if name != "accuracy" or head != "regression")
 
     def _predict_share(self, batch):
-        outputs = self.model(batch, training=False, skip_padding=not self.static_shapes)
+        if self._all_exits:
+            outputs = self.model(batch, training=False, all_exits=True)
+        else:
+            outputs = self.model(batch, training=False, skip_padding=not self.static_shapes)
         return {**outputs, **{name: batch[name] for name in (FEATURE_INDEX, EXAMPLE_WEIGHT)}}
 
     def _counts(self, batch):

@@ -14,6 +14,7 @@ from albert_tf.kernels import backend, formulas
 
 # More groups have less padding, and more operations to start.
 _GROUPS = 4
+_OF_GROUPS = ("attention_bias", "rows_of_heads", "rows_of_tokens")
 
 
 class Unpadding:
@@ -60,6 +61,23 @@ class Unpadding:
                 }
             )
 
+    def tensors(self):
+        """All that changes from one batch to another, as a flat list, for a loop or a branch of a graph."""
+        groups = [tensor for group in self._groups for tensor in group.values()]
+        return [self._mask, self._is_full, self._positions, self._tokens, *groups]
+
+    @classmethod
+    def of_tensors(cls, tensors, num_heads):
+        """The inverse of `tensors`."""
+        made = cls.__new__(cls)
+        made._num_heads = num_heads
+        made._mask, made._is_full, made._positions, made._tokens, *rest = tensors
+        names = len(rest) // _GROUPS
+        made._groups = [
+            dict(zip(_OF_GROUPS, rest[begin : begin + names], strict=True)) for begin in range(0, len(rest), names)
+        ]
+        return made
+
     def strip(self, x):
         """float [B, S, n] -> [1, T, n], shorter sequences first; nothing is moved where there is no padding."""
         flat = ops.reshape(x, (1, -1, x.shape[-1]))
@@ -70,6 +88,12 @@ class Unpadding:
         batch, length = ops.shape(self._mask)
         flat = ops.cond(self._is_full, lambda: x, lambda: ops.take(x, self._tokens, axis=1))
         return ops.reshape(flat, (batch, length, x.shape[-1]))
+
+    def first(self, x):
+        """The first position of each sequence: float [1, T, n] -> [B, n]."""
+        batch, length = ops.shape(self._mask)
+        tokens = ops.where(self._is_full, ops.arange(batch, dtype="int32") * length, self._tokens[:, 0])
+        return ops.take(x[0], tokens, axis=0)
 
     def attend(self, x, attention_bias):
         """Attention among the tokens of each sequence.

@@ -123,10 +123,7 @@ class SharedEncoder(ConfiguredLayer):
         else:
             draws = training and (config.hidden_dropout_prob or config.attention_probs_dropout_prob)
             view = kernels.View.of(input_mask, sequence_ids, seed=seed if draws else None, training=training)
-        hidden = view.strip(embedding_output)
-        if self.embedding_projection is not None:
-            weights = self.embedding_projection.kernel, self.embedding_projection.bias
-            hidden = kernels.project(hidden, *(ops.cast(weight, self.compute_dtype) for weight in weights))
+        hidden = self.project_embeddings(view.strip(embedding_output))
         run = kernels.BlockRunner(view, self.compute_dtype, self.remat)
         attentions = []
         if output_attentions:
@@ -137,6 +134,13 @@ class SharedEncoder(ConfiguredLayer):
         if skip_padding:
             return (view.restore(hidden_states[-1]) if positions is None else hidden_states[-1],)
         return (*hidden_states, *attentions)
+
+    def project_embeddings(self, embedding_output):
+        """float [B, S, E] -> [B, S, H]; the same where both are as wide."""
+        if self.embedding_projection is None:
+            return embedding_output
+        weights = self.embedding_projection.kernel, self.embedding_projection.bias
+        return kernels.project(embedding_output, *(ops.cast(weight, self.compute_dtype) for weight in weights))
 
     def _apply_layers(self, run, hidden, positions):
         """The hidden states before the first layer and after each: a list. `positions` are those read of the last."""

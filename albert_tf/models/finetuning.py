@@ -9,11 +9,16 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
+from albert_tf.heads.exits import EXIT_HEADS, EXIT_LOGITS
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, MultipleChoiceHead, SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
+from albert_tf.kernels import fold_in
 from albert_tf.models.inputs import INPUT_MASK, encoder_inputs
 from albert_tf.models.with_head import AlbertWithClassifier, AlbertWithHead
 from albert_tf.runtime.errors import InputError
+
+# Folded into the head's dropout seed for the exits.
+_EXIT_STREAM = 1
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -24,6 +29,7 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
         config: AlbertConfig, or the dict of one.
         num_labels: C, the number of classes.
         classifier_dropout_prob: rate of dropout on the pooled output.
+        early_exit: whether a classifier stands after every other layer too; models.early_exit runs such a model.
         remat, constant_graph, dtype: see AlbertModel.
 
     Example:
@@ -45,7 +51,12 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
         super().__init__(config, True, num_labels, classifier_dropout_prob, name=name, **kwargs)
 
     def call(
-        self, inputs: Any, training: bool = False, dropout_seed: Any = None, skip_padding: bool = False
+        self,
+        inputs: Any,
+        training: bool = False,
+        dropout_seed: Any = None,
+        skip_padding: bool = False,
+        all_exits: bool | None = None,
     ) -> dict[str, Any]:
         """Scores the classes.
 
@@ -54,12 +65,19 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
             training: whether dropout is active.
             dropout_seed: int32 [2], see AlbertModel.call.
             skip_padding: see AlbertModel.call.
+            all_exits: with `early_exit`, whether the exits are computed too, padding and all; None: in training.
 
         Returns:
-            {"logits": float32 [B, C]}, before softmax or sigmoid; with C = 1 the number itself.
+            {"logits": float32 [B, C]}, before softmax or sigmoid; with C = 1 the number itself. Of all exits also
+            "exit_logits", float32 [B, L - 1, C], after each layer but the last.
         """
         inputs = self._read(inputs)
         seed, head_seed = self._seeds(training, dropout_seed)
+        if self.exits is not None and (training if all_exits is None else all_exits):
+            before, pooled = self._pooled_after_layers(inputs, training, seed)
+            exit_seed = None if head_seed is None else fold_in(head_seed, _EXIT_STREAM)
+            logits = self.classifier(pooled, seed=head_seed, training=training)
+            return {"logits": logits, EXIT_LOGITS: self.exits(before, seed=exit_seed, training=training)}
         pooled = self._pooled(inputs, training, seed, skip_padding)
         return {"logits": self.classifier(pooled, seed=head_seed, training=training)}
 
@@ -231,6 +249,7 @@ def make_finetuning_model(
     head: str,
     num_labels: int = 0,
     classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
+    early_exit: bool = False,
     **kwargs: Any,
 ) -> FinetuningModel:
     """The model for a kind of head.
@@ -241,8 +260,13 @@ def make_finetuning_model(
             "token_classification".
         num_labels: C, of the kinds that have classes.
         classifier_dropout_prob: rate of dropout in front of, or in, the head.
+        early_exit: whether there is a classifier after every layer; of the first three kinds.
         **kwargs: remat, constant_graph, dtype: see AlbertModel.
     """
+    if early_exit and head not in EXIT_HEADS:
+        raise InputError(f"`early_exit` is for {', '.join(EXIT_HEADS)}. Received head={head!r}.")
+    if early_exit:
+        kwargs["early_exit"] = True
     kwargs["classifier_dropout_prob"] = classifier_dropout_prob
     if head in ("classification", "multi_label"):
         return AlbertForSequenceClassification(config, num_labels, **kwargs)

@@ -8,10 +8,12 @@ from typing import Any
 from keras import ops
 
 from albert_tf.config import AlbertConfig
+from albert_tf.heads.exits import Exits
 from albert_tf.heads.finetuning import ClassificationHead
 from albert_tf.kernels import fold_in
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
 from albert_tf.models.inputs import SEGMENT_IDS
+from albert_tf.runtime.errors import InputError
 
 # Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
 _HEAD_STREAM = 2
@@ -50,6 +52,15 @@ class AlbertWithHead(ConfiguredModel):
         )
         return outputs["pooled_output"]
 
+    def _pooled_after_layers(self, inputs: Any, training: bool, dropout_seed: Any) -> tuple[Any, Any]:
+        """The pooled [CLS] after each layer but the last, float32 [B, L - 1, H], and after the last, [B, H]."""
+        if self.encoder.constant_graph:
+            raise InputError("With `constant_graph` there is nothing between the layers for exits to read.")
+        nothing_else = ops.zeros_like(inputs[SEGMENT_IDS][:, :0])
+        outputs = self.albert(inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else)
+        firsts = [hidden[:, 0] for hidden in outputs["hidden_states"][1:]]
+        return self.albert.pool(ops.stack(firsts, axis=1)), outputs["pooled_output"]
+
     def _sequence(self, inputs: Any, training: bool, dropout_seed: Any, skip_padding: bool, wanted: Any = None) -> Any:
         outputs = self.albert(
             inputs, training=training, dropout_seed=dropout_seed, skip_padding=skip_padding, wanted=wanted
@@ -77,6 +88,7 @@ class AlbertWithClassifier(AlbertWithHead):
         config, pooler, remat, constant_graph: see AlbertWithHead.
         num_labels: C, the number of classes.
         classifier_dropout_prob: rate of dropout in front of the head.
+        early_exit: whether there is one after every other layer too, "exits".
     """
 
     def __init__(
@@ -85,19 +97,26 @@ class AlbertWithClassifier(AlbertWithHead):
         pooler: bool,
         num_labels: int,
         classifier_dropout_prob: float,
+        early_exit: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(config, pooler, **kwargs)
         self.num_labels = num_labels
         self.classifier_dropout_prob = classifier_dropout_prob
         self.classifier = ClassificationHead(self.config, num_labels, classifier_dropout_prob, name="classifier")
+        self.exits: Any = None
+        if early_exit:
+            self.exits = Exits(self.config, num_labels, classifier_dropout_prob, name="exits")
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
-        """Makes the head's weights; the encoder has its own already."""
+        """Makes the heads' weights; the encoder has its own already."""
         self.classifier.build()
+        if self.exits is not None:
+            self.exits.build()
 
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         more = {"num_labels": self.num_labels, "classifier_dropout_prob": self.classifier_dropout_prob}
+        more |= {} if self.exits is None else {"early_exit": True}
         return {**super().get_config(), **more}

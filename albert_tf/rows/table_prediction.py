@@ -203,4 +203,6 @@ def _identify(predictor: Any) -> dict[str, Any]:
     paths = models_of(predictor.path)
     described = identify_model(paths[0]) if len(paths) == 1 else [identify_model(path) for path in paths]
     tasks = [task.to_dict() for task in predictor.tasks]
-    return {"files": described, "task": tasks[0] if len(tasks) == 1 else tasks}
+    depth = predictor.depth.given if predictor.depth is not None else {}
+    chosen = {"depth": depth} if depth else {}
+    return {"files": described, "task": tasks[0] if len(tasks) == 1 else tasks, **chosen}

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import LIST_FIELDS
+from albert_tf.exports.depth import DepthSettings
 from albert_tf.exports.finetuned_module import SIGNATURES
 from albert_tf.exports.loading import load_export
 from albert_tf.exports.saved_model import open_finetuned
@@ -21,6 +22,7 @@ class GraphAnswers:
     Args:
         path: a SavedModel of export_saved_model, or a checkpoint.
         is_export: which of them it is.
+        depth: which layers of a checkpoint are computed; None: all.
 
     Attributes:
         task: what the model was fine-tuned for.
@@ -30,8 +32,8 @@ class GraphAnswers:
         InputError: neither is there, it is damaged, or its model is not fine-tuned.
     """
 
-    def __init__(self, path: str, is_export: bool) -> None:
-        self._path, self._is_export = path, is_export
+    def __init__(self, path: str, is_export: bool, depth: DepthSettings | None = None) -> None:
+        self._path, self._is_export, self._depth = path, is_export, depth
         self._predict: Callable[..., Any]
         self.task: FinetunedTask
         self.fields: tuple[str, ...]
@@ -40,7 +42,7 @@ class GraphAnswers:
     def _load(self) -> None:
         path = self._path
         if not self._is_export:
-            module, self.task = open_finetuned(path)
+            module, self.task = open_finetuned(path, self._depth)
             self._predict = lambda **inputs: module.predict(*inputs.values())
             self.fields = module.fields
             return

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
+from albert_tf.exports.depth import DepthSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.ensemble_answers import EnsembleAnswers
 from albert_tf.serving.input_fields import ExampleFields
-from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, models_of, refuse_threads
+from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, models_of, refuse_threads
 
 if TYPE_CHECKING:
     from albert_tf.serving.ensemble_answers import Answers
@@ -32,9 +33,10 @@ class Predictor:
         example_fields: the same with the names of columns that training knew, and the checks of an example.
         task: what the model was fine-tuned for.
         tasks: the same of each of several models.
+        depth: as given.
     """
 
-    def __init__(self, path: StrPath, num_threads: int | None = None) -> None:
+    def __init__(self, path: StrPath, num_threads: int | None = None, depth: DepthSettings | None = None) -> None:
         """Loads it.
 
         Args:
@@ -43,12 +45,14 @@ class Predictor:
                 whose probabilities are averaged.
             num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use
                 of the processor's cores.
+            depth: of a checkpoint, which of its layers are computed; None: all.
 
         Raises:
             InputError: none of these is there, it is damaged, or its model is not fine-tuned.
         """
         self.path = os.fspath(path)
-        self._model = _open(self.path, num_threads)
+        self._model = _open(self.path, num_threads, depth)
+        self.depth = depth
         self.task = self._model.task
         self.tasks = getattr(self._model, "tasks", [self.task])
         self.fields = self._model.fields
@@ -108,14 +112,18 @@ class Predictor:
         ]
 
 
-def _open(path: str, num_threads: int | None) -> "Answers":
+def _open(path: str, num_threads: int | None, depth: DepthSettings | None) -> "Answers":
     paths = models_of(path)
-    models = [_open_one(one, num_threads) for one in paths]
+    models = [_open_one(one, num_threads, depth) for one in paths]
     return models[0] if len(models) == 1 else EnsembleAnswers(models, paths)
 
 
-def _open_one(path: str, num_threads: int | None) -> "GraphAnswers | PortableAnswers":
+def _open_one(path: str, num_threads: int | None, depth: DepthSettings | None) -> "GraphAnswers | PortableAnswers":
     kind = kind_of(path)
+    if depth is not None and depth.given and kind != CHECKPOINT:
+        raise InputError(
+            f"--{next(iter(depth.given))} is for a checkpoint; {path} is an export: export_model has the same flag"
+        )
     if kind == PORTABLE:
         from albert_tf.serving.portable_answers import PortableAnswers
 
@@ -123,7 +131,7 @@ def _open_one(path: str, num_threads: int | None) -> "GraphAnswers | PortableAns
     refuse_threads(num_threads, path)
     from albert_tf.serving.graph_answers import GraphAnswers
 
-    return GraphAnswers(path, is_export=kind == SAVED_MODEL)
+    return GraphAnswers(path, is_export=kind == SAVED_MODEL, depth=depth)
 
 
 def _of_one_shape(examples: Sequence[dict[str, Any]]) -> list[list[int]]:

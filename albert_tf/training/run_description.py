@@ -133,7 +133,7 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("num_train_steps", "num_warmup_steps", "warmup_proportion"),
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
-    *("class_weights", "pos_weight", "freeze", "lora_rank", "teacher", "max_train_examples", "num_folds"),
+    *("class_weights", "pos_weight", "freeze", "lora_rank", "early_exit", "teacher", "max_train_examples", "num_folds"),
 )
 
 

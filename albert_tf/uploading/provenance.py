@@ -24,7 +24,7 @@ _FLAGS = (
     *("task_name", "optimizer", "learning_rate", "learning_rate_schedule", "layerwise_learning_rate_decay"),
     *("train_batch_size", "num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
     *("max_seq_length", "max_predictions_per_seq", "length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
-    *("class_weights", "pos_weight", "label_smoothing", "freeze", "lora_rank", "lora_alpha"),
+    *("class_weights", "pos_weight", "label_smoothing", "freeze", "lora_rank", "lora_alpha", "early_exit"),
     *("distillation_temperature", "distillation_weight"),
     *("weight_decay_rate", "max_gradient_norm", "precision", "random_seed"),
 )

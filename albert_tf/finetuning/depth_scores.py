@@ -1,0 +1,120 @@
+"""Scores of a model by the layers that are computed: its first ones, or, with exits, as many as each text needs.
+
+Shapes: N examples, L layers, C classes.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from absl import logging
+
+from albert_tf.checkpoints.depth_scores import CHOSEN, CURVE, DIFFERENCE, LAYERS, METRIC
+from albert_tf.finetuning.evaluation import predict_features, predict_split
+from albert_tf.finetuning.exit_plot import draw_exits
+from albert_tf.finetuning.steps import FinetuningSteps
+from albert_tf.heads.exits import EXIT_LOGITS, ExitRule
+from albert_tf.models.first_layers import first_layers
+from albert_tf.runtime.errors import InputError
+
+PICTURE_NAME = "early_exit.png"
+_KINDS = ("patience", "confidence")
+# Confidences on the curve: closer to one another where most texts are.
+_CONFIDENCES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
+# Of a regression, numbers agree that differ by less than this share of the standard deviation of all.
+_SHARE = 0.05
+
+
+def score_depths(run: Any, split: Any) -> dict[str, Any]:
+    """Scores the run's model on a dev split by depth.
+
+    Args:
+        run: run.FinetuningRun, with the weights to score in its model.
+        split: finetuning.data.Split.
+
+    Returns:
+        what checkpoints.depth_scores writes.
+    """
+    task, settings = run.task, run.settings
+
+    def score(predictions: list[Any]) -> float:
+        return float(task.scores(split.examples, predictions)[task.metric])
+
+    facts = {METRIC: task.metric, "split": split.name, "num_examples": len(split.examples)}
+    shape = run.data.batch_shape(settings.eval_batch_size)
+    if not settings.early_exit:
+        layers = {}
+        for count in range(1, run.config.num_hidden_layers + 1):
+            steps = _steps(run, first_layers(run.model, count))
+            predictions = predict_split(steps, task, split, shape, settings.task_settings, run.stop_if_asked)
+            layers[str(count)] = score(predictions)
+        return {**facts, LAYERS: layers}
+    outputs = predict_features(_steps(run, run.model, all_exits=True), split.features, shape, run.stop_if_asked)
+    logits = np.concatenate([np.stack(outputs[EXIT_LOGITS]), np.stack(outputs["logits"])[:, None]], axis=1)
+
+    def score_of(chosen: np.ndarray) -> float:
+        return score(task.predictions(split.examples, split.features, {"logits": list(chosen)}, settings.task_settings))
+
+    return facts | exit_scores(logits, task.head, score_of, settings.exit_tolerance)
+
+
+def _steps(run: Any, model: Any, **kwargs: Any) -> FinetuningSteps:
+    settings = {"objective": run.steps.objective, "static_shapes": run.steps.static_shapes}
+    return FinetuningSteps(run.strategy, model, run.task.head, **settings, **kwargs)
+
+
+def exit_scores(
+    logits: np.ndarray, head: str, score: Callable[[np.ndarray], float], tolerance: float
+) -> dict[str, Any]:
+    """Scores every exit and every rule, and chooses the rule of fewest layers whose score is near that of the last.
+
+    Args:
+        logits: float32 [N, L, C], of all exits.
+        head: one of heads.exits.EXIT_HEADS.
+        score: of the logits [N, C] that are answered with.
+        tolerance: how much less than the last layer's a score may be.
+
+    Returns:
+        {"layers": {number: score}, "curve": [{"patience" or "confidence", "score", "layers"}], "chosen": one of these
+        without its figures, or None, "difference": of ExitRule}.
+    """
+    depth = logits.shape[1]
+    layers = {str(layer): score(logits[:, layer - 1]) for layer in range(1, depth + 1)}
+    difference = _SHARE * float(np.std(logits[:, -1])) if head == "regression" else 0.0
+    rules = [ExitRule(head, patience=patience, difference=difference) for patience in range(1, depth)]
+    if head != "regression":
+        rules += [ExitRule(head, confidence=confidence) for confidence in _CONFIDENCES]
+    curve = []
+    for rule in rules:
+        used = rule.layers_of(logits)
+        found = {"score": score(logits[np.arange(len(logits)), used - 1]), "layers": float(np.mean(used))}
+        curve.append({name: value for name, value in rule.to_dict().items() if name in _KINDS} | found)
+    good = [point for point in curve if point["score"] >= layers[str(depth)] - tolerance and point["layers"] < depth]
+    best = min(good, key=lambda point: (point["layers"], -point["score"]), default=None)
+    chosen = None if best is None else {name: best[name] for name in _KINDS if name in best}
+    return {LAYERS: layers, CURVE: curve, CHOSEN: chosen, DIFFERENCE: difference}
+
+
+def format_depth_scores(scores: Mapping[str, Any]) -> str:
+    """The scores as a table for people."""
+    lines = [f"{scores[METRIC]} on {scores['split']} by layers"]
+    lines += [f"  first {layers:>3}            {score:.4f}" for layers, score in scores[LAYERS].items()]
+    for point in scores.get(CURVE, ()):
+        name, value = next((name, point[name]) for name in _KINDS if name in point)
+        is_chosen = "  chosen" if scores[CHOSEN] == {name: value} else ""
+        lines.append(f"  {name:<10} {value:<6g}  {point['score']:.4f}  {point['layers']:.2f} layers{is_chosen}")
+    return "\n".join(lines)
+
+
+def tell_of_depth_scores(scores: Mapping[str, Any], output_dir: str) -> None:
+    """Logs the scores as a table, and leaves a picture of the curve in the run's folder, where there is matplotlib."""
+    logging.info("%s", format_depth_scores(scores))
+    if CURVE not in scores:
+        return
+    if scores[CHOSEN] is None:
+        logging.warning("no rule of early exit is within --exit_tolerance of all layers on %s", scores["split"])
+    try:
+        draw_exits(scores, os.path.join(output_dir, PICTURE_NAME))
+    except InputError as error:
+        logging.info("no picture of early exit: %s", error)

@@ -1,0 +1,145 @@
+"""Exits: a classifier after every layer but the last, and the rules by which a text leaves there.
+
+Shapes: B batch, L layers, H hidden, C classes.
+"""
+
+import dataclasses
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, ClassificationHead
+from albert_tf.kernels import fold_in
+from albert_tf.layers.base import ConfiguredLayer
+from albert_tf.runtime.errors import InputError
+
+# Kinds of head that exits are for: one vector of a text is read, after any layer.
+EXIT_HEADS = ("classification", "multi_label", "regression")
+# First part of the names of their weights.
+EXITS = "exits/"
+# Their output, beside "logits" of the last layer.
+EXIT_LOGITS = "exit_logits"
+
+
+def exit_name(layer: int, weight: str) -> str:
+    """The name of a weight, "kernel" or "bias", of the exit after a layer, from 1 to L - 1."""
+    return f"{EXITS}exit_{layer}/{weight}"
+
+
+@keras.saving.register_keras_serializable("albert_tf")
+class Exits(ConfiguredLayer):
+    """A ClassificationHead after each of the first L - 1 layers; that of the last is the model's own.
+
+    As in PABEE (Zhou et al., 2020, arXiv 2006.04152), all of them read the pooled [CLS] by the one pooler.
+
+    Args:
+        config: AlbertConfig, or the dict of one, of two layers or more.
+        num_labels, dropout_rate: see ClassificationHead.
+    """
+
+    def __init__(self, config, num_labels, dropout_rate=CLASSIFIER_DROPOUT_PROB, **kwargs):
+        super().__init__(config, **kwargs)
+        if self.config.num_hidden_layers < 2:
+            raise InputError("`early_exit` wants two layers or more. Received num_hidden_layers=1.")
+        self.heads = [
+            ClassificationHead(self.config, num_labels, dropout_rate, name=f"exit_{layer}")
+            for layer in range(1, self.config.num_hidden_layers)
+        ]
+
+    def build(self, input_shape=None):
+        for head in self.heads:
+            head.build()
+
+    def call(self, pooled, seed=None, training=False):
+        """Scores the classes after each layer.
+
+        Args:
+            pooled: float [B, L - 1, H], the pooled [CLS] after each layer but the last.
+            seed: int32 [2] for dropout, into which each exit folds its number; may be None where nothing is dropped.
+            training: bool.
+
+        Returns:
+            float32 [B, L - 1, C], before softmax.
+        """
+        seeds = [None if seed is None else fold_in(seed, number) for number in range(len(self.heads))]
+        logits = [
+            head(pooled[:, number], seed=seeds[number], training=training) for number, head in enumerate(self.heads)
+        ]
+        return ops.stack(logits, axis=1)
+
+    def get_config(self):
+        head = self.heads[0]
+        return {**super().get_config(), "num_labels": head.num_labels, "dropout_rate": head.dropout_rate}
+
+
+@dataclasses.dataclass(frozen=True)
+class ExitRule:
+    """The rule by which a text leaves before the last layer: by patience, or by confidence.
+
+    Attributes:
+        head: one of EXIT_HEADS.
+        patience: leave after an exit that agrees with the one before, as so many in a row did (PABEE).
+        confidence: leave after an exit whose probability of its answer is as high; of several labels, that of the least
+            sure of them (as FastBERT, arXiv 2004.02178, and DeeBERT, arXiv 2004.12993, by entropy).
+        difference: of a regression, by how much two numbers that agree differ at most.
+    """
+
+    head: str
+    patience: int | None = None
+    confidence: float | None = None
+    difference: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.head not in EXIT_HEADS or (self.patience is None) == (self.confidence is None):
+            raise ValueError(f"An exit rule goes by patience or by confidence, of a head with exits. Received {self}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings that are given, for JSON."""
+        return {name: value for name, value in dataclasses.asdict(self).items() if value}
+
+    def start(self, logits: Any) -> tuple[Any, Any]:
+        """The state before the first exit of logits like these, [B, C]: (answer float32 [B, C], agreed int32 [B])."""
+        return ops.full_like(logits, np.inf), ops.zeros_like(logits[:, 0], dtype="int32")
+
+    def step(self, logits: Any, answer: Any, agreed: Any) -> tuple[Any, Any, Any]:
+        """The state after the next exit.
+
+        Args:
+            logits: float32 [B, C] of it.
+            answer, agreed: of the exit before.
+
+        Returns:
+            (bool [B], which texts leave here; answer; agreed).
+        """
+        now = self._answer(logits)
+        agrees = ops.all(ops.abs(now - answer) <= self.difference, axis=-1)
+        agreed = ops.where(agrees, agreed + 1, 0)
+        if self.patience is not None:
+            return agreed >= self.patience, now, agreed
+        return self._confidence(logits) >= self.confidence, now, agreed
+
+    def _answer(self, logits: Any) -> Any:
+        if self.head == "regression":
+            return logits
+        if self.head == "multi_label":
+            return ops.cast(logits >= 0, "float32")
+        return ops.one_hot(ops.argmax(logits, axis=-1), logits.shape[-1], dtype="float32")
+
+    def _confidence(self, logits: Any) -> Any:
+        if self.head == "multi_label":
+            return ops.min(ops.sigmoid(ops.abs(logits)), axis=-1)
+        return ops.max(ops.softmax(logits, axis=-1), axis=-1)
+
+    def layers_of(self, logits: np.ndarray) -> np.ndarray:
+        """The number of layers that each text has: float32 [B, L, C] of all exits, the last among them -> int [B]."""
+        answer, agreed = self.start(logits[:, 0])
+        layers = np.full(len(logits), logits.shape[1])
+        is_inside = np.ones(len(logits), bool)
+        for number in range(logits.shape[1] - 1):
+            done, answer, agreed = self.step(logits[:, number], answer, agreed)
+            leaves = is_inside & np.asarray(done)
+            layers[leaves] = number + 1
+            is_inside &= ~leaves
+        return layers

@@ -1,0 +1,139 @@
+"""A model with exits as it answers: layer by layer, and texts that leave are no longer computed.
+
+Shapes: B batch, b texts that are still inside, S sequence, T their tokens, H hidden, L layers, C classes.
+"""
+
+from typing import Any
+
+from keras import ops
+
+from albert_tf.heads.exits import ExitRule
+from albert_tf.kernels import BlockRunner, View
+from albert_tf.kernels.backend import read
+from albert_tf.kernels.batch_halves import in_halves
+from albert_tf.kernels.unpadding import Unpadding
+from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, SEGMENT_IDS
+
+LOGITS, LAYERS = "logits", "layers"
+_INPUTS = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS)
+
+
+class EarlyExit:
+    """Runs a model with exits, outside training. Its shapes depend on values, so that XLA cannot compile it.
+
+    Where all layers have the same blocks they are applied in a loop of the device, else one after another, each only if
+    a text is still inside. After a layer the texts that stay are put together again, without padding.
+
+    Args:
+        model: AlbertForSequenceClassification with `early_exit`.
+        rule: when a text leaves.
+    """
+
+    def __init__(self, model: Any, rule: ExitRule) -> None:
+        self._albert, self._classifier, self._exits = model.albert, model.classifier, model.exits.heads
+        self._encoder, self._config = model.encoder, model.config
+        self._rule = rule
+
+    def __call__(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """{"logits": float32 [B, C], of the exit that each text left by; "layers": int32 [B], which that was}.
+
+        Args:
+            inputs: "input_ids", "input_mask" and "segment_ids", int32 [B, S].
+        """
+        parts = [inputs[name] for name in _INPUTS]
+        logits, layers = in_halves(self._run, parts, ["float32", "int32"])
+        return {LOGITS: logits, LAYERS: layers}
+
+    def _run(self, ids: Any, mask: Any, segment_ids: Any) -> list[Any]:
+        view = self._view(mask)
+        hidden = self._encoder.project_embeddings(view.strip(self._albert.embeddings(ids, segment_ids)))
+        rows = ops.arange(ops.shape(ids)[0], dtype="int32")
+        logits = ops.zeros((ops.shape(ids)[0], self._classifier.num_labels))
+        answer, agreed = self._rule.start(logits)
+        state = [_any(rows), rows, answer, agreed, logits, ops.zeros_like(rows), mask, hidden, *_tensors(view)]
+        state = self._through_layers(state)
+        state = ops.cond(state[0], lambda: self._last_layer(state), lambda: state)
+        return state[4:6]
+
+    def _through_layers(self, state: list[Any]) -> list[Any]:
+        """The state after all layers but the last."""
+        kernels = ops.stack([read(head.kernel) for head in self._exits])
+        biases = ops.stack([read(head.bias) for head in self._exits])
+        last = self._config.num_hidden_layers - 1
+        if len(self._encoder.blocks) > 1:
+            for layer in range(last):
+                blocks, exit_weights = self._encoder.blocks_of_layer(layer), (kernels[layer], biases[layer])
+
+                def apply(state=state, blocks=blocks, exit_weights=exit_weights, layer=layer):
+                    return self._layer(state, blocks, exit_weights, layer + 1)
+
+                state = ops.cond(state[0], apply, lambda state=state: state)
+            return state
+        blocks = self._encoder.blocks[0]
+
+        def body(layer, *state):
+            exit_weights = ops.take(kernels, layer, axis=0), ops.take(biases, layer, axis=0)
+            return layer + 1, *self._layer(list(state), blocks, exit_weights, layer + 1)
+
+        def is_any_inside(layer, inside, *_):
+            return ops.logical_and(layer < last, inside)
+
+        layer = ops.zeros((), "int32")
+        return list(ops.while_loop(is_any_inside, body, (layer, *state), maximum_iterations=last)[1:])
+
+    def _layer(self, state: list[Any], blocks: list[Any], exit_weights: tuple[Any, Any], number: Any) -> list[Any]:
+        """The state after a layer and its exit; `number` of the layer is from 1."""
+        _, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
+        view = self._view_of(tensors)
+        hidden = self._apply(view, blocks, hidden)
+        pooled = self._albert.pool(view.unpadding.first(hidden))
+        found = ops.matmul(pooled, ops.cast(exit_weights[0], "float32")) + ops.cast(exit_weights[1], "float32")
+        done, answer, agreed = self._rule.step(found, answer, agreed)
+        logits = ops.scatter_update(logits, rows[:, None], found)
+        layers = ops.scatter_update(layers, rows[:, None], ops.zeros_like(rows) + number)
+        inside = ops.logical_not(done)
+        is_any = ops.any(inside)
+
+        def leave():
+            left = ops.cast(ops.nonzero(inside)[0], "int32")
+            kept = [ops.take(tensor, left, axis=0) for tensor in (rows, answer, agreed, mask)]
+            smaller = self._view(kept[3])
+            stay = smaller.strip(ops.take(view.restore(hidden), left, axis=0))
+            return [*kept, stay, *_tensors(smaller)]
+
+        moves = ops.logical_and(is_any, ops.any(done))
+        rows, answer, agreed, mask, *rest = ops.cond(
+            moves, leave, lambda: [rows, answer, agreed, mask, hidden, *tensors]
+        )
+        return [is_any, rows, answer, agreed, logits, layers, mask, *rest]
+
+    def _last_layer(self, state: list[Any]) -> list[Any]:
+        """The state after the last layer, of which [CLS] alone is computed."""
+        inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
+        last = self._config.num_hidden_layers
+        first = ops.zeros_like(mask[:, :1])
+        read = self._apply(self._view_of(tensors), self._encoder.blocks_of_layer(last - 1), hidden, first)
+        found = self._classifier(self._albert.pool(read[:, 0]))
+        logits = ops.scatter_update(logits, rows[:, None], found)
+        layers = ops.scatter_update(layers, rows[:, None], ops.full_like(rows, last))
+        return [inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
+
+    def _apply(self, view: View, blocks: list[Any], hidden: Any, positions: Any = None) -> Any:
+        run = BlockRunner(view, self._encoder.compute_dtype)
+        for inner, block in enumerate(blocks):
+            hidden = run(block, hidden, inner, positions if inner == len(blocks) - 1 else None)
+        return hidden
+
+    def _view(self, mask: Any) -> View:
+        return View.without_padding(mask, self._config.num_attention_heads)
+
+    def _view_of(self, tensors: list[Any]) -> View:
+        return View(tensors[0], unpadding=Unpadding.of_tensors(tensors[1:], self._config.num_attention_heads))
+
+
+def _tensors(view: View) -> list[Any]:
+    return [view.attention_bias, *view.unpadding.tensors()]
+
+
+def _any(rows: Any) -> Any:
+    return ops.shape(rows)[0] > 0

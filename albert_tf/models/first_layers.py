@@ -1,0 +1,59 @@
+"""The first layers of a model as a model of its own."""
+
+import dataclasses
+from typing import Any
+
+import keras
+
+from albert_tf.config import AlbertConfig
+from albert_tf.heads.exits import exit_name
+from albert_tf.models.named_weights import named_weights
+from albert_tf.runtime.errors import InputError
+
+
+def first_layers(model: Any, num_layers: int) -> Any:
+    """The same model with the first of its layers alone: of a shared block, with fewer applications.
+
+    Args:
+        model: of models.albert, models.pretraining or models.finetuning. Of one with exits the last layer that is left
+            has its own classifier, and the exits before it are left out.
+        num_layers: how many are left, of L.
+
+    Returns:
+        a model of the same class, with the same `load_report`, on the CPU; the model itself where all layers are left.
+
+    Raises:
+        InputError: the model has fewer layers, or groups of which the last would be cut apart.
+    """
+    config: AlbertConfig = model.config
+    if num_layers == config.num_hidden_layers:
+        return model
+    shortened = _shortened(config, num_layers)
+    settings = {**model.get_config(), "config": shortened.to_dict()}
+    has_exits = settings.pop("early_exit", False)
+    weights = named_weights(model)
+    with keras.device("cpu"):
+        copy = type(model).from_config(settings)
+        for name, variable in named_weights(copy).items():
+            theirs = name
+            if has_exits and name.startswith("classifier/"):
+                theirs = exit_name(num_layers, name.removeprefix("classifier/"))
+            variable.assign(weights[theirs])
+    if hasattr(model, "load_report"):
+        copy.load_report = model.load_report
+    return copy
+
+
+def _shortened(config: AlbertConfig, num_layers: int) -> AlbertConfig:
+    """The config with fewer layers, each of which has the group that it has in the whole model."""
+    layers, groups = config.num_hidden_layers, config.num_hidden_groups
+    if not 1 <= num_layers <= layers:
+        raise InputError(f"--num_layers must lie between 1 and the model's {layers} layers. Received {num_layers}.")
+    left = (num_layers - 1) * groups // layers + 1
+    if any(layer * groups // layers != layer * left // num_layers for layer in range(num_layers)):
+        whole = [end for end in range(1, layers) if end * groups % layers == 0]
+        raise InputError(
+            f"--num_layers={num_layers} cuts a group of layers that share their weights in two; the model's "
+            f"{groups} groups end after {', '.join(map(str, [*whole, layers]))} layers"
+        )
+    return dataclasses.replace(config, num_hidden_layers=num_layers, num_hidden_groups=left)
