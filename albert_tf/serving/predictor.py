@@ -73,8 +73,8 @@ class Predictor:
         Returns:
             for each a dict that JSON can hold: "label" and "probabilities"; "labels" and "probabilities"; "score";
             "choice" and "probabilities"; "answer", "start", "end" and "score"; "words" and "tags"; or "entities", each
-            with "start", "end", "label", "text" and "score". And "warning", where a second text was given to a model
-            that takes one.
+            with "start", "end", "label", "text" and "score". And "layers", after how many it left, of a model with
+            early exit; "warning", where a second text was given to a model that takes one.
 
         Raises:
             InputError: a field is missing, or is not what it should be.
@@ -103,7 +103,8 @@ class Predictor:
         """The answers to checked examples, which may stand in one tensor."""
         if not examples[0].get(WORDS, True):
             return [{"words": [], "tags": []} for _ in examples]
-        found = list(map(_as_json, self._model.answer(examples)))
+        outputs = self._model.answer(examples)
+        found = [_as_json(row) | ({"layers": int(row["layers"])} if "layers" in row else {}) for row in outputs]
         if WORDS not in examples[0]:
             return found
         return [

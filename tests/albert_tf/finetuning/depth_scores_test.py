@@ -1,0 +1,76 @@
+"""Scores by depth: the curve of a model with exits, the rule that is chosen, and the loss that trains it."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from albert_tf.checkpoints.depth_scores import read_depth_scores, score_of_layers, write_depth_scores
+from albert_tf.exports.depth import DepthSettings
+from albert_tf.finetuning.depth_scores import exit_scores, format_depth_scores
+from albert_tf.finetuning.exit_plot import draw_exits
+from albert_tf.finetuning.objectives import Objective
+from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
+from albert_tf.runtime.errors import ContradictionError, InputError
+
+# Three exits about four texts of the class 1: the first is right and sure of half of them.
+_LOGITS = np.asarray([[[0, 6], [0, 6], [0, 6]]] * 2 + [[[1, 0], [0, 1], [0, 6]]] * 2, np.float32)
+_FACTS = {"metric": "accuracy", "split": "dev", "num_examples": 4}
+
+
+def _accuracy(logits):
+    return float(np.mean(logits.argmax(-1) == 1))
+
+
+def test_the_rule_of_fewest_layers_within_the_tolerance_is_chosen(tmp_path):
+    found = exit_scores(_LOGITS, "classification", _accuracy, tolerance=0.0)
+    assert found["layers"] == {"1": 0.5, "2": 1.0, "3": 1.0}
+    patient = [point for point in found["curve"] if "patience" in point]
+    assert patient == [{"patience": 1, "score": 1.0, "layers": 2.5}, {"patience": 2, "score": 1.0, "layers": 3.0}]
+    # From 0.8 on the first exit, which gives 0 the probability 0.73, keeps the others.
+    assert found["chosen"] == {"confidence": 0.8}
+    assert exit_scores(_LOGITS, "classification", _accuracy, tolerance=0.6)["chosen"] == {"confidence": 0.6}
+    text = format_depth_scores(_FACTS | found)
+    assert text.count("chosen") == 1
+    assert "  first   1            0.5000" in text
+    draw_exits(_FACTS | found, str(tmp_path / "curve.png"))
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_regression_has_no_confidence_and_nothing_is_chosen_that_costs_too_much():
+    numbers = np.asarray([[[0.0], [0.0], [4.0]], [[0.0], [0.0], [2.0]]], np.float32)
+    found = exit_scores(numbers, "regression", lambda logits: float(logits.sum()), tolerance=0.5)
+    assert [set(point) for point in found["curve"]] == [{"patience", "score", "layers"}] * 2
+    assert found["difference"] == pytest.approx(0.05)
+    assert found["chosen"] is None
+
+
+def test_scores_beside_a_checkpoint_are_read_again_and_damage_is_passed_over(tmp_path):
+    assert "its score is not known" in score_of_layers(str(tmp_path), 1)
+    write_depth_scores(str(tmp_path), _FACTS | {"layers": {"1": 0.5, "12": 0.75}})
+    assert score_of_layers(str(tmp_path), 1) == "accuracy 0.5000 on the dev split, of all layers 0.7500"
+    path = tmp_path / "depth_scores.json"
+    path.write_text(path.read_text().replace("0.5", "0.6"))
+    assert read_depth_scores(str(tmp_path)) == {}
+
+
+def test_the_loss_is_the_mean_of_all_exits_weighted_by_their_depth():
+    batch = {LABEL: ops.ones((4,), "int32"), EXAMPLE_WEIGHT: ops.ones((4,))}
+    objective = Objective("classification")
+    losses = [objective.loss({"logits": _LOGITS[:, at]}, batch, [4.0])[0] for at in range(3)]
+    outputs = {"logits": _LOGITS[:, 2], "exit_logits": _LOGITS[:, :2]}
+    loss, correct = objective.loss(outputs, batch, [4.0])
+    assert float(loss) == pytest.approx(sum(float(one) * at for at, one in enumerate(losses, start=1)) / 6)
+    assert float(correct) == 1.0
+
+
+@pytest.mark.parametrize("given", [{"patience": 1, "exit_confidence": 0.9}, {"num_layers": 2, "early_exit": True}])
+def test_one_way_to_fewer_layers_at_a_time(given):
+    with pytest.raises(ContradictionError, match=" and ".join(f"--{name}" for name in sorted(given, reverse=True))):
+        DepthSettings(**given)
+
+
+def test_a_threshold_is_a_probability():
+    with pytest.raises(InputError, match=r"--exit_confidence must lie in \(0, 1\)"):
+        DepthSettings(exit_confidence=1.0)
+    with pytest.raises(InputError, match="--patience must be at least 1"):
+        DepthSettings(patience=0)

@@ -1,0 +1,91 @@
+"""A model that texts leave early, beside its exits computed in full and the rule on them; its first layers alone."""
+
+import dataclasses
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from albert_tf.exports.served_copy import serving_copy
+from albert_tf.heads.exits import ExitRule
+from albert_tf.models.early_exit import EarlyExit
+from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.first_layers import first_layers
+from albert_tf.runtime.errors import InputError
+
+_BATCHES = ((1, 7), (9, 12))
+
+
+@pytest.fixture
+def make_model(small_config):
+    """A function of changes to the config to a model with exits whose answers change from layer to layer."""
+
+    def make(**changes):
+        keras.utils.set_random_seed(1)
+        sizes = {"num_hidden_layers": 4, "num_hidden_groups": 1, "initializer_range": 0.5}
+        config = dataclasses.replace(small_config, attention_probs_dropout_prob=0.0, **sizes | changes)
+        return make_finetuning_model(config, "classification", 3, early_exit=True)
+
+    return make
+
+
+def _inputs(config, batch, length):
+    rng = np.random.default_rng(batch)
+    lengths = rng.integers(1, length + 1, batch)
+    ids = rng.integers(config.vocab_size, size=(batch, length))
+    values = {"input_ids": ids, "input_mask": np.arange(length) < lengths[:, None], "segment_ids": np.zeros_like(ids)}
+    return {name: tf.constant(value, tf.int32) for name, value in values.items()}
+
+
+def _all_logits(model, inputs):
+    outputs = model(inputs, all_exits=True)
+    return np.concatenate([outputs["exit_logits"], outputs["logits"][:, None]], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("sharing", "rule"),
+    [
+        ("all", ExitRule("classification", confidence=0.9)),
+        pytest.param("none", ExitRule("classification", patience=1), marks=pytest.mark.slow),
+    ],
+)
+def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(make_model, sharing, rule):
+    model = make_model(parameter_sharing=sharing)
+    early = EarlyExit(serving_copy(model), rule)
+    names = tuple(_inputs(model.config, 1, 1))
+    specs = [tf.TensorSpec([None, None], tf.int32)] * 3
+    run = tf.function(lambda *parts: early(dict(zip(names, parts))), input_signature=specs, autograph=False)
+    for batch, length in _BATCHES:
+        inputs = _inputs(model.config, batch, length)
+        logits = _all_logits(model, inputs)
+        layers = rule.layers_of(logits)
+        found = run(*inputs.values())
+        assert found["layers"].numpy().tolist() == layers.tolist()
+        np.testing.assert_allclose(found["logits"], logits[np.arange(batch), layers - 1], atol=1e-5)
+    assert len(set(layers.tolist())) > 1
+
+
+@pytest.mark.parametrize("changes", [{}, {"parameter_sharing": "attention"}])
+def test_the_first_layers_are_a_model_that_ends_at_their_exit(make_model, changes):
+    model = make_model(**changes)
+    inputs = _inputs(model.config, 3, 6)
+    logits = _all_logits(model, inputs)
+    np.testing.assert_allclose(model(inputs)["logits"], logits[:, -1], atol=1e-5)
+    assert first_layers(model, 4) is model
+    for count in (1, 3):
+        found = first_layers(model, count)
+        assert (found.exits, found.config.num_hidden_layers) == (None, count)
+        np.testing.assert_allclose(found(inputs)["logits"], logits[:, count - 1], atol=1e-5)
+
+
+def test_groups_stay_whole(make_model):
+    model = make_model(num_hidden_layers=6, num_hidden_groups=2)
+    inputs = _inputs(model.config, 2, 5)
+    found = first_layers(model, 3)
+    assert found.config.num_hidden_groups == 1
+    np.testing.assert_allclose(found(inputs)["logits"], _all_logits(model, inputs)[:, 2], atol=1e-5)
+    with pytest.raises(InputError, match="--num_layers=4 cuts a group .* 2 groups end after 3, 6 layers"):
+        first_layers(model, 4)
+    with pytest.raises(InputError, match="between 1 and the model's 6 layers. Received 7"):
+        first_layers(model, 7)
