@@ -15,6 +15,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.rows import ConstantRow, Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
+from albert_tf.heads.exits import EXITS
 from albert_tf.models.finetuning import (
     AlbertForMultipleChoice,
     AlbertForSequenceClassification,
@@ -152,7 +153,9 @@ class CheckpointFormat(abc.ABC):
             InputError: it has no name for a fine-tuning head, or no names for such a model.
         """
         rows = [row for row in self.rows(config, weights) if isinstance(row, ConstantRow) or row.ours in weights]
-        homeless = [name for name in self.left_out(config, weights) if is_finetuning_weight(name)]
+        # Without its exits a model is a plain one; its head is a part that it cannot do without.
+        left_out = [name for name in self.left_out(config, weights) if not name.startswith(EXITS)]
+        homeless = [name for name in left_out if is_finetuning_weight(name)]
         if homeless:
             raise InputError(f"{self.title} has no place for this fine-tuned model's {', '.join(homeless)}")
         return {
