@@ -105,6 +105,8 @@ class AlbertWithClassifier(AlbertWithHead):
         self.classifier_dropout_prob = classifier_dropout_prob
         self.classifier = ClassificationHead(self.config, num_labels, classifier_dropout_prob, name="classifier")
         self.exits: Any = None
+        if early_exit and not pooler:
+            raise InputError("`early_exit` is for a head that reads the pooled [CLS].")
         if early_exit:
             self.exits = Exits(self.config, num_labels, classifier_dropout_prob, name="exits")
         self.build()
