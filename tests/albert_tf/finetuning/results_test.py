@@ -51,6 +51,8 @@ def make_results(tmp_path, monkeypatch):
             do_eval=do_eval,
             do_predict=True,
             ensemble=False,
+            early_exit=False,
+            score_layers=False,
             output_dir=str(tmp_path / "run"),
             eval_batch_size=8,
             task_settings=None,
