@@ -14,6 +14,25 @@ from data_prep.text.sentence_files import SentenceSplitting, split_files
 from data_prep.text.sentences import split_paragraph
 from data_prep.text.text_reading import TextReading
 
+# A language, the number of sentences, a text.
+_LANGUAGES = """
+zh 5 今天很好！第3.5版。“我来了。”他说；好吗？走…
+ja 4 今日は天気がいい！どこへ行きますか？「行く。」と彼は言った。
+ko 3 날씨가 좋습니다! 어디로 가십니까? 3.5 버전이 나왔습니다.
+ar 4 كيف حالك؟ الطقس جميل اليوم! ذهبت إلى السوق. ثم عدت.
+ur 3 یہ ایک جملہ ہے۔ آپ کیسے ہیں؟ موسم اچھا ہے۔
+he 3 שלום עולם. מה שלומך? הכול טוב!
+hi 3 नमस्ते दुनिया। आप कैसे हैं? मौसम अच्छा है!
+ru 3 В 1998 г. вышла версия 3.5! Как дела? Хорошо.
+el 3 Γεια σου. Πώς είσαι; Είμαι καλά.
+de 2 Das war am 3. Mai z. B. so. Ende!
+am 3 ሰላም ዓለም። እንዴት ነህ፧ ጥሩ ነው።
+my 2 မင်္ဂလာပါ။ နေကောင်းလား။
+km 3 សួស្តី។ សុខសប្បាយទេ? ខ្ញុំសុខសប្បាយ។
+bo 2 བཀྲ་ཤིས་བདེ་ལེགས། ང་བདེ་མོ་ཡིན།
+th 2 วันนี้อากาศดีมากจริง ๆ เราจะไปเที่ยวทะเลกันที่หัวหิน คุณจะไปไหนกับใครในวันหยุดนี้ เราใช้ Python 3.11 กัน
+"""
+
 
 @pytest.fixture
 def split(tmp_path):
@@ -47,29 +66,11 @@ def test_the_language_decides_what_ends_a_sentence():
     assert split_paragraph("今天很好。明天去吗？", "zh") == ["今天很好。", "明天去吗？"]
 
 
-@pytest.mark.parametrize(
-    "language, text, sentences",
-    [
-        ("zh", "今天很好！第3.5版。“我来了。”他说；好吗？走…", 5),
-        ("ja", "今日は天気がいい！どこへ行きますか？「行く。」と彼は言った。", 4),
-        ("ko", "날씨가 좋습니다! 어디로 가십니까? 3.5 버전이 나왔습니다.", 3),
-        ("ar", "كيف حالك؟ الطقس جميل اليوم! ذهبت إلى السوق. ثم عدت.", 4),
-        ("ur", "یہ ایک جملہ ہے۔ آپ کیسے ہیں؟ موسم اچھا ہے۔", 3),
-        ("he", "שלום עולם. מה שלומך? הכול טוב!", 3),
-        ("hi", "नमस्ते दुनिया। आप कैसे हैं? मौसम अच्छा है!", 3),
-        ("ru", "В 1998 г. вышла версия 3.5! Как дела? Хорошо.", 3),
-        ("el", "Γεια σου. Πώς είσαι; Είμαι καλά.", 3),
-        ("de", "Das war am 3. Mai z. B. so. Ende!", 2),
-        ("am", "ሰላም ዓለም። እንዴት ነህ፧ ጥሩ ነው።", 3),
-        ("my", "မင်္ဂလာပါ။ နေကောင်းလား။", 2),
-        ("km", "សួស្តី។ សុខសប្បាយទេ? ខ្ញុំសុខសប្បាយ។", 3),
-        ("bo", "བཀྲ་ཤིས་བདེ་ལེགས། ང་བདེ་མོ་ཡིན།", 2),
-        ("th", "วันนี้อากาศดีมากจริง ๆ เราจะไปเที่ยวทะเลกันที่หัวหิน คุณจะไปไหนกับใครในวันหยุดนี้ เราใช้ Python 3.11 กัน", 2),
-    ],
-)
-def test_every_language_has_its_full_stops(language, text, sentences):
+@pytest.mark.parametrize("row", _LANGUAGES.strip().splitlines())
+def test_every_language_has_its_full_stops(row):
+    language, sentences, text = row.split(maxsplit=2)
     found = split_paragraph(text, language)
-    assert len(found) == sentences, found
+    assert len(found) == int(sentences), found
     assert "".join(found).replace(" ", "") == text.replace(" ", "")
 
 
