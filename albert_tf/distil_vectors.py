@@ -32,18 +32,17 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     define_flags_of(DistillationSettings, "Batches and optimisation", flag_values, ["muon_rate"])
 
 
-def run_with(given: flags.FlagValues = flags.FLAGS) -> None:
-    """Does what the flags say."""
+def _run() -> None:
+    given = flags.FLAGS
     allocator.set_up_memory(release=given.release_memory)
     import_tensorflow(backend=given.backend, joins=asks_for_tpu(given))
     from albert_tf.distillation.distil import run
     from albert_tf.embedding.train import format_results
 
-    settings = read_settings(DistillationSettings, given, define_flags)
-    print(format_results(run(settings)))  # noqa: T201
+    print(format_results(run(read_settings(DistillationSettings, given, define_flags))))  # noqa: T201
 
 
-main = command.entry_point(__name__, run_with, required=("output_dir",))
+main = command.entry_point(__name__, _run, required=("output_dir",))
 
 if __name__ == "__main__":
     main()

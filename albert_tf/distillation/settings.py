@@ -20,18 +20,16 @@ class DistillationSettings(EmbeddingSettings):
     vectors_file: Annotated[
         StrPath | None, "Where the vectors of --teacher are kept; left out: TRAIN_FILE.vectors.npy."
     ] = None
-    cosine_weight: Annotated[
-        float, Interval("[0, 1e6)"), "Weight of the loss of a text alone: 1 - cosine with the teacher's vector."
-    ] = 1.0
-    relation_weight: Annotated[
-        float, Interval("[0, 1e6)"), "Weight of the loss of which texts of a batch are near to one another."
-    ] = 1.0
     init_words: Annotated[
         bool, "Without --init_checkpoint: start word embeddings from vectors that fit the teacher's."
     ] = True
     init_position_waves: Annotated[
         bool, "Without --init_checkpoint: start the position embeddings from sines and cosines."
     ] = True
+    cosine_weight: Annotated[float, Interval("[0, 1e6)"), "Weight of 1 - cosine with the teacher's vector."] = 1.0
+    relation_weight: Annotated[
+        float, Interval("[0, 1e6)"), "Weight of the loss of which texts of a batch are near to one another."
+    ] = 1.0
     train_batch_size: int = 128
     optimizer: str = "muon"
     learning_rate: float = 1e-4

@@ -100,7 +100,7 @@ def initialise_embeddings(model, path: str) -> dict[str, Any]:
             f"--init_embeddings: {path} has {counted.shape[0]} pieces of {counted.shape[1]} dimensions, the model "
             f"{values.shape[0]} of {values.shape[1]}; count with --embedding_size={values.shape[1]} and its vocabulary"
         )
-    logging.info("%d of %d pieces start from counted embeddings", give_word_embeddings(model, counted), len(values))
+    logging.info("%d of %d pieces start from counted embeddings", give_word_embeddings(model, counted), len(counted))
     return vocabulary
 
 

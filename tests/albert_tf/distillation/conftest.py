@@ -29,23 +29,11 @@ def distillation_settings(tmp_path, small_config, small_vocabulary) -> Distillat
         (" ".join(first), " ".join(second), len({*first} & {*second})) for first, second in itertools.pairwise(texts)
     ]
     (tmp_path / "dev.tsv").write_text("a\tb\tscore\n" + "".join("\t".join(map(str, pair)) + "\n" for pair in pairs))
+    inputs = {"teacher": "teacher.npy", "train_file": "texts.txt", "dev_file": "dev.tsv", "output_dir": "run"}
     return DistillationSettings(
-        teacher=str(tmp_path / "teacher.npy"),
-        train_file=str(tmp_path / "texts.txt"),
-        dev_file=str(tmp_path / "dev.tsv"),
-        output_dir=str(tmp_path / "run"),
-        albert_config_file=config_file,
-        spm_model_file=small_vocabulary,
-        max_score=5.0,
-        do_eval=True,
-        max_seq_length=16,
-        train_batch_size=8,
-        eval_batch_size=8,
-        num_train_steps=6,
-        save_checkpoints_steps=3,
-        keep_checkpoint_max=0,
-        log_steps=1,
-        num_workers=1,
-        random_seed=1,
-        resolved_flags="--seed\n",
+        **{name: str(tmp_path / path) for name, path in inputs.items()},
+        **{"albert_config_file": config_file, "spm_model_file": small_vocabulary, "do_eval": True, "max_score": 5.0},
+        **{"train_batch_size": 8, "eval_batch_size": 8, "max_seq_length": 16, "num_workers": 1},
+        **{"num_train_steps": 6, "save_checkpoints_steps": 3, "keep_checkpoint_max": 0, "log_steps": 1},
+        **{"random_seed": 1, "resolved_flags": "--seed\n"},
     )

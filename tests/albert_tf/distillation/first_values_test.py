@@ -22,18 +22,9 @@ def test_what_stands_for_a_weight_is_its_logarithm_over_nine():
 @pytest.mark.parametrize("embedding_size, hidden_size", [(64, 64), (32, 64)])
 def test_the_first_attention_gives_the_shares_of_smooth_inverse_frequency(embedding_size, hidden_size):
     rng = np.random.default_rng(0)
-    model = AlbertForEmbedding(
-        AlbertConfig(
-            vocab_size=30,
-            embedding_size=embedding_size,
-            hidden_size=hidden_size,
-            num_hidden_layers=1,
-            num_attention_heads=4,
-            intermediate_size=8,
-            max_position_embeddings=8,
-            initializer_range=1e-4,
-        )
-    )
+    shape = {"num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 8, "max_position_embeddings": 8}
+    sizes = {"vocab_size": 30, "embedding_size": embedding_size, "hidden_size": hidden_size}
+    model = AlbertForEmbedding(AlbertConfig(**shape, **sizes, initializer_range=1e-4))
     texts = [rng.choice(30, 4, p=np.arange(1, 31) / 465) for _ in range(200)]
     pieces = Ragged.of_lengths(np.concatenate(texts).astype(np.int32), np.full(200, 4))
     taught = TaughtTexts(["a"] * 200, np.arange(200), rng.standard_normal((200, 48)).astype(np.float32))
