@@ -16,7 +16,6 @@ _GROUPS = {
     "Input and output": ("init_checkpoint", "albert_config_file", "spm_model_file", "output_dir", "overwrite"),
     "What the model takes and computes in": ("max_seq_length", "precision", "pooling", "normalize"),
     "More of the encoder": ("output_hidden_states", "output_attentions"),
-    "Fewer layers": DEPTH_FLAGS,
 }
 
 
@@ -24,6 +23,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     for title, names in _GROUPS.items():
         define_flags_of(ExportSettings, title, flag_values, names)
+    define_flags_of(ExportSettings, "Fewer layers", flag_values, DEPTH_FLAGS)
     define_flags_of(TextCleaning, "Text cleaning, as when the records were made", flag_values)
 
 

@@ -55,8 +55,8 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
         inputs: Any,
         training: bool = False,
         dropout_seed: Any = None,
-        skip_padding: bool = False,
         all_exits: bool | None = None,
+        skip_padding: bool = False,
     ) -> dict[str, Any]:
         """Scores the classes.
 
@@ -64,8 +64,8 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
             inputs: as AlbertModel takes them.
             training: whether dropout is active.
             dropout_seed: int32 [2], see AlbertModel.call.
-            skip_padding: see AlbertModel.call.
             all_exits: with `early_exit`, whether the exits are computed too, padding and all; None: in training.
+            skip_padding: see AlbertModel.call.
 
         Returns:
             {"logits": float32 [B, C]}, before softmax or sigmoid; with C = 1 the number itself. Of all exits also

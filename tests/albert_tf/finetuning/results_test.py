@@ -50,9 +50,7 @@ def make_results(tmp_path, monkeypatch):
         settings = types.SimpleNamespace(
             do_eval=do_eval,
             do_predict=True,
-            ensemble=False,
-            early_exit=False,
-            score_layers=False,
+            **dict.fromkeys(("ensemble", "early_exit", "score_layers"), False),
             output_dir=str(tmp_path / "run"),
             eval_batch_size=8,
             task_settings=None,
