@@ -70,7 +70,11 @@ def open_teacher(teacher: str, texts: TablePrediction, vectors_file: str | None 
         if len(kept) != len(rows):
             raise InputError(f"--teacher={teacher} has {len(kept):,} vectors, {texts.source} {len(rows):,} rows")
     else:
-        library = open_library(Embedder(teacher), texts, vectors_file, FLOAT16)
+        try:
+            embedder = Embedder(teacher)
+        except InputError as error:
+            raise InputError(f"--teacher: {error}") from None
+        library = open_library(embedder, texts, vectors_file, FLOAT16)
         rows, kept = list(library.texts), library.vectors
     has_vector = _has_length(kept)
     found = [row for row, text in enumerate(rows) if text is not None and has_vector[row]]
