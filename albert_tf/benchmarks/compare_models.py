@@ -69,9 +69,13 @@ def _run() -> None:
     names = ("batch_size", "max_seq_length", "max_predictions_per_seq", "optimizer", "precision")
     arguments = [f"--{name}={given[name].value}" for name in names]
     models, parameters = [], {}
-    for model in given.models:
+    names = [os.path.basename(model).removesuffix(".json") for model in given.models]
+    if len(set(names)) < len(names):
+        # albert_config.json of two folders.
+        names = list(given.models)
+    for model, name in zip(given.models, names, strict=True):
         one = Contestant("albert_tf", [*arguments, f"--albert_config_file={model}"], sys.executable)
-        one.name = os.path.basename(model).removesuffix(".json")
+        one.name = name
         parameters[one.name] = count_parameters(model)
         models.append(one)
     take_turns(models, given.rounds, given.steps)

@@ -5,6 +5,7 @@ A B C, so that a change in the machine's load meets all of them. Prints one JSON
 """
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import statistics
@@ -78,14 +79,24 @@ class Contestant:
         return "skipped" not in self.start
 
     def take_turn(self, task: int | str) -> None:
-        """Has the worker do a line's task, which for `worker` is a number of steps, and keeps what it took."""
-        self._process.stdin.write(f"{task}\n")
-        self._process.stdin.flush()
-        self.turns.append(self._answer())
+        """Has the worker do a line's task, which for `worker` is a number of steps, and keeps what it took.
+
+        One that has ended, as when there was no memory left, takes part no longer.
+        """
+        # That it has ended is its answer.
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(f"{task}\n")
+            self._process.stdin.flush()
+        answer = self._answer()
+        if "skipped" in answer:
+            self.start = answer
+        else:
+            self.turns.append(answer)
 
     def close(self) -> None:
         """Ends the process."""
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait()
 
     def median(self, key: str) -> float:
@@ -95,11 +106,11 @@ class Contestant:
 
 def take_turns(contestants: list[Contestant], rounds: int, steps: int) -> None:
     """Has those that take part run one after the other, A B C A B C, and ends them."""
-    running = [one for one in contestants if one.takes_part]
     for _ in range(rounds):
-        for one in running:
-            one.take_turn(steps)
-    for one in running:
+        for one in contestants:
+            if one.takes_part:
+                one.take_turn(steps)
+    for one in contestants:
         one.close()
 
 

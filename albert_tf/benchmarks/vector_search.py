@@ -7,6 +7,7 @@ mean over its pieces, each times the logarithm of how few of the texts have it.
 """
 
 import time
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("pairs_file", None, "Pairs of texts, as --dev_file of train_embeddings.", **fv)
     flags.DEFINE_list("text_columns", [], "Their columns; left out: all but scores and ids.", **fv)
+    flags.DEFINE_string("score_column", None, "Column of scores; left out: label, labels, score or scores.", **fv)
     flags.DEFINE_float("max_score", 1.0, "Score of two texts that are the same.", **fv)
     flags.DEFINE_list("model", [], "Models that make vectors.", **fv)
     flags.DEFINE_bool("bm25", False, "Search by the words that texts share, too.", **fv)
@@ -76,7 +78,7 @@ def counted_vectors(texts: list[str], embeddings_file: str, spm_model_file: str)
     try:
         with np.load(embeddings_file, allow_pickle=False) as arrays:
             table = arrays["word_embeddings"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"--embeddings_file: {embeddings_file} is not of count_embeddings ({error})") from None
     if len(table) != tokenizer.vocab_size:
         raise InputError(f"--embeddings_file: {len(table)} pieces, {spm_model_file} has {tokenizer.vocab_size}")
@@ -91,7 +93,9 @@ def _run() -> None:
     from albert_tf.embedding.text_tables import read_table
 
     given = flags.FLAGS
-    dev = DevSet.from_table(read_table(given.pairs_file, tuple(given.text_columns), None, given.max_score))
+    dev = DevSet.from_table(
+        read_table(given.pairs_file, tuple(given.text_columns), given.score_column, given.max_score)
+    )
     found: dict[str, Any] = {}
     if given.bm25:
         if dev.scores is not None:

@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from albert_tf.heads.exits import EXIT_HEADS, EXITS
+from albert_tf.heads.exit_names import EXIT_HEADS, EXITS
 from albert_tf.inputs.finetuning_features import HEADS
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import TaskOptions

@@ -168,6 +168,7 @@ def write_weights(
     weights: Mapping[str, Any],
     vocabulary: dict | None,
     task: FinetunedTask | None = None,
+    pooling: dict[str, Any] | None = None,
 ) -> None:
     """Writes a checkpoint of weights alone, for a run to start from.
 
@@ -177,17 +178,15 @@ def write_weights(
         weights: by the names of models.named_weights.
         vocabulary: {"file", "sha256", "size"}, or None if unknown.
         task: what the model was fine-tuned for; None for a pre-trained one.
+        pooling: how a text becomes one vector, as heads.pooling has it; None where that is not known.
     """
     save_tensors(os.path.join(folder, "model"), weights)
     config.to_json_file(os.path.join(folder, CONFIG_NAME))
     state = TrainingState(
-        step=0,
-        examples_seen=0,
-        random_seed=0,
-        input_files=[],
-        optimizer=NO_OPTIMIZER,
+        **{"step": 0, "examples_seen": 0, "random_seed": 0, "input_files": [], "optimizer": NO_OPTIMIZER},
         vocabulary=vocabulary,
         task=task.to_dict() if task is not None else None,
+        pooling=pooling,
     )
     write_state(folder, state)
 

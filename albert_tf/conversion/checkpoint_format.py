@@ -15,7 +15,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.rows import ConstantRow, Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
-from albert_tf.heads.exits import EXITS
+from albert_tf.heads.exit_names import EXITS
 from albert_tf.models.finetuning import (
     AlbertForMultipleChoice,
     AlbertForSequenceClassification,
@@ -164,10 +164,11 @@ class CheckpointFormat(abc.ABC):
 
 
 def _complete(task: FinetunedTask | None, known: FinetunedTask | None) -> FinetunedTask | None:
-    """A task with the dropout of the model itself where it names none; None takes what the model tells."""
-    if task is None or known is None or task.classifier_dropout_prob is not None:
+    """A task with the model's own exits, and its dropout where it names none; None takes what the model tells."""
+    if task is None or known is None:
         return task or known
-    return dataclasses.replace(task, classifier_dropout_prob=known.classifier_dropout_prob)
+    rate = known.classifier_dropout_prob if task.classifier_dropout_prob is None else task.classifier_dropout_prob
+    return dataclasses.replace(task, classifier_dropout_prob=rate, early_exit=known.early_exit)
 
 
 def task_of(model) -> FinetunedTask | None:

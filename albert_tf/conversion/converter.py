@@ -10,6 +10,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
 from albert_tf.conversion.formats import output_format, warn_of_pooling
 from albert_tf.conversion.load_report import LoadReport, match
+from albert_tf.conversion.native import NativeFormat
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.sentence_transformers import SentenceTransformersFormat
 from albert_tf.conversion.settings import ConversionSettings
@@ -72,6 +73,8 @@ def _choose_pooling(target: CheckpointFormat, settings: ConversionSettings, pret
         if settings.pooling is not None or settings.normalize is not None:
             name = "normalize" if settings.pooling is None else "pooling"
             raise InputError(f"--{name} goes with --to={SentenceTransformersFormat.name}, not with --to={target.name}")
+        if isinstance(target, NativeFormat):
+            target.pooling = known
         warn_of_pooling(target, known)
         return
     if known is None:

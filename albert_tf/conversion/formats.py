@@ -8,7 +8,7 @@ from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.hugging_face_bert import HUGGING_FACE_BERT, HuggingFaceBertFormat
 from albert_tf.conversion.keras_hub import KERAS_HUB
-from albert_tf.conversion.native import NATIVE
+from albert_tf.conversion.native import NATIVE, NativeFormat
 from albert_tf.conversion.official import OFFICIAL
 from albert_tf.conversion.official_bert import OFFICIAL_BERT
 from albert_tf.conversion.sentence_transformers import SENTENCE_TRANSFORMERS, SentenceTransformersFormat
@@ -80,6 +80,8 @@ def output_format(
         return HuggingFaceFormat(hugging_face_architecture, cleaning)
     if name == HUGGING_FACE_BERT.name:
         return HuggingFaceBertFormat(hugging_face_architecture, cleaning)
+    if name == NATIVE.name and pooling is not None and cleaning == OFFICIAL_CLEANING:
+        return NativeFormat(pooling)
     if name == SENTENCE_TRANSFORMERS.name and hugging_face_architecture is None:
         return SentenceTransformersFormat(cleaning, pooling or USUAL_POOLING)
     if cleaning != OFFICIAL_CLEANING:
@@ -104,5 +106,5 @@ def warn_of_losses(target: CheckpointFormat, model: Any) -> None:
 
 def warn_of_pooling(target: CheckpointFormat, pooling: Pooling | None) -> None:
     """Warns where a format has no place for how a model makes one vector of a text; None: it is not known."""
-    if pooling is not None and not isinstance(target, SentenceTransformersFormat):
+    if pooling is not None and not isinstance(target, SentenceTransformersFormat | NativeFormat):
         logging.warning("%s does not say how a text becomes one vector: %s", target.title, pooling)

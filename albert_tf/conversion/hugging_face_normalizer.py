@@ -89,13 +89,16 @@ def _is_mark(character: str) -> bool:
 
 
 def _final_sigma(processor: sentencepiece.SentencePieceProcessor) -> list[dict[str, Any]]:
-    """The step that str.lower has and Lowercase has not; none for a vocabulary without sigmas.
+    """The step that str.lower has and Lowercase has not; none for a vocabulary to which all sigmas are unknown.
 
     A sigma after a letter with case and not before one becomes a final one, whatever stands between that Unicode calls
     case-ignorable (section 3.13, Final_Sigma).
     """
-    pieces = map(processor.id_to_piece, range(processor.get_piece_size()))
-    if not any(_FINAL_SIGMA in piece or _SMALL_SIGMA in piece for piece in pieces):
+    ids = range(processor.get_piece_size())
+    pieces = map(processor.id_to_piece, ids)
+    if not any(map(processor.is_byte, ids)) and not any(
+        _FINAL_SIGMA in piece or _SMALL_SIGMA in piece for piece in pieces
+    ):
         return []
     cased, ignored = character_class(_is_cased), character_class(_is_ignored)
     before = "|".join(cased + ignored * count for count in range(_MOST_IGNORED + 1))

@@ -11,16 +11,24 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabulary
 from albert_tf.conversion.rows import Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, describe_vocabulary, find_vocabulary
+from albert_tf.heads.pooling import Pooling
 from albert_tf.runtime import files
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 from albert_tf.tokenization.vocabulary_file import model_name
 
 
 class NativeFormat(CheckpointFormat):
-    """Checkpoints that a run left, or that a conversion wrote."""
+    """Checkpoints that a run left, or that a conversion wrote.
+
+    Args:
+        pooling: how a text becomes one vector, which those that are written are to say; None: it is not known.
+    """
 
     name = "albert_tf"
     title = "a checkpoint of albert_tf"
+
+    def __init__(self, pooling: Pooling | None = None):
+        self.pooling = pooling
 
     def recognise(self, path):
         """Tells whether the path is a checkpoint's folder, or a run's output_dir that has one."""
@@ -57,7 +65,8 @@ class NativeFormat(CheckpointFormat):
             vocabulary = describe_vocabulary(vocabulary_file)
             if self.cleaning != OFFICIAL_CLEANING:
                 vocabulary["cleaning"] = dataclasses.asdict(self.cleaning)
-        run_checkpoints.write_weights(folder, config, arrays, vocabulary, task)
+        pooling = None if self.pooling is None else dataclasses.asdict(self.pooling)
+        run_checkpoints.write_weights(folder, config, arrays, vocabulary, task, pooling)
 
 
 def _find_vocabulary(folder: str, known: Mapping[str, Any] | None) -> str | None:

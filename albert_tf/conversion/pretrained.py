@@ -169,6 +169,8 @@ def initialise_finetuning(
         what = "was only pre-trained" if known is None else f"was fine-tuned for {known}, not for {task}"
         keeping = ", or --keep_head" if known is not None and known.has_head_like(task) else ""
         raise InputError(f"--init_checkpoint={path} {what}; give --do_train, a checkpoint of {task.name}{keeping}")
+    if need_head and task.early_exit and not (known is not None and known.early_exit):
+        raise InputError(f"--init_checkpoint={path} has no exits; give --do_train, or leave --early_exit out")
     if known is not None:
         _tell_of_head(stored, task, takes_head)
         stored = stored if takes_head else _without_head(model, format, stored)

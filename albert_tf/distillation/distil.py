@@ -7,9 +7,11 @@ from typing import Any
 from albert_tf.distillation.run import DistillationRun
 from albert_tf.distillation.settings import DistillationSettings
 from albert_tf.distillation.teacher import TaughtTexts, open_teacher
+from albert_tf.distillation.word_vectors import check_scipy
 from albert_tf.embedding.dev_set import DevSet
 from albert_tf.embedding.features import EmbeddingData
-from albert_tf.embedding.text_tables import TextTable
+from albert_tf.embedding.run import check_own_checkpoints
+from albert_tf.embedding.text_tables import TextTable, columns_in, text_columns
 from albert_tf.embedding.train import choose_pooling, read_tables
 from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.rows.table_prediction import TablePrediction
@@ -37,6 +39,10 @@ def run(settings: DistillationSettings) -> dict[str, Any]:
     length = pooling.max_seq_length or config.max_position_embeddings
     tokenizer = make_tokenizer(vocabulary_file, cleaning)
     check_sizes(settings, length, config, tokenizer)
+    # What can be refused is refused before the teacher is asked, for hours perhaps.
+    check_own_checkpoints(settings.output_dir, pooling)
+    if settings.do_train and settings.init_words and settings.init_checkpoint is None:
+        check_scipy()
     with open_session(settings, [settings.train_batch_size]) as session:
         taught = _ask_teacher(settings, session) if settings.do_train else None
         table = None if taught is None else TextTable(str(settings.train_file), ("text",), _rows(taught), None)
@@ -61,13 +67,29 @@ def _ask_teacher(settings: DistillationSettings, session: Session) -> TaughtText
     source = os.fspath(settings.train_file or "")
     if not os.path.isfile(source):
         raise InputError(f"--train_file={source}: no such file on this machine")
-    columns = tuple(f"text={name}" for name in settings.columns("text_columns"))
-    texts = TablePrediction(source, columns=columns, batch_size=settings.eval_batch_size)
+    texts = _texts_in(source, settings)
     kept = settings.vectors_file and os.fspath(settings.vectors_file)
     teacher = os.fspath(settings.teacher or "")
     taught = open_teacher(teacher, texts, kept) if session.cluster.is_chief else None
     session.agreement.mean(0.0)
     return open_teacher(teacher, texts, kept) if taught is None else taught
+
+
+def _texts_in(source: str, settings: DistillationSettings) -> TablePrediction:
+    """How the texts of a file are read: the one column of texts, or lines, as train_embeddings reads them."""
+    present = columns_in(source)
+    if not present:
+        if settings.columns("text_columns"):
+            raise InputError(f"--text_columns: {source} is read as lines, a text in each")
+        return TablePrediction(source, input_format="text", batch_size=settings.eval_batch_size)
+    asked = settings.columns("text_columns")
+    texts = asked or text_columns(present, settings.score_column)
+    if len(texts) != 1 or texts[0] not in present:
+        raise InputError(
+            f"{source}: a student learns one text a row; name its column by --text_columns. It has "
+            f"{', '.join(map(repr, present))}{', not ' + repr(texts[0]) if asked else ''}"
+        )
+    return TablePrediction(source, columns=(f"text={texts[0]}",), batch_size=settings.eval_batch_size)
 
 
 def _rows(taught: TaughtTexts) -> list[tuple[str, ...]]:

@@ -44,7 +44,8 @@ class DistillationRun(EmbeddingRun):
     def _find_axes(self) -> Axes:
         """The axes of the run, kept for when it goes on."""
         path, width = os.path.join(self.settings.output_dir, AXES_NAME), self.config.hidden_size
-        axes = keep_axes(path, lambda: Axes.of(self.taught, width), self.cluster.is_chief)
+        is_begun = bool(self.checkpoints.all())
+        axes = keep_axes(path, lambda: Axes.of(self.taught, width), is_begun, self.cluster.is_chief)
         if axes.matrix.shape != (self.taught.size, width):
             raise InputError(
                 f"{path} is of a teacher of {axes.matrix.shape[0]} numbers, this one gives {self.taught.size}; name "

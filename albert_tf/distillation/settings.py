@@ -18,7 +18,7 @@ class DistillationSettings(EmbeddingSettings):
         "The model whose vectors are learned, as embed_texts takes it; or a .npy file with one for each row.",
     ] = None
     vectors_file: Annotated[
-        StrPath | None, "Where the vectors of --teacher are kept; left out: TRAIN_FILE.vectors.npy."
+        StrPath | None, "Where the vectors of --teacher are kept; left out: TRAIN_FILE.teacher.npy."
     ] = None
     init_words: Annotated[
         bool, "Without --init_checkpoint: start word embeddings from vectors that fit the teacher's."

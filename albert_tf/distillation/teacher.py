@@ -21,6 +21,8 @@ from albert_tf.serving.embedder import Embedder
 from albert_tf.serving.input_fields import ExampleFields
 
 FILE_ENDING = ".npy"
+# Of a model's vectors, beside their texts; a search keeps its own there.
+_KEPT_ENDING = ".teacher.npy"
 # Vectors that are looked at together.
 _BLOCK = 1 << 14
 
@@ -74,7 +76,7 @@ def open_teacher(teacher: str, texts: TablePrediction, vectors_file: str | None 
             embedder = Embedder(teacher)
         except InputError as error:
             raise InputError(f"--teacher: {error}") from None
-        library = open_library(embedder, texts, vectors_file, FLOAT16)
+        library = open_library(embedder, texts, vectors_file or f"{texts.source}{_KEPT_ENDING}", FLOAT16)
         rows, kept = list(library.texts), library.vectors
     has_vector = _has_length(kept)
     found = [row for row, text in enumerate(rows) if text is not None and has_vector[row]]
@@ -168,9 +170,16 @@ def second_moments(taught: TaughtTexts, most: int) -> np.ndarray:
     return total / len(places)
 
 
-def keep_axes(path: str, make: Any, may_write: bool) -> Axes:
-    """The axes at a path; where there are none, those that `make` gives, which are left there if this worker may."""
-    if files.exists(path):
+def keep_axes(path: str, make: Any, is_begun: bool, may_write: bool) -> Axes:
+    """The axes of a run that has begun; of one that has not, those that `make` gives, which are left for it.
+
+    Args:
+        path: where they are.
+        make: function that gives Axes.
+        is_begun: whether there are weights that learn by them.
+        may_write: whether this worker leaves them there.
+    """
+    if is_begun and files.exists(path):
         with files.open_binary(path) as file:
             return Axes(np.load(file, allow_pickle=False))
     axes: Axes = make()

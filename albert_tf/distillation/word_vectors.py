@@ -49,6 +49,19 @@ def fit_word_vectors(
     return found
 
 
+def check_scipy() -> None:
+    """Raises InputError if scipy, which word vectors are fitted with, is not installed."""
+    _import_sparse()
+
+
+def _import_sparse():
+    try:
+        from scipy import sparse
+    except ImportError:
+        raise InputError("word vectors need the extra embeddings: pip install 'albert_tf[embeddings]'") from None
+    return sparse
+
+
 def _divided(numbers: np.ndarray, by: np.ndarray) -> np.ndarray:
     """numbers / by; 0 where that is 0, since the column is solved."""
     return np.divide(numbers, by, out=np.zeros_like(numbers), where=by > 0)
@@ -56,10 +69,7 @@ def _divided(numbers: np.ndarray, by: np.ndarray) -> np.ndarray:
 
 def _means_of_pieces(values: np.ndarray, splits: np.ndarray, vocab_size: int, left_out: tuple[int, ...]):
     """float32 [N, V] in scipy's compressed rows: the share of each piece among those of a text."""
-    try:
-        from scipy import sparse
-    except ImportError:
-        raise InputError("word vectors need the extra embeddings: pip install 'albert_tf[embeddings]'") from None
+    sparse = _import_sparse()
     ids = np.asarray(values, np.int32)
     counts = sparse.csr_matrix((np.ones(len(ids), np.float32), ids, splits), shape=(len(splits) - 1, vocab_size))
     counts.sum_duplicates()

@@ -1,6 +1,8 @@
 """Pairs of texts by which vectors are judged: how alike they are, or which text answers which query."""
 
 import dataclasses
+import functools
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 from albert_tf.embedding.retrieval import MRR, products, ranks, retrieval_scores
 from albert_tf.embedding.text_tables import TextTable
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks import scores
 
 SPEARMAN = "spearman"
@@ -50,6 +53,12 @@ class DevSet:
         pairs = [[places.setdefault(text, len(places)) for text in row] for row in table.texts]
         return cls(table.path, list(places), np.array(pairs), table.scores)
 
+    @functools.cached_property
+    def digest(self) -> str:
+        """Texts, pairs and scores in a few characters: whether scores are of this set."""
+        scores = None if self.scores is None else self.scores.tolist()
+        return hashlib.sha256(to_json([list(self.texts), self.pairs.tolist(), scores]).encode()).hexdigest()
+
     @property
     def metric(self) -> str:
         """The name of the score by which checkpoints are compared."""
@@ -71,7 +80,15 @@ class DevSet:
         """
         searched = np.unique(self.pairs[:, 1:])
         queries, query_of = np.unique(self.pairs[:, 0], return_inverse=True)
+        # A text that is searched for itself would find itself.
+        own = [int(place) if here else None for place, here in zip(*_places(queries, searched), strict=True)]
         right: list[set[int]] = [set() for _ in queries]
         for query, place in zip(query_of, np.searchsorted(searched, self.pairs[:, 1]), strict=True):
             right[query].add(int(place))
-        return retrieval_scores(ranks(compare(queries, searched), [sorted(places) for places in right]))
+        return retrieval_scores(ranks(compare(queries, searched), [sorted(places) for places in right], own))
+
+
+def _places(some: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where numbers stand among sorted ones, int [n], and whether they are there at all, bool [n]."""
+    places = np.minimum(np.searchsorted(among, some), len(among) - 1)
+    return places, among[places] == some

@@ -7,6 +7,7 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from keras import ops
 
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
@@ -15,6 +16,8 @@ from albert_tf.inputs.finetuning_features import INPUT_IDS
 # Of a candidate that does not count, before the softmax.
 _NEVER = -1e9
 _LEAST_NORM = 1e-12
+# Of each place in a sequence, for sums by which sequences are told apart.
+_NUMBERS = np.random.default_rng(0).integers(-(2**31), 2**31, (1 << 14, 2)).astype("int32") | 1
 
 
 class Objective(abc.ABC):
@@ -51,8 +54,8 @@ class Contrastive(Objective):
     """The right text among all of the batch, by a softmax over cosines (InfoNCE, arXiv 1807.03748; in-batch negatives).
 
     A row's first text is to find its second among the second texts of all rows, and any third and further ones, which
-    are wrong. Those that are word for word the right one count for nothing, and so do those that stand beside the same
-    first text.
+    are wrong. Those that are word for word the right one, or the first itself, count for nothing, and so do those that
+    stand beside the same first text.
 
     Args:
         temperature: what cosines are divided by; 0.05 in SimCSE, and 1 / 20 in sentence-transformers.
@@ -76,10 +79,11 @@ class Contrastive(Objective):
         counted = ops.concatenate([weights] * (options - 1), axis=0) > 0
         # Texts that are wrong for a row stay so, whatever row of the same first text they stand in.
         beside = ops.pad(_same(firsts, firsts), ((0, 0), (0, ops.shape(texts)[0] - ops.shape(firsts)[0])))
-        hidden = _same(rights, texts) | beside | ops.logical_not(counted)[None]
+        hidden = _same(rights, texts) | _same(firsts, texts) | beside | ops.logical_not(counted)[None]
         loss, correct = self._of_one_way(vectors[:, 0], candidates, hidden, weights)
         if self.symmetric:
-            hidden = _same(firsts, firsts) | _same(rights, rights) | ops.logical_not(weights > 0)[None]
+            same = _same(firsts, firsts) | _same(rights, rights) | _same(rights, firsts)
+            hidden = same | ops.logical_not(weights > 0)[None]
             loss = (loss + self._of_one_way(vectors[:, 1], vectors[:, 0], hidden, weights)[0]) / 2.0
         count = ops.maximum(counts[0], 1.0)
         return loss / count, [correct / count]
@@ -134,5 +138,14 @@ def _of_length_one(vectors):
 
 
 def _same(some, others):
-    """Pairs of sequences that are the same: int [B, S] and [C, S] -> bool [B, C]."""
-    return ops.all(some[:, None] == others[None], axis=-1)
+    """Pairs of sequences that are the same: int [B, S] and [C, S] -> bool [B, C].
+
+    By two sums of 32 bits each, which memory has room for where it has none for B x C x S.
+    """
+    return ops.all(_sums(some)[:, None] == _sums(others)[None], axis=-1)
+
+
+def _sums(ids):
+    """Sums of a sequence's ids, each times a random odd number of its place: int32 [B, S] -> [B, 2]."""
+    numbers = ops.convert_to_tensor(_NUMBERS)[: ops.shape(ids)[1]]
+    return ops.sum(ops.cast(ids, "int32")[:, :, None] * numbers, axis=1)

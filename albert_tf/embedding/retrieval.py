@@ -13,7 +13,9 @@ MRR = "mrr"
 _QUERIES_AT_ONCE = 256
 
 
-def ranks(scores: Iterable[np.ndarray], right: Sequence[Sequence[int]]) -> np.ndarray:
+def ranks(
+    scores: Iterable[np.ndarray], right: Sequence[Sequence[int]], own: Sequence[int | None] | None = None
+) -> np.ndarray:
     """The place, from 1, of the first right text of each query: int64 [Q].
 
     A text that is not right and has the same score stands before it: who gives all the same score finds nothing.
@@ -21,11 +23,16 @@ def ranks(scores: Iterable[np.ndarray], right: Sequence[Sequence[int]]) -> np.nd
     Args:
         scores: float [q, N], higher is nearer; of some queries after others, Q of them in all. NaN is never near.
         right: of each query, the places among the texts of those that are right, one at least.
+        own: of each query, its own place among the texts, which counts for nothing unless it is right; None where it
+            has none.
     """
     found: list[int] = []
     for block in scores:
         for row in np.nan_to_num(block, nan=-np.inf):
             rights = np.asarray(right[len(found)])
+            itself = None if own is None else own[len(found)]
+            if itself is not None and itself not in right[len(found)]:
+                row[itself] = -np.inf
             best = row[rights].max()
             found.append(1 + int((row >= best).sum()) - int((row[rights] >= best).sum()))
     return np.array(found, np.int64)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation, write_evaluation
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import initialise_encoder
 from albert_tf.embedding.features import EmbeddingData
@@ -19,13 +20,14 @@ from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.heads.pooling import Pooling
 from albert_tf.models.text_vectors import EMBEDDING, AlbertForEmbedding
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import DamagedError, InputError
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.feature_run import FeatureRun
 from albert_tf.training.stop_signals import StopSignals
 
 RESULTS_NAME = "results.json"
+_DEV_SET = "dev_set"
 
 
 class EmbeddingRun(FeatureRun):
@@ -68,6 +70,8 @@ class EmbeddingRun(FeatureRun):
             what RESULTS_NAME in output_dir holds.
         """
         settings = self.settings
+        if settings.do_eval:
+            self._judge_again()
         if settings.do_train:
             self._train()
         # The chief has written its last checkpoint before another worker looks for it, or leaves.
@@ -75,7 +79,7 @@ class EmbeddingRun(FeatureRun):
         path, evaluation = self._load_best()
         results: dict[str, Any] = {"checkpoint": path, "random_seed": settings.random_seed}
         if settings.do_eval:
-            if evaluation is None or self.data.dev.metric not in evaluation or not settings.do_train:
+            if evaluation is None or evaluation.get(_DEV_SET) != self.data.dev.digest or not settings.do_train:
                 evaluation = self.evaluate()
             results |= {"metric": self.data.dev.metric, "scores": {"dev": _numbers(evaluation)}}
         if self.cluster.is_chief:
@@ -83,6 +87,24 @@ class EmbeddingRun(FeatureRun):
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
         self.agreement.mean(0.0)
         return results
+
+    def _judge_again(self) -> None:
+        """Judges by this dev set the checkpoints that were judged by another, so that all are compared by one."""
+        known = {folder: read_evaluation(folder) for folder in self.checkpoints.all()}
+        others = [folder for folder, found in known.items() if found and found.get(_DEV_SET) != self.data.dev.digest]
+        # No worker has begun to write before all have looked.
+        self.agreement.mean(0.0)
+        for folder in others:
+            try:
+                run_checkpoints.load_model_weights(folder, self.model)
+            except DamagedError as error:
+                logging.warning("%s keeps its scores of another dev set: %s", folder, error)
+                continue
+            found = self.evaluate()
+            if self.cluster.is_chief:
+                write_evaluation(folder, found)
+                logging.info("%s: %s %.4f by this dev set", folder, self.data.dev.metric, found[self.data.dev.metric])
+        self.agreement.mean(0.0)
 
     def _load_best(self) -> tuple[str, Mapping[str, Any] | None]:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model.
@@ -105,7 +127,7 @@ class EmbeddingRun(FeatureRun):
         dev, shape = self.data.dev, self.data.batch_shape(self.settings.eval_batch_size)
         found = predict_features(self.steps, self.data.dev_features, shape, self.stop_if_asked)[EMBEDDING]
         scores = dev.judge(np.concatenate(found))
-        return {**scores, "num_examples": len(dev.pairs), BEST_METRIC: dev.metric}
+        return {**scores, "num_examples": len(dev.pairs), BEST_METRIC: dev.metric, _DEV_SET: dev.digest}
 
     def training_features(self):
         return self.data.train_features
@@ -178,5 +200,5 @@ def _described(pooling: Pooling) -> str:
 
 
 def _numbers(evaluation: Mapping[str, Any]) -> dict[str, float]:
-    left_out = ("num_examples", BEST_METRIC)
+    left_out = ("num_examples", BEST_METRIC, _DEV_SET)
     return {name: value for name, value in evaluation.items() if name not in left_out}

@@ -65,13 +65,17 @@ def read_table(
         return _read_lines(path, columns)
     if score_column not in present:
         score_column = next((name for name in SCORE_COLUMNS if name in present and name not in columns), None)
-    texts = tuple(columns) or tuple(
-        name for name in present if name and name != score_column and name not in _ID_COLUMNS
-    )
+    texts = tuple(columns) or text_columns(present, score_column)
     require_columns(path, texts, present)
     if not texts:
         raise InputError(f"{path}: no column of texts; it has {', '.join(map(repr, present))}")
     return _read_columns(path, texts, score_column, max_score)
+
+
+def text_columns(present: Sequence[str], score_column: str | None) -> tuple[str, ...]:
+    """The columns of texts where none are named: all but those of ids and scores."""
+    left_out = (*_ID_COLUMNS, *([score_column] if score_column in present else SCORE_COLUMNS))
+    return tuple(name for name in present if name and name not in left_out)
 
 
 def columns_in(path: str) -> list[str]:

@@ -123,6 +123,11 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
             f"--symmetric goes with --objective={CONTRASTIVE}, which {table.path} has no pairs for"
         )
     logging.info("objective: %s", name)
+    if name != COSINE and table.scores is not None:
+        logging.warning(
+            "the scores of %s are not read: all texts of a row count as belonging together; leave rows out that do not",
+            table.path,
+        )
     made = {
         SIMCSE: lambda: SimCSE(settings.temperature),
         CONTRASTIVE: lambda: Contrastive(settings.temperature, settings.symmetric),
@@ -146,14 +151,16 @@ def _with_dropout(objective: Objective, config: AlbertConfig, settings: Embeddin
             f"--objective={SIMCSE} compares a text with itself under dropout; give --hidden_dropout_prob above 0"
         )
     logging.info("the config has no dropout, which %s needs: it is %s in this run", SIMCSE, _SIMCSE_DROPOUT)
-    return dataclasses.replace(config, **dict.fromkeys(_DROPOUT, _SIMCSE_DROPOUT))
+    return dataclasses.replace(
+        config, hidden_dropout_prob=_SIMCSE_DROPOUT, attention_probs_dropout_prob=_SIMCSE_DROPOUT
+    )
 
 
 def choose_pooling(settings: EmbeddingSettings, config: AlbertConfig) -> Pooling:
     """The pooling of a run, with its length: as the flags say, else the checkpoint, else as usual."""
     known = None
     if settings.init_checkpoint is not None:
-        known = open_checkpoint(settings.init_checkpoint)[1].pooling
+        known = open_checkpoint(os.fspath(settings.init_checkpoint))[1].pooling
     pooling = (known or USUAL_POOLING).with_choices(settings.pooling, settings.normalize)
     length = settings.max_seq_length or pooling.max_seq_length or min(_USUAL_LENGTH, config.max_position_embeddings)
     room_for_text(length, pair=False)

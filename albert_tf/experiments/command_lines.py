@@ -24,6 +24,11 @@ COMMANDS = {
     EVALUATION: "albert_tf.run_evaluation",
     FINETUNING: "albert_tf.run_finetuning",
 }
+# What text is read and cleaned by: that of a row's records holds for what else is made of the text.
+READING = (
+    *("split_sentences", "language", "longest_sentence", "text_column", "input_format", "headings", "blank_line"),
+    *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
+)
 # Flags that are not an experiment's to give: its files, and what it says in another place.
 OWN_FLAGS = {
     VOCABULARY: ("input_file", "model_prefix", "kind", "overwrite"),

@@ -1,17 +1,13 @@
 """The text and the vocabulary of an experiment, and of a row that has more text, or a vocabulary of its own."""
 
 import dataclasses
-from collections.abc import Mapping
 
-from albert_tf.experiments.command_lines import VOCABULARY, names_of
+from albert_tf.experiments.command_lines import READING, VOCABULARY, names_of
 from albert_tf.experiments.row import Row
 from albert_tf.experiments.steps import Given, Made, Own, Step
+from albert_tf.experiments.text_split import digest_of
+from albert_tf.runtime.files import list_files
 
-# What text is read and cleaned by: that of a row's records holds for what else is made of the text.
-READING = (
-    *("split_sentences", "language", "text_column", "input_format", "headings", "blank_line"),
-    *("do_lower_case", "keep_accents", "replace_quotes", "normalization"),
-)
 _PREFIX, _RESULT = "vocabulary", "vocabulary.model"
 
 
@@ -31,22 +27,28 @@ class Corpus:
     vocabulary: Given | Made
     vocab_size: int
 
+    def vocabulary_key(self) -> str:
+        """The vocabulary's identity."""
+        return self.vocabulary.digest if isinstance(self.vocabulary, Given) else self.vocabulary.step.key
+
     def name_of_vocabulary(self) -> str:
         """The vocabulary, for errors."""
         return self.vocabulary.path if isinstance(self.vocabulary, Given) else "the row's vocabulary"
 
 
-def corpus_of_row(corpus: Corpus, row: Row, data: Mapping[str, Given]) -> Corpus:
+def corpus_of_row(corpus: Corpus, row: Row) -> Corpus:
     """The text and the vocabulary that a row works on.
 
     Args:
         corpus: the experiment's.
         row: of the experiment.
-        data: files by their paths, the row's more_text among them.
+
+    Raises:
+        InputError: there is no more_text.
     """
     if row.more_text is not None:
-        more = data[row.more_text]
-        both = Given(f"{corpus.train.path},{more.path}", f"{corpus.train.digest} {more.digest}")
+        more = digest_of(list_files(row.more_text, "more_text"))
+        both = Given(f"{corpus.train.path},{row.more_text}", f"{corpus.train.digest} {more}")
         corpus = dataclasses.replace(corpus, train=both)
     if row.vocabulary is None:
         return corpus

@@ -5,8 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from albert_tf.config import AlbertConfig
-from albert_tf.experiments.command_lines import EMBEDDINGS, EVALUATION, FINETUNING, PRETRAINING, RECORDS, names_of
-from albert_tf.experiments.corpus import READING, Corpus, corpus_of_row
+from albert_tf.experiments.command_lines import (
+    EMBEDDINGS,
+    EVALUATION,
+    FINETUNING,
+    PRETRAINING,
+    READING,
+    RECORDS,
+    names_of,
+)
+from albert_tf.experiments.corpus import Corpus, corpus_of_row
 from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, Experiment
 from albert_tf.experiments.fields import as_text
 from albert_tf.experiments.row import Row
@@ -24,6 +32,8 @@ _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
 # Flags of pre-training, evaluation and fine-tuning that name files or folders; a config may be a shipped one.
 _CONFIG = "albert_config_file"
 _PATHS = ("init_checkpoint", "teacher", _CONFIG, "spm_model_file", "train_file", "dev_file", "test_file")
+# Keys of a config in which a row may differ from the one whose weights it starts from.
+_FREE = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob", "initializer_range")
 # What the work of a step depends on; train_step_flops takes them in this order.
 _SIZES = ("train_batch_size", *_LENGTHS)
 # Single words, so that rows of different masks are asked the same.
@@ -38,6 +48,7 @@ class Unit:
         row: of the experiment.
         seed: of pre-training.
         config: of the model.
+        corpus: its text and vocabulary.
         pretraining: the step.
         evaluations: by sentence task of the records, "sop" and "nsp".
         finetuning: by (name of the task, seed of fine-tuning).
@@ -46,6 +57,7 @@ class Unit:
     row: Row
     seed: int
     config: AlbertConfig
+    corpus: Corpus
     pretraining: Step
     evaluations: Mapping[str, Step]
     finetuning: Mapping[tuple[str, int], Step]
@@ -88,9 +100,13 @@ def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
     """
     units: dict[tuple[str, int], Unit] = {}
     for row in experiment.rows:
+        try:
+            of_row = corpus_of_row(corpus, row)
+        except InputError as error:
+            raise InputError(f"{experiment.name}: row {row.name}: {error}") from None
         for seed in experiment.seeds:
-            start = None if row.start_from is None else units[row.start_from, seed].pretraining
-            units[row.name, seed] = _make_unit(experiment, corpus, data, row, seed, start)
+            start = None if row.start_from is None else units[row.start_from, seed]
+            units[row.name, seed] = _make_unit(experiment, of_row, data, row, seed, start)
     return list(units.values())
 
 
@@ -112,8 +128,7 @@ def named_paths(experiment: Experiment) -> list[str]:
         if name in given
     ]
     folders = [task.data_dir for task in experiment.tasks if task.data_dir is not None]
-    texts = [row.more_text for row in experiment.rows if row.more_text is not None]
-    return list(dict.fromkeys([*folders, *texts, *named]))
+    return list(dict.fromkeys([*folders, *named]))
 
 
 def distinct(steps: Iterable[Step]) -> list[Step]:
@@ -122,16 +137,17 @@ def distinct(steps: Iterable[Step]) -> list[Step]:
 
 
 def _make_unit(
-    experiment: Experiment, corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, start: Step | None
+    experiment: Experiment, corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, start: Unit | None
 ) -> Unit:
-    corpus = corpus_of_row(corpus, row, data)
     config = AlbertConfig.from_dict({"vocab_size": corpus.vocab_size, **row.config})
     if config.vocab_size != corpus.vocab_size:
         raise InputError(
             f"{experiment.name}: row {row.name}: config: vocab_size is {config.vocab_size}, "
             f"{corpus.name_of_vocabulary()} has {corpus.vocab_size} pieces; leave it out"
         )
-    pretraining = _pretraining(corpus, data, row, seed, config, start)
+    if start is not None:
+        _check_start(f"{experiment.name}: row {row.name}: start_from", start, config, corpus)
+    pretraining = _pretraining(corpus, data, row, seed, config, None if start is None else start.pretraining)
     evaluation = _with_files(experiment.evaluation, data)
     evaluations = {
         task: _evaluation(pretraining, _held_out_records(experiment, corpus, row, task), evaluation)
@@ -148,7 +164,17 @@ def _make_unit(
             }
             step = Step(FINETUNING, flags, _FINETUNING_RESULT)
             finetuning[task.name, task_seed] = step
-    return Unit(row, seed, config, pretraining, evaluations, finetuning)
+    return Unit(row, seed, config, corpus, pretraining, evaluations, finetuning)
+
+
+def _check_start(where: str, start: Unit, config: AlbertConfig, corpus: Corpus) -> None:
+    """Refuses a row whose model, or whose vocabulary, is not that of the row that it starts from."""
+    if start.corpus.vocabulary_key() != corpus.vocabulary_key():
+        raise InputError(f"{where}: row {start.row.name} has another vocabulary, or the same of other text")
+    theirs, ours = dataclasses.asdict(start.config), dataclasses.asdict(config)
+    other = [name for name in ours if ours[name] != theirs[name] and name not in _FREE]
+    if other:
+        raise InputError(f"{where}: row {start.row.name} has another {', '.join(other)}")
 
 
 def _pretraining(

@@ -10,6 +10,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.experiments.command_lines import (
     EMBEDDINGS,
     PRETRAINING,
+    READING,
     RECORDS,
     VOCABULARY,
     check_flags,
@@ -26,7 +27,7 @@ _SECTIONS = ("config", VOCABULARY, RECORDS, EMBEDDINGS, PRETRAINING)
 BASE_KEYS = ("model", "more_text", *_SECTIONS, "budget")
 _ROW_KEYS = (*BASE_KEYS, "start_from")
 # Flags of the base that a row does without which starts from another's weights.
-_INITIAL = ("init_checkpoint", "init_position_waves", "init_output_bias")
+_INITIAL = ("init_checkpoint", "init_from_group0", "allow_missing_heads", "init_position_waves", "init_output_bias")
 # Flags of pre-training that are those of the records.
 _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
 _BUDGETS = ("steps", "tokens")
@@ -93,6 +94,9 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
     config = AlbertConfig.from_dict({**shape, **sections["config"]}, where=f"{where}: config")
     for section in (VOCABULARY, RECORDS, EMBEDDINGS):
         check_flags(section, sections[section] or {}, where)
+        reading = next(iter(names_of(sections[section] or {}, READING)), None)
+        if section != RECORDS and reading is not None:
+            raise InputError(f"{where}: give {reading!r} in {RECORDS}, by which {section} goes too")
     sections[PRETRAINING] = {**names_of(sections[RECORDS], _LENGTHS), **sections[PRETRAINING]}
     given = check_flags(PRETRAINING, sections[PRETRAINING], where)
     steps = num_train_steps or _steps({**base, **changes}["budget"], given, f"{where}: budget")
@@ -101,6 +105,8 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         if "init_checkpoint" in given:
             raise InputError(f"{where}: give start_from or {PRETRAINING}'s init_checkpoint, not both")
         own["init_checkpoint"] = as_text(start_from, f"{where}: start_from")
+        if sections[EMBEDDINGS] is not None:
+            raise InputError(f"{where}: start_from brings the word embeddings; leave {EMBEDDINGS} out")
     check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
     stated = {**dataclasses.asdict(config)}
     if "vocab_size" not in sections["config"]:

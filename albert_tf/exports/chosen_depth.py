@@ -47,8 +47,8 @@ def exit_rule(settings: DepthSettings, pretrained: Pretrained) -> ExitRule | Non
         if not scores.get(CHOSEN):
             why = "no rule is near enough to all layers on dev" if scores else "no rule was chosen on a dev split yet"
             raise InputError(
-                f"--early_exit: of {source} {why}; give --patience or --exit_confidence, or run_finetuning --do_eval "
-                "--early_exit, with a higher --exit_tolerance"
+                f"--early_exit: of {source} {why}; give --patience or --exit_confidence, or, of a run's own folder, "
+                "run_finetuning --do_eval --early_exit, with a higher --exit_tolerance"
             )
         rule = scores[CHOSEN]
         logging.info("early exit by %s, chosen on dev", " ".join(f"{name} {value}" for name, value in rule.items()))
@@ -56,8 +56,13 @@ def exit_rule(settings: DepthSettings, pretrained: Pretrained) -> ExitRule | Non
         if rule.get("confidence") is not None:
             raise InputError(f"--exit_confidence is for probabilities; {source} gives a number: give --patience")
         if DIFFERENCE not in scores:
-            raise InputError(f"--patience: {source} was not scored; run_finetuning --do_eval --early_exit does that")
-    most = pretrained.model.config.num_hidden_layers - 1
+            raise InputError(
+                f"--patience: {source} was not scored; run_finetuning --do_eval --early_exit scores a run's checkpoint"
+            )
+    most = pretrained.model.config.num_hidden_layers - 2
     if rule.get("patience") is not None and rule["patience"] > most:
-        raise InputError(f"--patience must be at most {most}, the number of exits. Received {rule['patience']}.")
+        raise InputError(
+            f"--patience must be at most {most}, two less than the model's layers: the first exit has none before it "
+            f"to agree with. Received {rule['patience']}."
+        )
     return ExitRule(task.head, difference=scores.get(DIFFERENCE, 0.0), **rule)

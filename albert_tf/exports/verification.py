@@ -10,7 +10,8 @@ from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.settings import TOLERANCES
-from albert_tf.heads.exits import EXIT_LOGITS, ExitRule
+from albert_tf.heads.exit_names import EXIT_LOGITS
+from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.models.early_exit import LAYERS, LOGITS

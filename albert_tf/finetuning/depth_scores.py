@@ -14,8 +14,9 @@ from albert_tf.checkpoints.depth_scores import CHOSEN, CURVE, DIFFERENCE, LAYERS
 from albert_tf.finetuning.evaluation import predict_features, predict_split
 from albert_tf.finetuning.exit_plot import draw_exits
 from albert_tf.finetuning.steps import FinetuningSteps
-from albert_tf.heads.exits import EXIT_LOGITS, ExitRule
-from albert_tf.models.first_layers import first_layers
+from albert_tf.heads.exit_names import EXIT_LOGITS
+from albert_tf.heads.exits import ExitRule
+from albert_tf.models.first_layers import ends_of_groups, first_layers
 from albert_tf.runtime.errors import InputError
 
 PICTURE_NAME = "early_exit.png"
@@ -36,27 +37,50 @@ def score_depths(run: Any, split: Any) -> dict[str, Any]:
     Returns:
         what checkpoints.depth_scores writes.
     """
-    task, settings = run.task, run.settings
-
-    def score(predictions: list[Any]) -> float:
-        return float(task.scores(split.examples, predictions)[task.metric])
-
-    facts = {METRIC: task.metric, "split": split.name, "num_examples": len(split.examples)}
+    settings, score = run.settings, _Score(run.task, split.examples)
+    facts = {METRIC: run.task.metric, "split": split.name, "num_examples": len(split.examples)}
     shape = run.data.batch_shape(settings.eval_batch_size)
     if not settings.early_exit:
         layers = {}
-        for count in range(1, run.config.num_hidden_layers + 1):
+        for count in reversed(ends_of_groups(run.config)):
             steps = _steps(run, first_layers(run.model, count))
-            predictions = predict_split(steps, task, split, shape, settings.task_settings, run.stop_if_asked)
-            layers[str(count)] = score(predictions)
-        return {**facts, LAYERS: layers}
+            layers[count] = score(
+                lambda task, steps=steps: predict_split(
+                    steps, task, split, shape, settings.task_settings, run.stop_if_asked
+                )
+            )
+        return {**facts, LAYERS: {str(count): layers[count] for count in sorted(layers)}}
     outputs = predict_features(_steps(run, run.model, all_exits=True), split.features, shape, run.stop_if_asked)
     logits = np.concatenate([np.stack(outputs[EXIT_LOGITS]), np.stack(outputs["logits"])[:, None]], axis=1)
 
     def score_of(chosen: np.ndarray) -> float:
-        return score(task.predictions(split.examples, split.features, {"logits": list(chosen)}, settings.task_settings))
+        found = {"logits": list(chosen)}
+        return score(lambda task: task.predictions(split.examples, split.features, found, settings.task_settings))
 
-    return facts | exit_scores(logits, task.head, score_of, settings.exit_tolerance)
+    return facts | exit_scores(logits, run.task.head, score_of, settings.exit_tolerance)
+
+
+class _Score:
+    """A task's metric on a split, first of all layers: thresholds are chosen by these, as for the model that answers.
+
+    Args:
+        task: of the run.
+        examples: of the split.
+    """
+
+    def __init__(self, task: Any, examples: Any):
+        self._task, self._examples, self._metric = task, examples, task.metric
+
+    def __call__(self, predict: Callable[[Any], list[Any]]) -> float:
+        """The metric of what a function of the task predicts."""
+        scores = self._task.scores(self._examples, predict(self._task))
+        if self._task.threshold_score is not None:
+            value = float(scores[self._metric])
+            self._task = self._task.with_threshold(self._task.threshold_in(scores))
+            # Of SQuAD v2 "best_f1" is that of a threshold which is now chosen.
+            self._metric = self._metric.removeprefix("best_")
+            return value
+        return float(scores[self._metric])
 
 
 def _steps(run: Any, model: Any, **kwargs: Any) -> FinetuningSteps:
@@ -72,7 +96,7 @@ def exit_scores(
     Args:
         logits: float32 [N, L, C], of all exits.
         head: one of heads.exits.EXIT_HEADS.
-        score: of the logits [N, C] that are answered with.
+        score: of the logits [N, C] that are answered with; asked about those of all layers first.
         tolerance: how much less than the last layer's a score may be.
 
     Returns:
@@ -80,9 +104,11 @@ def exit_scores(
         without its figures, or None, "difference": of ExitRule}.
     """
     depth = logits.shape[1]
-    layers = {str(layer): score(logits[:, layer - 1]) for layer in range(1, depth + 1)}
+    layers = {str(layer): score(logits[:, layer - 1]) for layer in range(depth, 0, -1)}
+    layers = {layer: layers[layer] for layer in sorted(layers, key=int)}
     difference = _SHARE * float(np.std(logits[:, -1])) if head == "regression" else 0.0
-    rules = [ExitRule(head, patience=patience, difference=difference) for patience in range(1, depth)]
+    # The first exit has none before it to agree with.
+    rules = [ExitRule(head, patience=patience, difference=difference) for patience in range(1, depth - 1)]
     if head != "regression":
         rules += [ExitRule(head, confidence=confidence) for confidence in _CONFIDENCES]
     curve = []

@@ -95,6 +95,11 @@ def _outputs_of_model(
     if known is None or not _is_for(known, wanted):
         what = "was only pre-trained" if known is None else f"was fine-tuned for {known}"
         raise InputError(f"--teacher={teacher} {what}, not for {wanted}")
+    if known.options.get("long_texts", CUT) != CUT:
+        raise InputError(
+            f"--teacher={teacher} reads long texts in windows; give what it says of whole texts, "
+            "a file of predict --format=jsonl, instead"
+        )
     if pretrained.vocabulary_file is None:
         raise InputError(f"--teacher={teacher} has no vocabulary; name a run or a checkpoint with one")
     tokenizer = make_tokenizer(pretrained.vocabulary_file, pretrained.cleaning or OFFICIAL_CLEANING)

@@ -107,6 +107,9 @@ def score_ensemble(
     Returns:
         {"scores", "threshold", "predictions"}, as far as there are such: see FinetuningResults.write.
     """
+    # A mean of models has no layers of its own.
+    no_depth = {"early_exit": False, "exit_tolerance": FinetuningSettings.exit_tolerance, "score_layers": False}
+    settings = dataclasses.replace(settings, **no_depth)
     if settings.num_folds > 1:
         settings = dataclasses.replace(settings, do_eval=False, num_folds=1, early_stopping_patience=0)
     run = _Members(settings, data.task, data, cluster, CheckpointFolder(settings.output_dir), folders)

@@ -3,6 +3,8 @@
 import dataclasses
 from typing import Any
 
+from absl import logging
+
 from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.distillation import ask_teacher, check_teacher
@@ -16,6 +18,7 @@ from albert_tf.runtime.errors import ContradictionError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
+from albert_tf.tasks.text_windows import CUT
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import open_session
@@ -74,8 +77,14 @@ _WITH_OWN_LABELS = ("classification", "token_classification", "entities")
 
 
 def _options_with_known_labels(settings: FinetuningSettings) -> TaskOptions:
-    """The task's options; without training, the classes are those of the checkpoint."""
+    """The task's options; without training, classes and what is done with long texts are those of the checkpoint."""
     options = settings.task_options
+    if not settings.do_train and options.long_texts == CUT:
+        stored = next(stored_tasks(settings.output_dir, settings.init_checkpoint), None)
+        kept = CUT if stored is None else stored.options.get("long_texts", CUT)
+        if kept != CUT:
+            logging.info("long texts are read in windows (--long_texts=%s), as the checkpoint was trained", kept)
+            options = dataclasses.replace(options, long_texts=kept)
     if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
         return options
     known = next((task for task in stored_tasks(settings.output_dir, settings.init_checkpoint) if task.labels), None)

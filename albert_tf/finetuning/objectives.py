@@ -11,7 +11,7 @@ from keras import ops
 
 from albert_tf import losses
 from albert_tf.finetuning.recipe import RecipeSettings
-from albert_tf.heads.exits import EXIT_HEADS, EXIT_LOGITS
+from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_LOGITS
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
 from albert_tf.inputs.finetuning_features import LABEL_IDS, PIECE_LABELS, TEACHER_LOGITS, FeatureSet
 from albert_tf.runtime.errors import ContradictionError, InputError

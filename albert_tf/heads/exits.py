@@ -10,22 +10,11 @@ import keras
 import numpy as np
 from keras import ops
 
+from albert_tf.heads.exit_names import EXIT_HEADS
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, ClassificationHead
 from albert_tf.kernels import fold_in
 from albert_tf.layers.base import ConfiguredLayer
 from albert_tf.runtime.errors import InputError
-
-# Kinds of head that exits are for: one vector of a text is read, after any layer.
-EXIT_HEADS = ("classification", "multi_label", "regression")
-# First part of the names of their weights.
-EXITS = "exits/"
-# Their output, beside "logits" of the last layer.
-EXIT_LOGITS = "exit_logits"
-
-
-def exit_name(layer: int, weight: str) -> str:
-    """The name of a weight, "kernel" or "bias", of the exit after a layer, from 1 to L - 1."""
-    return f"{EXITS}exit_{layer}/{weight}"
 
 
 @keras.saving.register_keras_serializable("albert_tf")

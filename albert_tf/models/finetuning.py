@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.exits import EXIT_HEADS, EXIT_LOGITS
+from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_LOGITS
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, MultipleChoiceHead, SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.kernels import fold_in

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.exits import exit_name
+from albert_tf.heads.exit_names import exit_name
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime.errors import InputError
 
@@ -44,16 +44,28 @@ def first_layers(model: Any, num_layers: int) -> Any:
     return copy
 
 
+def ends_of_groups(config: AlbertConfig) -> list[int]:
+    """After how many layers a model can end without cutting a group of shared layers apart."""
+    return [end for end in range(1, config.num_hidden_layers + 1) if _groups_left(config, end) is not None]
+
+
+def _groups_left(config: AlbertConfig, num_layers: int) -> int | None:
+    """The groups of so many first layers, each of which keeps its own; None where the last would be cut apart."""
+    layers, groups = config.num_hidden_layers, config.num_hidden_groups
+    left = (num_layers - 1) * groups // layers + 1
+    kept = all(layer * groups // layers == layer * left // num_layers for layer in range(num_layers))
+    return left if kept else None
+
+
 def _shortened(config: AlbertConfig, num_layers: int) -> AlbertConfig:
     """The config with fewer layers, each of which has the group that it has in the whole model."""
     layers, groups = config.num_hidden_layers, config.num_hidden_groups
     if not 1 <= num_layers <= layers:
         raise InputError(f"--num_layers must lie between 1 and the model's {layers} layers. Received {num_layers}.")
-    left = (num_layers - 1) * groups // layers + 1
-    if any(layer * groups // layers != layer * left // num_layers for layer in range(num_layers)):
-        whole = [end for end in range(1, layers) if end * groups % layers == 0]
+    left = _groups_left(config, num_layers)
+    if left is None:
         raise InputError(
-            f"--num_layers={num_layers} cuts a group of layers that share their weights in two; the model's "
-            f"{groups} groups end after {', '.join(map(str, [*whole, layers]))} layers"
+            f"--num_layers={num_layers} cuts a group of layers that share their weights in two; with the model's "
+            f"{groups} groups it can end after {', '.join(map(str, ends_of_groups(config)))} layers"
         )
     return dataclasses.replace(config, num_hidden_layers=num_layers, num_hidden_groups=left)

@@ -27,6 +27,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.tasks import conll
+from albert_tf.tasks.json_rows import read_objects
 from albert_tf.tasks.squad_examples import read_squad
 
 AUTO, TEXT_FORMATS = "auto", ("text", "jsonl", "tsv", "csv", "parquet")
@@ -98,7 +99,7 @@ def open_rows(
     if task is not None and file_format == "conll":
         return OpenRows(_read_conll(source, task))
     if task is not None and file_format == "squad":
-        return OpenRows(_read_squad(source, task))
+        return OpenRows(_read_squad(source) if task.head.startswith("span") else _read_list(source))
     file = LineFile(source)
     opened = _open_lines(file.lines(), f"{source}, line", fields, file_format)
     return dataclasses.replace(opened, share_read=file.share_read if os.path.isfile(source) else None)
@@ -163,12 +164,16 @@ def _column_number(task: FinetunedTask, name: str, default: int) -> int:
         raise InputError(f"the model's task has {name}={value!r}; the columns of CoNLL files have numbers") from None
 
 
-def _read_squad(path: str, task: FinetunedTask) -> Iterator[InputRow]:
-    if not task.head.startswith("span"):
-        raise InputError(f"{path}: a .json file of SQuAD is for a model that finds answers; this one is of {task.head}")
+def _read_squad(path: str) -> Iterator[InputRow]:
     for number, example in enumerate(read_squad(path, with_impossible=True, need_answers=False), 1):
         values = {"id": example.qas_id, "question": example.question, "context": example.context}
         yield InputRow(number, f"{path}, question {number}", values)
+
+
+def _read_list(path: str) -> Iterator[InputRow]:
+    """The objects of a .json file: a list, or one a line."""
+    for number, row in enumerate(read_objects(path), 1):
+        yield InputRow(number, row.where, row.values)
 
 
 def _format_of(path: str, task: FinetunedTask | None) -> str:

@@ -35,7 +35,7 @@ from albert_tf.rows.result_formats import (
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.worker_pool import WorkerPool
 from albert_tf.serving.input_fields import ExampleFields
-from albert_tf.serving.model_identity import identify_model
+from albert_tf.serving.model_identity import depth_scores_of, identify_model
 from albert_tf.serving.model_kind import models_of
 from albert_tf.serving.worker_model import WorkerModel
 
@@ -204,5 +204,6 @@ def _identify(predictor: Any) -> dict[str, Any]:
     described = identify_model(paths[0]) if len(paths) == 1 else [identify_model(path) for path in paths]
     tasks = [task.to_dict() for task in predictor.tasks]
     depth = predictor.depth.given if predictor.depth is not None else {}
-    chosen = {"depth": depth} if depth else {}
+    # A rule that was chosen on a dev split lies beside the weights too.
+    chosen = {"depth": depth, "depth_scores": [depth_scores_of(path) for path in paths]} if depth else {}
     return {"files": described, "task": tasks[0] if len(tasks) == 1 else tasks, **chosen}

@@ -36,5 +36,14 @@ def identify_model(path: str) -> dict[str, Any]:
     return {name: describe_file(os.path.join(place, name)) for name in names if _is_file(os.path.join(place, name))}
 
 
+def depth_scores_of(path: str) -> dict[str, Any]:
+    """What is known of a checkpoint's scores by the layers that are computed; {} where nothing is."""
+    from albert_tf.checkpoints.depth_scores import read_depth_scores
+    from albert_tf.checkpoints.run_checkpoints import find_checkpoint
+
+    checkpoint = find_checkpoint(local_copy(path))
+    return {} if checkpoint is None else read_depth_scores(checkpoint)
+
+
 def _is_file(path: str) -> bool:
     return not files.list_folder(path) if files.is_remote(path) else os.path.isfile(path)

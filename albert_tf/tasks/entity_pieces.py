@@ -60,7 +60,10 @@ def entity_features(
     """
     room = settings.max_seq_length - 2
     if room < 1 or settings.doc_stride < 1:
-        raise InputError(f"max_seq_length must be at least 3; received {settings.max_seq_length}")
+        raise InputError(
+            f"windows need max_seq_length of 3 or more, and a doc_stride of 1 or more; received "
+            f"{settings.max_seq_length} and {settings.doc_stride}"
+        )
     text = align(tokenizer, example.text)
     visible = text.starts < text.ends
     fates: list[int] = []

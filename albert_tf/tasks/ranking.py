@@ -19,6 +19,8 @@ from albert_tf.tasks.task import Report
 from albert_tf.tasks.text_classification import TextExample, TextPrediction
 from albert_tf.tasks.user_classification import Columns, UserClassification
 
+# Powers of two above this one make all others nothing.
+_MOST_RELEVANT = 60
 # The first so many rows of a group count.
 CUTOFF = 10
 MRR, NDCG, RECALL = RANKING_SCORES = (f"mrr_at_{CUTOFF}", f"ndcg_at_{CUTOFF}", f"recall_at_{CUTOFF}")
@@ -90,6 +92,10 @@ class Ranking(UserClassification):
         group = row.text(self.group_column).strip()
         if not group:
             raise InputError(f"{row.where}: {self.group_column!r}, the group, is empty")
+        if self.head == "regression" and label is not None and label > _MOST_RELEVANT:
+            raise InputError(
+                f"{row.where}: a relevance counts as a power of 2, so {_MOST_RELEVANT} is the most. Received {label:g}."
+            )
         return dataclasses.replace(super()._example(row, guid, label), group=group)
 
     @property

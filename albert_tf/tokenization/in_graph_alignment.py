@@ -32,8 +32,9 @@ class InGraphAligner(tf.Module):
         published = TextCleaning(do_lower_case=cleaning.do_lower_case)
         if isinstance(tokenizer, InGraphTokenizer) and cleaning != published:
             raise InputError(
-                "places in texts are found only with the published cleaning: not with --keep_accents, "
-                f"--replace_quotes or --normalization=NFKC. Received {cleaning}."
+                "graphs find places in texts only with the published cleaning, not with --keep_accents, "
+                "--replace_quotes or --normalization=NFKC; export_model --format=onnx (or litert) takes any, and "
+                f"predict and serve answer from that. Received {cleaning}."
             )
         self._tokenizer = tokenizer
         pieces = (vocabulary.id_to_piece(piece_id) for piece_id in range(vocabulary.vocab_size))

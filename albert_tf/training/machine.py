@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import time
+from typing import TypeVar
 
 import keras
 import numpy as np
@@ -72,9 +73,10 @@ def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) 
 
 # How many times as fast matrix products in bfloat16 must be: what is not a product is not faster.
 _CLEARLY_FASTER = 1.3
+_Settings = TypeVar("_Settings", bound=TrainingSettings)
 
 
-def choose_precision(settings: TrainingSettings, strategy, agreement: Agreement) -> TrainingSettings:
+def choose_precision(settings: _Settings, strategy, agreement: Agreement) -> _Settings:
     """The settings with a precision in the place of "auto": bfloat16 where it is clearly faster here, else float32.
 
     A run that is resumed keeps the precision of its checkpoints.

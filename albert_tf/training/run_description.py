@@ -126,6 +126,7 @@ _FLAGS_THAT_MATTER = (
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
     *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
     *("lora_alpha", "distillation_temperature", "distillation_weight"),
+    *("objective", "temperature", "symmetric", "max_score", "cosine_weight", "relation_weight"),
 )
 # Of these it matters too whether they were given.
 _OPTIONAL_FLAGS_THAT_MATTER = (
@@ -134,6 +135,7 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
     *("class_weights", "pos_weight", "freeze", "lora_rank", "early_exit", "teacher", "max_train_examples", "num_folds"),
+    *("text_columns", "score_column", "vectors_file", "init_words", "long_texts", "group_column"),
 )
 
 

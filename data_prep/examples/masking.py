@@ -23,7 +23,7 @@ from data_prep.examples.segment_pairs import SegmentPairs
 OFFICIAL, SPACES = "official", "spaces"
 WORD_BOUNDARIES = (OFFICIAL, SPACES)
 # Characters in a word that is bytes, at most; and the bytes that go on with a character (UTF-8).
-_LONGEST_OF_BYTES = 6
+_LONGEST_OF_BYTES = 2
 _GOES_ON = (0x80, 0xBF)
 
 

@@ -12,18 +12,24 @@ _THAI, _LAO = "\u0e01-\u0e5b", "\u0e81-\u0edf"
 _SPACE_IN_THAI = re.compile(rf"(?<=[{_THAI}])\s+(?=[{_THAI}])(?![\u0e2f\u0e46])")
 _SPACE_IN_LAO = re.compile(rf"(?<=[{_LAO}])\s+(?=[{_LAO}])(?![\u0eaf\u0ec6])")
 # The full stops of Khmer and of Tibetan, which sentencex does not know.
-_KHMER_END = re.compile(r"(?<=[\u17d4\u17d5])\s*(?![\u17d4\u17d5\s])")
-_TIBETAN_END = re.compile(r"(?<=[\u0f0d-\u0f11])\s+(?![\u0f0d-\u0f11])")
+# That of Khmer also stands at both ends of its "and so on"; that of Tibetan mostly twice, with a space between.
+_KHMER_END = re.compile(r"(?<=[\u17d4\u17d5])\s*(?![\u17d4\u17d5\s]|\u179b\u17d4)")
+_SHAD = r"[\u0f0d-\u0f11]"
+_TIBETAN_END = re.compile(rf"(?<={_SHAD})\s+(?!{_SHAD})|(?<={_SHAD} {_SHAD})(?![\u0f0d-\u0f11\s])")
 # By language, of what sentencex leaves whole: where a sentence ends, and how long one is at least.
 _ENDS = {
     **{"th": (_SPACE_IN_THAI, _SHORTEST_PHRASE), "lo": (_SPACE_IN_LAO, _SHORTEST_PHRASE)},
     **{"km": (_KHMER_END, 1), "bo": (_TIBETAN_END, 1), "dz": (_TIBETAN_END, 1)},
 }
-# Where a sentence that is too long is cut, best first: after what ends a clause, at a space.
+# A comma that parts no digits.
+_COMMA = re.compile(r"[,;](?!\d)|(?<!\d)[,;]")
+# Where a sentence that is too long is cut, best first: after what ends a clause, at a space, after a comma without one.
+# Each takes the characters that fit and one more, and gives a place before that, or after it if it is a space.
 _CUTS: tuple[Callable[[str], int], ...] = (
-    lambda text: max(text.rfind(mark) for mark in ";；：") + 1,
-    lambda text: max(text.rfind(mark) for mark in ",，、،؛") + 1,
-    lambda text: text.rfind(" ") + 1,
+    lambda head: max(head.rfind("; "), *(head.rfind(mark, 0, -1) for mark in "；：")) + 1,
+    lambda head: max(head.rfind(", "), *(head.rfind(mark, 0, -1) for mark in "，、،؛")) + 1,
+    lambda head: head.rfind(" ") + 1,
+    lambda head: max((found.end() for found in _COMMA.finditer(head) if found.end() < len(head)), default=0),
 )
 # What joins emoji, and what colours one.
 _JOINER, _SKIN_TONES = "\u200d", "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
@@ -72,7 +78,7 @@ def cut_to_length(sentence: str, longest: int) -> Iterator[str]:
     while longest and len(sentence) - start > longest:
         # A space after the last character that fits is a place too.
         head = sentence[start : start + longest + 1]
-        places = (cut(head if number == len(_CUTS) - 1 else head[:-1]) for number, cut in enumerate(_CUTS))
+        places = (cut(head) for cut in _CUTS)
         place = next((place for place in places if place >= longest * _LEAST_SHARE), 0) or _whole_characters(head)
         yield head[:place].strip()
         start += place

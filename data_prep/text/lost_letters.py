@@ -35,6 +35,8 @@ class LostLetters:
         if self._left <= 0:
             return
         self._left -= len(text)
+        # Marks by themselves have no script.
+        text = unicodedata.normalize("NFC", text)
         for character, count in Counter(text).items():
             kind, script = unicodedata.category(character)[0], _script(character)
             if kind not in "LM" or (kind == "M" and script in _OPTIONAL):

@@ -12,7 +12,7 @@ TASK = FinetunedTask("classification", 2, ("odd", "even"), "classification", ("t
 class Lengths:
     """Says whether a text's length is even, and notes the texts that came at once; fails on the text "fails"."""
 
-    path, task, tasks = "lengths", TASK, [TASK]
+    path, task, tasks, depth = "lengths", TASK, [TASK], None
 
     def __init__(self, before_batch=None):
         self.example_fields, self.batches = ExampleFields(("text",), TASK), []

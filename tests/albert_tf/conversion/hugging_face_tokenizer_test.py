@@ -222,7 +222,7 @@ def _change(model_file, tmp_path, change) -> str:
     [
         (lambda proto: setattr(proto.normalizer_spec, "add_dummy_prefix", False), "white space in a way of its own"),
         (lambda proto: setattr(proto.normalizer_spec, "remove_extra_whitespaces", False), "white space in a way"),
-        (lambda proto: setattr(proto.pieces[20], "type", 5), "some that are not to be used"),
+        (lambda proto: setattr(proto.pieces[20], "type", 5), "pieces that are not to be used"),
         (lambda proto: setattr(proto.pieces[1], "piece", "<oov>"), "a name other than <unk>"),
     ],
 )

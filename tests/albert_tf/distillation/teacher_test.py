@@ -97,6 +97,8 @@ def test_a_wider_student_has_zeros_besides():
 
 def test_axes_are_kept_for_a_run_that_goes_on(tmp_path):
     path = str(tmp_path / "axes.npy")
-    first = keep_axes(path, lambda: Axes(np.eye(3, 2, dtype="f4")), may_write=True)
-    again = keep_axes(path, lambda: Axes(np.zeros((3, 2), "f4")), may_write=True)
+    first = keep_axes(path, lambda: Axes(np.eye(3, 2, dtype="f4")), is_begun=False, may_write=True)
+    again = keep_axes(path, lambda: Axes(np.zeros((3, 2), "f4")), is_begun=True, may_write=True)
     np.testing.assert_array_equal(again.matrix, first.matrix)
+    other = keep_axes(path, lambda: Axes(np.ones((3, 2), "f4")), is_begun=False, may_write=True)
+    np.testing.assert_array_equal(other.matrix, np.ones((3, 2)))

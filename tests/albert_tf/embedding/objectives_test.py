@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from albert_tf.embedding import objectives
 from albert_tf.embedding.objectives import Contrastive, CosineRegression, SimCSE
 
 E1, E2, MINUS_E1 = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
@@ -47,6 +48,25 @@ def test_texts_that_are_right_word_for_word_and_rows_that_fill_up_count_for_noth
     assert _loss(Contrastive(0.05), vectors, [[1, 2], [3, 4]], [1.0, 0.0]) == alone
     loss, (accuracy,) = _loss(Contrastive(0.05), vectors, [[1, 2], [3, 2]])
     assert (loss, accuracy) == (pytest.approx(0.0, abs=1e-6), 1.0)
+
+
+def test_a_text_is_no_wrong_answer_to_itself():
+    # The second text of the second row is the first row's first.
+    loss, (accuracy,) = _loss(Contrastive(0.05), [[E1, E1], [E1, E1]], [[1, 2], [2, 1]])
+    assert (loss, accuracy) == (pytest.approx(0.0, abs=1e-6), 1.0)
+    both, _ = _loss(Contrastive(0.05, symmetric=True), [[E1, E1], [E1, E1]], [[1, 2], [2, 1]])
+    assert both == pytest.approx(0.0, abs=1e-6)
+
+
+def test_sequences_are_told_apart_by_every_place():
+    ids = np.random.default_rng(0).integers(0, 30_000, (300, 64)).astype("int32")
+    ids[1] = ids[0]
+    ids[2, :2] = ids[2, 1::-1]
+    found = objectives._same(tf.constant(ids), tf.constant(ids)).numpy()
+    np.testing.assert_array_equal(found, (ids[:, None] == ids[None]).all(-1))
+    swapped = ids[2:3].copy()
+    swapped[0, :2] = swapped[0, 1::-1]
+    assert not objectives._same(tf.constant(ids[2:3]), tf.constant(swapped)).numpy().any()
 
 
 def test_simcse_compares_two_passes_of_each_text():

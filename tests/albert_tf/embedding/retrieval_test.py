@@ -39,6 +39,25 @@ def test_a_query_may_have_several_right_texts_and_third_texts_are_searched_too()
     assert (scores["recall_at_1"], scores["recall_at_5"], scores["mrr"]) == (0.5, 1.0, 0.75)
 
 
+def test_a_query_that_is_searched_too_does_not_find_itself():
+    dev = DevSet.from_table(_table([("p", "q"), ("q", "p"), ("r", "s"), ("s", "r")]))
+    vectors = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]], np.float32)
+    assert dev.judge(vectors)["recall_at_1"] == 1.0
+    # Unless that is what is asked.
+    assert ranks([np.array([[0.9, 0.5]])], [[0]], [0]).tolist() == [1]
+    assert ranks([np.array([[0.9, 0.5]])], [[1]], [0]).tolist() == [1]
+
+
+def test_sets_are_told_apart_by_what_is_in_them():
+    rows, other = [("p", "q"), ("r", "s")], [("p", "q"), ("r", "t")]
+    first, same, others, scored = (
+        DevSet.from_table(_table(*given)).digest
+        for given in ((rows,), (list(rows),), (other,), (rows, np.ones(2, np.float32)))
+    )
+    assert first == same
+    assert len({first, others, scored}) == 3
+
+
 def test_scores_are_compared_with_cosines():
     dev = DevSet.from_table(_table([("p", "q"), ("p", "r"), ("q", "r")], np.array([1.0, 0.5, 0.0], np.float32)))
     scores = dev.judge(np.array([[2.0, 0.0], [1.0, 0.1], [1.0, 2.0]], np.float32))

@@ -13,7 +13,9 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.embedding.dev_set import DevSet
 from albert_tf.embedding.run import check_own_checkpoints
+from albert_tf.embedding.text_tables import read_table
 from albert_tf.embedding.train import format_results, run
 from albert_tf.finetuning.earlier_runs import check_own_checkpoints as check_no_other_task
 from albert_tf.heads.pooling import Pooling
@@ -57,6 +59,19 @@ def test_a_run_leaves_scores_and_how_a_text_becomes_a_vector(trained, read_log):
     }
 
 
+def test_a_run_that_is_there_is_judged_by_another_dev_set(trained, tmp_path):
+    settings, before = trained
+    with open(settings.dev_file) as file:
+        header, *rows = file.read().splitlines()
+    other = tmp_path / "other.tsv"
+    other.write_text("\n".join([header, *rows[: len(rows) // 2]]) + "\n")
+    again = run(dataclasses.replace(settings, dev_file=str(other)))
+    dev = DevSet.from_table(read_table(str(other), settings.columns("dev_text_columns")))
+    found = dev.judge(Embedder(again["checkpoint"])(list(dev.texts)))
+    assert again["scores"]["dev"][dev.metric] == pytest.approx(found[dev.metric], abs=1e-5)
+    assert again["scores"] != before["scores"]
+
+
 @pytest.mark.faults
 def test_a_run_cut_off_ends_with_the_same_weights_and_scores(trained, read_weights):
     settings, whole = trained
@@ -70,8 +85,11 @@ def test_a_run_cut_off_ends_with_the_same_weights_and_scores(trained, read_weigh
 
 @pytest.mark.slow
 def test_what_reads_a_run_makes_the_vectors_that_its_evaluation_made(trained, tmp_path):
-    settings, _ = trained
-    vectors = Embedder(settings.output_dir)(TEXTS)
+    settings, results = trained
+    embedder = Embedder(settings.output_dir)
+    dev = DevSet.from_table(read_table(settings.dev_file, settings.columns("dev_text_columns")))
+    assert dev.judge(embedder(list(dev.texts)))[dev.metric] == pytest.approx(results["scores"]["dev"][dev.metric], 1e-5)
+    vectors = embedder(TEXTS)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
     folder = str(tmp_path / "sentences")
     convert(ConversionSettings(input=settings.output_dir, to_format="sentence_transformers", output=folder))

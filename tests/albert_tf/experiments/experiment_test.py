@@ -119,6 +119,11 @@ def test_a_trial_gives_every_row_as_many_steps(write):
             {"rows": {"y": {}, "x": {"start_from": "y", "pretraining": {"init_checkpoint": "z"}}}},
             "row x: give start_from or pretraining's init_checkpoint, not both",
         ),
+        ({"rows": {"y": {}, "x": {"start_from": "y", "embeddings": {}}}}, "brings the word embeddings; leave"),
+        (
+            {"rows": {"x": {"vocabulary": {"vocab_size": 9, "keep_accents": True}}}},
+            "row x: give 'keep_accents' in records, by which vocabulary goes too",
+        ),
         ({"rows": {"x": 3}}, "row x: a JSON object was expected. Received 3"),
         ({"seeds": [1, 1]}, "seeds: a list of different integers"),
         ({"seeds": [True]}, "seeds: a list of different integers"),

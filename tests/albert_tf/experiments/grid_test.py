@@ -6,13 +6,16 @@ import pytest
 from absl import flags
 
 from albert_tf import run_evaluation, run_pretraining
+from albert_tf.experiments.command_lines import READING
 from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.experiment import read_experiment
 from albert_tf.experiments.grid import distinct, held_out_tasks
 from albert_tf.experiments.steps import Given
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.flops import train_step_flops
+from data_prep.text.text_reading import TextReading
 
 CORPUS = Corpus(Given("train.txt", "t"), Given("held_out.txt", "h"), Given("v.model", "v"), 100)
 
@@ -82,9 +85,11 @@ def test_a_row_starts_from_the_weights_of_another_with_the_same_seed(units):
     assert found[-1].names()[by_name["first", 2].key] == "row on, seed 2: pretraining of a row before"
 
 
-def test_a_row_may_have_more_text_and_a_vocabulary_of_its_own(units):
+def test_a_row_may_have_more_text_and_a_vocabulary_of_its_own(units, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "novels.txt").write_text("Once.")
     rows = {"plain": {}, "both": {"more_text": "novels.txt", "vocabulary": {"vocab_size": 50}}}
-    plain, both = units(rows=rows, seeds=[1], data={"novels.txt": Given("novels.txt", "n")})
+    plain, both = units(rows=rows, seeds=[1])
     assert (plain.config.vocab_size, both.config.vocab_size) == (100, 50)
     (vocabulary,) = distinct(step for step in both.steps() if step.kind == "vocabulary")
     assert "--input_file=train.txt,novels.txt" in vocabulary.words("out")
@@ -95,6 +100,28 @@ def test_a_row_may_have_more_text_and_a_vocabulary_of_its_own(units):
     # The held-out text stays.
     assert sorted(step.flags["input_file"].path for step in records) == ["held_out.txt", "train.txt,novels.txt"]
     assert not _keys([plain]) & _keys([both])
+    (tmp_path / "novels.txt").write_text("Twice.")
+    assert _keys(units(rows=rows, seeds=[1])[1:]) != _keys([both])
+    (tmp_path / "novels.txt").unlink()
+    with pytest.raises(InputError, match="row both: .*novels.txt"):
+        units(rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocabulary": {"vocab_size": 50}}, "row first has another vocabulary"),
+        ({"config": {"num_attention_heads": 1}}, "row first has another num_attention_heads"),
+    ],
+)
+def test_weights_to_start_from_are_of_the_same_model_and_vocabulary(units, changes, message):
+    with pytest.raises(InputError, match=f"row on: start_from: {message}"):
+        units(rows={"first": {}, "on": {"start_from": "first", **changes}})
+
+
+def test_what_is_made_of_the_text_reads_and_cleans_it_alike():
+    fields = (*dataclasses.fields(TextReading), *dataclasses.fields(TextCleaning))
+    assert set(READING) == {field.name for field in fields}
 
 
 def test_a_changed_row_is_done_anew_and_no_other(units):

@@ -1,11 +1,14 @@
 """Scores by depth: the curve of a model with exits, the rule that is chosen, and the loss that trains it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from keras import ops
 
 from albert_tf.checkpoints.depth_scores import read_depth_scores, score_of_layers, write_depth_scores
 from albert_tf.exports.depth import DepthSettings
+from albert_tf.finetuning import depth_scores
 from albert_tf.finetuning.depth_scores import exit_scores, format_depth_scores
 from albert_tf.finetuning.exit_plot import draw_exits
 from albert_tf.finetuning.objectives import Objective
@@ -25,7 +28,8 @@ def test_the_rule_of_fewest_layers_within_the_tolerance_is_chosen(tmp_path):
     found = exit_scores(_LOGITS, "classification", _accuracy, tolerance=0.0)
     assert found["layers"] == {"1": 0.5, "2": 1.0, "3": 1.0}
     patient = [point for point in found["curve"] if "patience" in point]
-    assert patient == [{"patience": 1, "score": 1.0, "layers": 2.5}, {"patience": 2, "score": 1.0, "layers": 3.0}]
+    # More the exits before the last, of which the first has none before it, cannot agree on.
+    assert patient == [{"patience": 1, "score": 1.0, "layers": 2.5}]
     # From 0.8 on the first exit, which gives 0 the probability 0.73, keeps the others.
     assert found["chosen"] == {"confidence": 0.8}
     assert exit_scores(_LOGITS, "classification", _accuracy, tolerance=0.6)["chosen"] == {"confidence": 0.6}
@@ -39,9 +43,29 @@ def test_the_rule_of_fewest_layers_within_the_tolerance_is_chosen(tmp_path):
 def test_a_regression_has_no_confidence_and_nothing_is_chosen_that_costs_too_much():
     numbers = np.asarray([[[0.0], [0.0], [4.0]], [[0.0], [0.0], [2.0]]], np.float32)
     found = exit_scores(numbers, "regression", lambda logits: float(logits.sum()), tolerance=0.5)
-    assert [set(point) for point in found["curve"]] == [{"patience", "score", "layers"}] * 2
+    assert [set(point) for point in found["curve"]] == [{"patience", "score", "layers"}]
     assert found["difference"] == pytest.approx(0.05)
     assert found["chosen"] is None
+
+
+def test_thresholds_are_those_that_all_layers_were_given():
+    @dataclasses.dataclass
+    class Chooser:
+        metric: str = "best_f1"
+        threshold_score: str | None = "threshold"
+        threshold: float | None = None
+
+        def scores(self, examples, predictions):
+            return {"best_f1": 1.0, "f1": float(self.threshold == predictions[0]), "threshold": predictions[0]}
+
+        def threshold_in(self, scores):
+            return scores[self.threshold_score]
+
+        def with_threshold(self, threshold):
+            return Chooser(threshold_score=None, threshold=threshold)
+
+    score = depth_scores._Score(Chooser(), [])
+    assert [score(lambda task, value=value: [value]) for value in (0.3, 0.7, 0.3)] == [1.0, 0.0, 1.0]
 
 
 def test_scores_beside_a_checkpoint_are_read_again_and_damage_is_passed_over(tmp_path):

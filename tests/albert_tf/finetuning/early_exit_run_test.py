@@ -71,8 +71,8 @@ def test_a_run_with_exits_resumes_bitwise_and_serves_what_dev_chose(exit_setting
     assert [row["label"] for row in Predictor(saved).predict(_TEXTS)] == [row["label"] for row in early]
     one = Predictor(checkpoint, depth=DepthSettings(num_layers=1)).predict(_TEXTS)
     assert one != Predictor(checkpoint).predict(_TEXTS)
-    with pytest.raises(InputError, match="--patience must be at most 2, the number of exits. Received 3"):
-        Predictor(checkpoint, depth=DepthSettings(patience=3))
+    with pytest.raises(InputError, match="--patience must be at most 1, two less than the model's layers.*Received 2"):
+        Predictor(checkpoint, depth=DepthSettings(patience=2))
     with pytest.raises(InputError, match="--num_layers is for a checkpoint"):
         Predictor(saved, depth=DepthSettings(num_layers=1))
     with pytest.raises(InputError, match="holds a run with --early_exit: give it again"):

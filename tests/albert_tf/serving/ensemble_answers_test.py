@@ -86,7 +86,7 @@ def test_a_model_without_thresholds_has_the_usual_one():
 
 def test_a_predictor_of_several_paths_asks_all_of_them(monkeypatch, tmp_path):
     models = {"x": _model("regression", {"score": 1.0}), "y": _model("regression", {"score": 2.0})}
-    monkeypatch.setattr(predictor, "_open_one", lambda path, num_threads: models[path])
+    monkeypatch.setattr(predictor, "_open_one", lambda path, num_threads, depth: models[path])
     assert predictor.Predictor("x,y").predict("a text") == [{"score": 1.5}]
     (tmp_path / "x,y").mkdir()
     (tmp_path / "x,y" / "model.ckpt-1.index").touch()

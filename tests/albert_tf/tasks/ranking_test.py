@@ -115,6 +115,7 @@ def test_a_regression_ranks_by_its_number(make):
         ({"multi_label": True}, "ranks by the second of two classes, .* this is multi label of 2 classes"),
         ({"table": TABLE + "d\tx\t2\tp7\n"}, "this is classification of 3 classes"),
         ({"table": TABLE + " \tx\t1\tp7\n"}, r"train\.tsv, line 8: 'query', the group, is empty"),
+        ({"table": TABLE + "d\tx\t1500\tp7\n", "regression": True}, r"line 8: a relevance counts as a power of 2"),
         ({"group_column": "topic"}, r"train\.tsv, line 2: the row has no value of 'topic'"),
     ],
 )

@@ -22,7 +22,16 @@ from data_prep.text.vocabulary import VocabularyTraining, train
 # Mixed scripts, marks, joined emoji, from right to left, without spaces, names of bytes and of special pieces.
 TEXTS = [
     *("ba 龘 ba 😀ba", "<0x41> <0x4> <0xE4> ba<0xff>", "👨‍👩‍👧 ba 🏳️‍🌈", "नमस्ते दुनिया।", "مرحبا שלום", "สวัสดี ครับ"),
-    *("ba混合ba文字текст", "in 7, 龘7,", "", "[MASK] <pad>", "\ue000x\U0010ffff", "\ufeffba\u200b", "龘" * 400),
+    *(
+        "ba混合ba文字текст",
+        "in 7, 龘7,",
+        "",
+        "[MASK] <pad>",
+        "\ue000x\U0010ffff",
+        "\ufeffba\u200b",
+        "龘" * 400,
+        "ba ΟΔΟΣ be",
+    ),
 ]
 
 
@@ -75,9 +84,9 @@ def test_a_long_run_of_bytes_is_words_of_whole_characters(tokenizer):
     pieces = Pieces.of_tokenizer(tokenizer)
     ids = np.array(tokenizer.encode("ba " + "龘" * 14 + " be" + "é😀"), np.int32)
     starts = np.flatnonzero(pieces.word_boundary(ids))
-    # The space and six characters of three bytes, six, two; then a word that goes on in bytes.
+    # The space and two characters of three bytes, two, ...; then a word that goes on in bytes.
     first = int(np.flatnonzero(np.isin(ids, list(tokenizer.byte_values)))[0])
-    assert starts[starts >= first - 1].tolist() == [first - 1, first + 18, first + 36, first + 42]
+    assert starts[starts >= first - 1].tolist() == [first - 1, *range(first + 6, first + 43, 6)]
     assert not len(pieces.word_boundary(ids[:0]))
 
 

@@ -1,0 +1,13 @@
+"""Names about exits, for who needs no Keras: heads that have them, their weights, their output."""
+
+# Kinds of head that exits are for: one vector of a text is read, after any layer.
+EXIT_HEADS = ("classification", "multi_label", "regression")
+# First part of the names of their weights.
+EXITS = "exits/"
+# Their output, beside "logits" of the last layer.
+EXIT_LOGITS = "exit_logits"
+
+
+def exit_name(layer: int, weight: str) -> str:
+    """The name of a weight, "kernel" or "bias", of the exit after a layer, from 1 to L - 1."""
+    return f"{EXITS}exit_{layer}/{weight}"
