@@ -89,6 +89,6 @@ class DevSet:
 
 
 def _places(some: np.ndarray, among: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where numbers stand among sorted ones, int [n], and whether they are there at all, bool [n]."""
+    """The places of numbers among sorted ones, int [n], and whether they are there at all, bool [n]."""
     places = np.minimum(np.searchsorted(among, some), len(among) - 1)
     return places, among[places] == some

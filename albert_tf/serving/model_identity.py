@@ -37,7 +37,7 @@ def identify_model(path: str) -> dict[str, Any]:
 
 
 def depth_scores_of(path: str) -> dict[str, Any]:
-    """What is known of a checkpoint's scores by the layers that are computed; {} where nothing is."""
+    """The scores of a checkpoint by the layers that are computed; {} where none are known."""
     from albert_tf.checkpoints.depth_scores import read_depth_scores
     from albert_tf.checkpoints.run_checkpoints import find_checkpoint
 

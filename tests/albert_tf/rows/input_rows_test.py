@@ -159,8 +159,14 @@ def test_a_file_of_squad_gives_its_questions_with_their_ids(write):
     squad = {"data": [{"paragraphs": [{"context": "Ada did.", "qas": [question]}]}]}
     (row,) = rows_of(write("dev.json", json.dumps(squad)), SPAN)
     assert row.values == {"id": "q7", "question": "Who?", "context": "Ada did."}
-    with pytest.raises(InputError, match="for a model that finds answers; this one is of classification"):
+    with pytest.raises(InputError, match=r"dev.json: a list of objects was expected; this is a dict"):
         rows_of(write("dev.json", json.dumps(squad)))
+
+
+def test_a_list_in_json_gives_its_objects(write):
+    rows = rows_of(write("rows.json", json.dumps([{"text": "One."}, {"text": "Two.", "id": 7}])))
+    assert [row.values for row in rows] == [{"text": "One."}, {"text": "Two.", "id": 7}]
+    assert rows[1].where.endswith("rows.json, [1]")
 
 
 @pytest.mark.parametrize(
