@@ -11,7 +11,7 @@ import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints.task_fields import TEXT
-from albert_tf.heads.pooling import LEAST_NORM
+from albert_tf.heads.pooling import LEAST_NORM, of_length_one
 from albert_tf.rows.kept_vectors import open_library, read_texts
 from albert_tf.rows.table_prediction import TablePrediction
 from albert_tf.rows.vector_formats import FLOAT16, to_floats
@@ -48,7 +48,7 @@ class TaughtTexts:
 
     def vectors(self, places: np.ndarray) -> np.ndarray:
         """The vectors of some texts, of length 1: float32 [n, T]."""
-        return _of_length_one(to_floats(self.kept[self.rows[places]]))
+        return of_length_one(to_floats(self.kept[self.rows[places]]))
 
 
 def open_teacher(teacher: str, texts: TablePrediction, vectors_file: str | None = None) -> TaughtTexts:
@@ -89,12 +89,6 @@ def open_teacher(teacher: str, texts: TablePrediction, vectors_file: str | None 
 
 def _size_of(kept: np.ndarray) -> int:
     return int(kept.dtype["vector"].shape[0] if kept.dtype.names is not None else kept.shape[1])
-
-
-def _of_length_one(vectors: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    found: np.ndarray = vectors / np.maximum(lengths, LEAST_NORM)
-    return found
 
 
 def _has_length(kept: np.ndarray) -> np.ndarray:
@@ -157,7 +151,7 @@ class Axes:
 
     def apply(self, vectors: np.ndarray) -> np.ndarray:
         """The vectors in the student's width, of length 1: float32 [n, T] -> [n, H]."""
-        return _of_length_one(vectors @ self.matrix)
+        return of_length_one(vectors @ self.matrix)
 
 
 def second_moments(taught: TaughtTexts, most: int) -> np.ndarray:

@@ -10,12 +10,12 @@ import numpy as np
 
 from albert_tf.embedding.retrieval import MRR, products, ranks, retrieval_scores
 from albert_tf.embedding.text_tables import TextTable
+from albert_tf.heads.pooling import of_length_one
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks import scores
 
 SPEARMAN = "spearman"
-_LEAST_NORM = 1e-12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ class DevSet:
 
     def judge(self, vectors: np.ndarray) -> dict[str, float]:
         """The scores of the vectors of `texts`, float32 [texts, H], by name."""
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), _LEAST_NORM)
+        vectors = of_length_one(vectors)
         if self.scores is not None:
             cosines = np.sum(vectors[self.pairs[:, 0]] * vectors[self.pairs[:, 1]], axis=1)
             return {SPEARMAN: scores.spearman(self.scores, cosines), "pearson": scores.pearson(self.scores, cosines)}

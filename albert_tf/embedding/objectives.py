@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from keras import ops
 
+from albert_tf.heads.pooling import of_length_one
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
 from albert_tf.inputs.finetuning_features import INPUT_IDS
 
 # Of a candidate that does not count, before the softmax.
 _NEVER = -1e9
-_LEAST_NORM = 1e-12
 # Of each place in a sequence, for sums by which sequences are told apart.
 _NUMBERS = np.random.default_rng(0).integers(-(2**31), 2**31, (1 << 14, 2)).astype("int32") | 1
 
@@ -70,7 +70,7 @@ class Contrastive(Objective):
 
     def loss(self, vectors, batch, counts):
         """See Objective; "accuracy" is the share of rows whose second text is the nearest to the first."""
-        vectors, ids, weights = _of_length_one(vectors), batch[INPUT_IDS], batch[EXAMPLE_WEIGHT]
+        vectors, ids, weights = of_length_one(vectors, ops), batch[INPUT_IDS], batch[EXAMPLE_WEIGHT]
         options = vectors.shape[1]
         # With several passes of one text, the texts of both columns are the same.
         firsts, rights = ids[:, 0], ids[:, min(1, ids.shape[1] - 1)]
@@ -125,16 +125,10 @@ class CosineRegression(Objective):
 
     def loss(self, vectors, batch, counts):
         """See Objective."""
-        vectors = _of_length_one(vectors)
+        vectors = of_length_one(vectors, ops)
         cosines = ops.sum(vectors[:, 0] * vectors[:, 1], axis=1)
         errors = ops.square(cosines - ops.cast(batch[LABEL], "float32"))
         return ops.sum(errors * batch[EXAMPLE_WEIGHT]) / ops.maximum(counts[0], 1.0), []
-
-
-def _of_length_one(vectors):
-    squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
-    # The root of a number near 0 has no finite slope.
-    return vectors * ops.rsqrt(ops.maximum(squares, _LEAST_NORM))
 
 
 def _same(some, others):

@@ -84,7 +84,7 @@ class Pooling:
             vectors = outputs[_SEQUENCE_OUTPUT][:, 0]
         else:
             vectors = _mean(outputs[_SEQUENCE_OUTPUT], outputs[_INPUT_MASK], ops)
-        return _normalized(vectors, ops) if self.normalize else vectors
+        return of_length_one(vectors, ops) if self.normalize else vectors
 
 
 USUAL_POOLING = Pooling()
@@ -97,6 +97,12 @@ def _mean(sequence: Any, mask: Any, ops: Any) -> Any:
     return ops.sum(sequence * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1.0)
 
 
-def _normalized(vectors: Any, ops: Any) -> Any:
+def of_length_one(vectors: Any, ops: Any = np) -> Any:
+    """Vectors divided by their lengths, [..., H]; those of zeros stay zero.
+
+    Args:
+        vectors: [..., H].
+        ops: numpy, for arrays, or keras.ops, for tensors.
+    """
     squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
     return vectors / ops.sqrt(ops.maximum(squares, LEAST_NORM * LEAST_NORM))

@@ -127,7 +127,7 @@ class EntityRecognition(SplitFilesTask):
 
 
 def _kinds_of_tags(labels: Sequence[str]) -> tuple[str, ...]:
-    """The kinds of entities behind the tags of a checkpoint; other labels are kinds themselves."""
+    """The kinds of entities that a checkpoint's tags stand for; other labels are kinds themselves."""
     if labels[0] != OUTSIDE or not are_entity_tags(labels):
         return tuple(labels)
     kinds = tuple(dict.fromkeys(label.partition("-")[2] for label in labels[1:]))

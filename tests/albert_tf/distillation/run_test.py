@@ -51,7 +51,12 @@ def test_what_reads_a_student_finds_the_cosine_that_the_log_tells(distillation_s
 
 @pytest.mark.slow
 def test_a_student_of_any_shape_and_start(distillation_settings, small_config, tmp_path):
-    run(distillation_settings)
+    def train(settings, width):
+        vectors = Embedder(run(settings)["checkpoint"])(["baba dodo", "mama"])
+        assert vectors.shape == (2, width)
+        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
+
+    train(distillation_settings, small_config.hidden_size)
     going_on = dataclasses.replace(
         distillation_settings,
         init_checkpoint=distillation_settings.output_dir,
@@ -60,12 +65,14 @@ def test_a_student_of_any_shape_and_start(distillation_settings, small_config, t
         relation_weight=0.0,
         gradient_accumulation_steps=2,
     )
-    run(going_on)
+    train(going_on, small_config.hidden_size)
     for shape in ({"embedding_size": 16}, {"embedding_size": 32}, {"hidden_size": 48, "num_hidden_groups": 2}):
         config = dataclasses.replace(small_config, vocab_size=60, **shape)
         config.to_json_file(str(tmp_path / "config.json"))
-        run(dataclasses.replace(distillation_settings, output_dir=str(tmp_path / str(shape))))
-    run(dataclasses.replace(distillation_settings, init_words=False, output_dir=str(tmp_path / "random")))
+        settings = dataclasses.replace(distillation_settings, output_dir=str(tmp_path / str(shape)))
+        train(settings, config.hidden_size)
+    settings = dataclasses.replace(distillation_settings, output_dir=str(tmp_path / "random"), init_words=False)
+    train(settings, config.hidden_size)
 
 
 def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
