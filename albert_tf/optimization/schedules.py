@@ -1,17 +1,42 @@
 """The learning rate at every step: linear warm-up, then decay to zero, from the start or at the end alone."""
 
 import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
 
 import keras
 from keras import ops
 
 
 class _Schedule(keras.optimizers.schedules.LearningRateSchedule):
-    """A schedule whose fields are the arguments that it is made of."""
+    """A schedule whose fields are the arguments that it is made of; those in _LENGTHS are numbers of steps."""
+
+    _LENGTHS: ClassVar[tuple[str, ...]]
+    _variables: Mapping[str, keras.Variable] | None = None
 
     def get_config(self):
         """Constructor arguments, for keras.saving."""
         return dataclasses.asdict(self)
+
+    def keep_in_variables(self) -> None:
+        """Moves the numbers of steps to variables of the backend: what was compiled with them goes by their values."""
+        self._variables = {
+            name: keras.Variable(float(getattr(self, name)), trainable=False, dtype="float32", name=name)
+            for name in self._LENGTHS
+        }
+
+    def change_lengths(self, other: "_Schedule") -> None:
+        """Takes the numbers of steps of another schedule of the same kind, in its variables too."""
+        for name in self._LENGTHS:
+            setattr(self, name, getattr(other, name))
+            if self._variables is not None:
+                self._variables[name].assign(float(getattr(other, name)))
+
+    def _lengths(self) -> list:
+        """The numbers of steps, as float32 scalars."""
+        if self._variables is None:
+            return [float(getattr(self, name)) for name in self._LENGTHS]
+        return [ops.convert_to_tensor(self._variables[name]) for name in self._LENGTHS]
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -33,6 +58,8 @@ class WarmupPolynomialDecay(_Schedule):
         power: of the decay; 1 is linear.
     """
 
+    _LENGTHS = ("num_train_steps", "num_warmup_steps")
+
     initial_learning_rate: float
     num_train_steps: int
     num_warmup_steps: int = 0
@@ -47,13 +74,12 @@ class WarmupPolynomialDecay(_Schedule):
     def __call__(self, step):
         """The learning rate of a step (counted from 0): float32 scalar."""
         step = ops.cast(step, "float32")
-        done = ops.minimum(step, float(self.num_train_steps)) / float(self.num_train_steps)
+        total, warmup = self._lengths()
+        done = ops.minimum(step, total) / total
         decayed = self.initial_learning_rate * ops.power(1.0 - done, self.power)
-        if self.num_warmup_steps <= 0:
-            return decayed
         since_start = step - float(self.start_warmup_step)
-        warming = self.initial_learning_rate * ops.maximum(since_start, 0.0) / float(self.num_warmup_steps)
-        return ops.where(since_start < float(self.num_warmup_steps), warming, decayed)
+        warming = self.initial_learning_rate * ops.maximum(since_start, 0.0) / ops.maximum(warmup, 1.0)
+        return ops.where(ops.logical_and(warmup > 0.0, since_start < warmup), warming, decayed)
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -70,6 +96,8 @@ class WarmupStableDecay(_Schedule):
         num_warmup_steps: length of the warm-up; 0 for none. The first step of a warm-up has a learning rate of 0.
         num_decay_steps: length of the decay.
     """
+
+    _LENGTHS = ("num_train_steps", "num_warmup_steps", "num_decay_steps")
 
     initial_learning_rate: float
     num_train_steps: int
@@ -89,6 +117,7 @@ class WarmupStableDecay(_Schedule):
     def __call__(self, step):
         """The learning rate of a step (counted from 0): float32 scalar."""
         step = ops.cast(step, "float32")
-        warmed = step / float(self.num_warmup_steps) if self.num_warmup_steps else 1.0
-        left = (float(self.num_train_steps) - step) / float(self.num_decay_steps)
+        total, warmup, decay = self._lengths()
+        warmed = ops.where(warmup > 0.0, step / ops.maximum(warmup, 1.0), 1.0)
+        left = (total - step) / decay
         return self.initial_learning_rate * ops.maximum(ops.minimum(ops.minimum(warmed, left), 1.0), 0.0)

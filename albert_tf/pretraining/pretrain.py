@@ -9,7 +9,7 @@ from albert_tf.inputs.pretraining_dataset import explain_record_errors
 from albert_tf.pretraining.opened_records import open_all_records
 from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.pretraining.settings import PretrainingSettings
-from albert_tf.pretraining.time_budget import plan_steps
+from albert_tf.pretraining.time_budget import plan_run
 from albert_tf.training.machine import choose_precision
 from albert_tf.training.session import open_session
 
@@ -32,6 +32,7 @@ def run(settings: PretrainingSettings) -> None:
         def make_run(settings):
             return PretrainingRun(settings, config, records, evaluation_records, session.strategy, session.cluster)
 
-        if settings.train_minutes is not None:
-            settings = plan_steps(settings, make_run, began, session.agreement)
-        make_run(settings).run()
+        if settings.train_minutes is None:
+            make_run(settings).run()
+        else:
+            plan_run(settings, make_run, began, session.agreement).run()

@@ -3,6 +3,8 @@
 import dataclasses
 import os
 
+import keras
+import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
@@ -31,6 +33,8 @@ from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
 from albert_tf.training.strategy import device_kind, input_shares
 
+# Steps on JAX hold the schedule's numbers as they were when they were compiled.
+CAN_BEGIN_ANEW = keras.backend.backend() == "tensorflow"
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
     "sop": {"sentence_order_accuracy": "order"},
@@ -91,6 +95,29 @@ class PretrainingRun(TrainingRun):
                 self._evaluate_the_rest()
                 self.agreement.mean(0.0)
 
+    def read_values(self) -> list[np.ndarray]:
+        """The values of all variables of model and optimizer, for `begin_anew`."""
+        return [variable.numpy() for variable in self._variables()]
+
+    def begin_anew(self, settings: PretrainingSettings, values: list[np.ndarray]) -> None:
+        """Becomes the run of other settings, with the steps that were compiled for this one.
+
+        Args:
+            settings: those of this run but for the number of steps, and what follows from it.
+            values: what `read_values` gave before the first step.
+        """
+        self.settings = settings
+        self.shapes = StepShapes(settings, self.records, input_shares(self.strategy))
+        self.stages = self.shapes.stages
+        self.schedule.change_lengths(self._make_schedule())
+        with self.strategy.scope():
+            for variable, value in zip(self._variables(), values, strict=True):
+                variable.assign(value)
+        keras.utils.set_random_seed(settings.random_seed)
+
+    def _variables(self):
+        return [*self.model.variables, *self.optimizer.variables]
+
     def _make_schedule(self):
         settings = self.settings
         return build_schedule(settings, settings.num_train_steps, settings.num_warmup_steps)
@@ -103,6 +130,9 @@ class PretrainingRun(TrainingRun):
 
     def _make_optimizer(self):
         settings = self.settings
+        if CAN_BEGIN_ANEW:
+            # In all runs, not only in those of minutes: a division by a constant is rounded otherwise.
+            self.schedule.keep_in_variables()
         own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
         own |= settings.optimizer_settings
         factors = [] if settings.sentence_head_rate == 1.0 else [(SENTENCE_HEAD, settings.sentence_head_rate)]

@@ -12,6 +12,7 @@ from absl import logging
 
 from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.optimization.names import STABLE_DECAY
+from albert_tf.pretraining.run import CAN_BEGIN_ANEW, PretrainingRun
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.pretraining.stages import Stage
 from albert_tf.runtime.errors import InputError
@@ -23,17 +24,20 @@ _FEWEST_STEPS, _STEPS_BEFORE = 10, 2
 _TRIAL_SHARE, _TRIAL_SECONDS = 0.01, (2.0, 5.0)
 
 
-def plan_steps(
-    settings: PretrainingSettings, make_run: Callable[[PretrainingSettings], object], began: float, agreement: Agreement
-) -> PretrainingSettings:
-    """The settings with the number of steps that --train_minutes has room for.
+def plan_run(
+    settings: PretrainingSettings,
+    make_run: Callable[[PretrainingSettings], PretrainingRun],
+    began: float,
+    agreement: Agreement,
+) -> PretrainingRun:
+    """The run with the number of steps that --train_minutes has room for.
 
     A run that is resumed keeps the number that its checkpoints tell, so that it is the same run; the minutes it had
     before do not count then.
 
     Args:
         settings: with train_minutes.
-        make_run: function of settings that makes a PretrainingRun.
+        make_run: makes the run of settings.
         began: time.monotonic() of when the minutes began.
         agreement: of the workers, who take as many steps.
 
@@ -43,44 +47,54 @@ def plan_steps(
     before = newest_state(settings.output_dir)
     if before is not None and before.planned_steps is not None:
         logging.info("--train_minutes was made %d steps when the run began", before.planned_steps)
-        return dataclasses.replace(settings, num_train_steps=before.planned_steps)
+        return make_run(dataclasses.replace(settings, num_train_steps=before.planned_steps))
     trial_began = time.monotonic()
-    seconds_a_step, first_step = _measure(make_run(settings), settings)
-    # The step is traced once more, for the run itself.
-    left = settings.train_minutes * 60 - (time.monotonic() - began) - first_step
+    run = make_run(settings)
+    values = run.read_values() if CAN_BEGIN_ANEW else []
+    seconds_a_step, first_steps = _measure(run, settings)
+    # What was compiled stays, or is compiled once more for the run itself.
+    first_steps = 0.0 if CAN_BEGIN_ANEW else first_steps
+    left = settings.train_minutes * 60 - (time.monotonic() - began) - first_steps
     steps = math.floor(agreement.mean(left / seconds_a_step)[0])
     if steps < _FEWEST_STEPS:
         raise InputError(
             f"--train_minutes={settings.train_minutes:g}: a step takes {seconds_a_step:.2f} s and to begin takes "
-            f"{first_step + time.monotonic() - began:.0f} s, which leaves {max(0, steps)} steps; give more minutes, a "
+            f"{first_steps + time.monotonic() - began:.0f} s, which leaves {max(0, steps)} steps; give more minutes, a "
             "smaller model or a smaller batch"
         )
     planned = dataclasses.replace(settings, num_train_steps=steps)
-    decay = (
-        f"the last {planned.num_decay_steps} of decay"
-        if settings.learning_rate_schedule == STABLE_DECAY
-        else "decay to the end"
-    )
+    _log(planned, seconds_a_step, time.monotonic() - trial_began)
+    if CAN_BEGIN_ANEW:
+        run.begin_anew(planned, values)
+        return run
+    del run
+    keras.backend.clear_session()
+    return make_run(planned)
+
+
+def _log(settings: PretrainingSettings, seconds_a_step: float, seconds: float) -> None:
+    """Tells what was chosen."""
+    decay = "decay to the end"
+    if settings.learning_rate_schedule == STABLE_DECAY:
+        decay = f"the last {settings.num_decay_steps} of decay"
     logging.info(
         "--train_minutes=%g: a step takes %.3f s (measured for %.0f s), so the run has %d steps: %d of warm-up, %s",
-        *(settings.train_minutes, seconds_a_step, time.monotonic() - trial_began, steps),
-        *(planned.num_warmup_steps, decay),
+        *(settings.train_minutes, seconds_a_step, seconds, settings.num_train_steps),
+        *(settings.num_warmup_steps, decay),
     )
-    return planned
 
 
-def _measure(run, settings: PretrainingSettings) -> tuple[float, float]:
-    """(seconds of a step, seconds to trace all stages) of a run that is thrown away afterwards."""
+def _measure(run: PretrainingRun, settings: PretrainingSettings) -> tuple[float, float]:
+    """(seconds of a step, seconds to compile those of all stages) of a run, whose variables change by it."""
     of_a_step, to_begin = 0.0, 0.0
     for stage in run.stages:
         seconds, first_step = _measure_stage(run, stage, settings)
         of_a_step += seconds * (stage.end_step - stage.first_step) / settings.num_train_steps
         to_begin += first_step
-    keras.backend.clear_session()
     return of_a_step, to_begin
 
 
-def _measure_stage(run, stage: Stage, settings: PretrainingSettings) -> tuple[float, float]:
+def _measure_stage(run: PretrainingRun, stage: Stage, settings: PretrainingSettings) -> tuple[float, float]:
     """(seconds of a step, seconds to the first one) of a stage."""
     began = time.monotonic()
     iterator = run.batches_from(dataclasses.replace(run.fresh_state(), step=stage.first_step))

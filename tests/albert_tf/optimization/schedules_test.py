@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
 
@@ -60,3 +61,24 @@ def test_a_stable_rate_lies_between_warm_up_and_decay():
 def test_a_stretch_that_does_not_fit_is_refused(warmup, decay):
     with pytest.raises(ValueError, match="must fit into the run"):
         WarmupStableDecay(1.0, 100, warmup, decay)
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        (WarmupPolynomialDecay(0.3, 70, 7, 2, 2.0), WarmupPolynomialDecay(0.3, 20, 0, 2, 2.0)),
+        (WarmupPolynomialDecay(0.3, 70, 0), WarmupPolynomialDecay(0.3, 20, 5)),
+        (WarmupStableDecay(0.3, 70, 7, 10), WarmupStableDecay(0.3, 20, 0, 20)),
+        (WarmupStableDecay(0.3, 70, 0, 10), WarmupStableDecay(0.3, 20, 5, 5)),
+    ],
+)
+def test_what_was_compiled_with_variables_goes_by_the_lengths_of_today(before, after):
+    before.keep_in_variables()
+    compiled = tf.function(before)
+    steps = [tf.constant(step) for step in range(25)]
+    first = [float(compiled(step)) for step in steps]
+    before.change_lengths(after)
+    assert before.get_config() == after.get_config()
+    np.testing.assert_allclose([float(compiled(step)) for step in steps], [float(after(step)) for step in steps], 1e-6)
+    assert first != [float(compiled(step)) for step in steps]
+    assert compiled.experimental_get_tracing_count() == 1

@@ -42,6 +42,30 @@ def test_a_run_of_minutes_plans_its_steps_once(settings, short_trial, read_weigh
     assert f"was made {state.step} steps when the run began" in caplog.text
 
 
+def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
+    settings, short_trial, monkeypatch, write_unmasked_records, read_weights, tmp_path
+):
+    measure = time_budget._measure
+
+    def as_for_twelve(run, settings):
+        measure(run, settings)
+        return 60 * settings.train_minutes / 12.5, 0.0
+
+    monkeypatch.setattr(time_budget, "_measure", as_for_twelve)
+    write_unmasked_records("unmasked", 50)
+    two_stages = {"input_file": str(tmp_path / "unmasked*"), "length_schedule": "8:0.5,16:0.5", "optimizer": "muon"}
+    settings = dataclasses.replace(settings, warmup_proportion=0.25, **two_stages)
+    of_minutes = dataclasses.replace(settings, train_minutes=100.0)
+    of_steps = dataclasses.replace(settings, num_train_steps=12, output_dir=str(tmp_path / "of_steps"))
+    run(of_minutes)
+    run(of_steps)
+    state = read_state(CheckpointFolder(of_minutes.output_dir).all()[-1])
+    assert state.step == state.planned_steps == 12
+    planned = read_weights(of_steps.output_dir, 12)
+    for name, value in read_weights(of_minutes.output_dir, 12).items():
+        np.testing.assert_array_equal(value, planned[name], err_msg=name)
+
+
 def test_minutes_that_are_not_enough_are_one_line_and_leave_nothing(settings, short_trial):
     with pytest.raises(InputError, match=r"--train_minutes=0.001: a step takes .* leaves 0 steps; give more") as error:
         run(dataclasses.replace(settings, train_minutes=0.001))
