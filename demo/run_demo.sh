@@ -43,8 +43,8 @@ stage() {
     return 1
   fi
 }
-# run COMMAND: prints the command as it would be typed, and runs it.
-run() {
+# show COMMAND: prints the command as it would be typed; run COMMAND: runs it too.
+show() {
   printf '$'
   for word in "$@"; do
     case $word in
@@ -53,6 +53,9 @@ run() {
     esac
   done
   printf '\n'
+}
+run() {
+  show "$@"
   "$@"
 }
 
@@ -113,10 +116,17 @@ task_steps=150
 # One checkpoint, at the end: none is chosen by its score on the texts that it is compared on.
 task_flags=(--task_name=classification --data_dir="$packages" --do_train --do_eval --max_seq_length=64
   --learning_rate=5e-4 --num_train_steps="$task_steps" --save_checkpoints_steps="$task_steps")
-if stage "Fine-tuning on it, and the same model from random weights" "$out/package_random/results.json"; then
+if stage "Fine-tuning on it, and beside it the same model from random weights" "$out/package_random/results.json"; then
+  random=(run_finetuning "${task_flags[@]}" --albert_config_file="$out/model/albert_config.json"
+    --spm_model_file="$out/vocabulary.model" --output_dir="$out/package_random")
+  "${random[@]}" > "$out/package_random.log" 2>&1 &
+  beside=$!
+  trap 'kill "$beside" 2> /dev/null || true' EXIT
   run run_finetuning "${task_flags[@]}" --init_checkpoint="$out/model" --output_dir="$out/package_model"
-  run run_finetuning "${task_flags[@]}" --albert_config_file="$out/model/albert_config.json" \
-    --spm_model_file="$out/vocabulary.model" --output_dir="$out/package_random"
+  wait "$beside" || { cat "$out/package_random.log" >&2; exit 1; }
+  show "${random[@]}"
+  echo "   was beside it; $out/package_random.log has what it said"
+  trap - EXIT
 fi
 stage "What it knows, beside a bag of words" ""
 run python demo/compare_with_bag_of_words.py --data_dir="$packages" --run="pre-trained=$out/package_model" \
