@@ -39,7 +39,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         InputError: whatever is wrong with the settings, the data or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
-    task = task or make_task(settings.task_name, settings.data_dir, _options_of_checkpoint(settings))
+    task = task or make_task(settings.task_name, settings.data_dir, options_of_checkpoint(settings))
     if settings.best_metric is not None:
         task = _with_metric(task, settings.best_metric)
     check_objective(settings, task)
@@ -76,7 +76,7 @@ def _with_metric(task: Task, metric: str) -> Task:
 _WITH_OWN_LABELS = ("classification", "token_classification", "entities")
 
 
-def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
+def options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
     """The task's options; without training, classes and what is done with long texts are those of the checkpoint."""
     options = settings.task_options
     if not settings.do_train and options.long_texts == CUT:

@@ -25,6 +25,12 @@ def config_file(small_config, tmp_path):
     return f"--albert_config_file={tmp_path / 'config.json'}"
 
 
+def _write_sst2(folder):
+    for split in ("train", "dev"):
+        rows = [f"{'ba ' * (number % 9 + 1)}\t{number % 2}" for number in range(40)]
+        (folder / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows, ""]))
+
+
 def _assert_positive(result):
     numbers = [value for value in result.values() if not isinstance(value, str | bool)]
     assert len(numbers) > 3
@@ -78,9 +84,7 @@ def test_predicting_compares_the_command_with_the_signature_alone(config_file):
 
 @pytest.mark.slow
 def test_finetuning_compares_batches_of_like_lengths_with_padded_ones(config_file, small_vocabulary, tmp_path):
-    for split in ("train", "dev"):
-        rows = [f"{'ba ' * (number % 9 + 1)}\t{number % 2}" for number in range(40)]
-        (tmp_path / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows, ""]))
+    _write_sst2(tmp_path)
     arguments = [f"--data_dir={tmp_path}", f"--spm_model_file={small_vocabulary}", f"--output_dir={tmp_path / 'out'}"]
     steps = ["--max_seq_length=16", "--train_batch_size=4", "--num_train_steps=4", "--rounds=2"]
     result = _run("finetuning", config_file, *arguments, *steps)
@@ -195,3 +199,31 @@ def test_every_head_is_measured_in_every_form(small_config, tmp_path):
     _, _, first, second = table.read_text().splitlines()
     assert first.startswith("| `encoder` | ")
     assert second.count(" MB, ") == 7
+
+
+@pytest.mark.parity
+def test_a_run_is_scored_in_every_form_as_it_was_scored_itself(config_file, small_vocabulary, tmp_path):
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed: the extra [litert]")
+    pytest.importorskip("onnx", reason="onnx is not installed: the extra [onnx]")
+    _write_sst2(tmp_path)
+    run, table = tmp_path / "run", tmp_path / "table.md"
+    of_task = ["--task_name=sst-2", f"--data_dir={tmp_path}", f"--spm_model_file={small_vocabulary}", config_file]
+    steps = ["--max_seq_length=16", "--train_batch_size=4", "--num_train_steps=4", f"--output_dir={run}"]
+    command = [sys.executable, "-m", "albert_tf.run_finetuning", *of_task, *steps, "--do_train", "--do_eval"]
+    subprocess.run(command, check=True, capture_output=True)
+    arguments = [f"--init_checkpoint={run}", f"--data_dir={tmp_path}", f"--output_file={table}"]
+    result = _run("export_scores", *arguments)
+    assert result["task"] == "sst-2"
+    scored = json.loads((run / "results.json").read_text())
+    assert result["onnx_float32"]["accuracy"] == scored["scores"]["dev"]["accuracy"]
+    assert [line.split(" | ")[0] for line in table.read_text().splitlines()[2:]] == [
+        f"| {form}" for form in ("onnx_float32", "onnx_int8", "litert_int8")
+    ]
+
+
+@pytest.mark.parity
+def test_weights_without_a_task_have_no_score(config_file, tmp_path):
+    command = [sys.executable, "-m", "albert_tf.benchmarks.export_scores", f"--init_checkpoint={tmp_path}"]
+    done = subprocess.run([*command, f"--data_dir={tmp_path}"], check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("is no fine-tuned run; run_finetuning makes one")

@@ -1,0 +1,54 @@
+"""The peer of fine-tuning learns a task from the batches that run_finetuning has, and is scored as it is."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.parity
+
+
+@pytest.fixture
+def bert_folder(tmp_path):
+    """A folder of Hugging Face with a BERT of two small layers and a vocabulary of words."""
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed: the extra [parity]")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "glad", "fine", "sad", "grim", "it", "is"]
+    folder = tmp_path / "bert"
+    config = transformers.BertConfig(
+        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    transformers.BertModel(config).save_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+    return folder
+
+
+def _run(*arguments):
+    command = [sys.executable, "-m", "albert_tf.benchmarks.finetuning_peer", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_peer_learns_a_task_of_two_words(bert_folder, tmp_path):
+    good, bad = (("it is glad", 1), ("it is fine", 1)), (("it is sad", 0), ("it is grim", 0))
+    for split, times in (("train", 40), ("dev", 3)):
+        rows = [f"{text}\t{label}" for text, label in (*good, *bad)] * times
+        (tmp_path / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows, ""]))
+    arguments = ["--task_name=sst-2", f"--data_dir={tmp_path}", f"--init_checkpoint={bert_folder}", "--num_seeds=2"]
+    steps = ["--train_batch_size=8", "--num_train_epochs=6", "--learning_rate=3e-3", "--max_seq_length=16"]
+    done = _run(*arguments, *steps)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["benchmark"] == "finetuning_peer"
+    assert [seed["random_seed"] for seed in result["seeds"]] == [12345, 12346]
+    assert result["scores"]["dev"]["accuracy"] == 1.0
+    assert result["spread"]["dev"]["accuracy"] == 0.0
+
+
+def test_a_task_without_a_head_of_the_peer_is_refused(bert_folder, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / f"{split}.tsv").write_text("it\tA\nis\tB\n\n" * 8)
+    arguments = ["--task_name=token_classification", f"--data_dir={tmp_path}", f"--init_checkpoint={bert_folder}"]
+    done = _run(*arguments)
+    assert done.returncode == 1
+    assert "the peer has no head for token_classification" in done.stderr
+    assert "Traceback" not in done.stderr
