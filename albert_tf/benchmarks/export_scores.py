@@ -8,6 +8,7 @@ line, and a Markdown table to keep.
 
 import os
 import tempfile
+from collections.abc import Sequence
 
 from absl import flags
 
@@ -75,9 +76,15 @@ def _measure(folder: str, task, settings, split) -> dict[str, float]:
     return {"bytes": os.path.getsize(os.path.join(folder, model.about["model_file"])), **scores}
 
 
-def format_table(results: dict[str, dict[str, float]]) -> str:
-    """A Markdown table of a task: a row for each form, with what it loses to the first in brackets; in percent."""
-    (first, *_), names = results.values(), [name for name in next(iter(results.values())) if name != "bytes"]
+def format_table(results: dict[str, dict[str, float]], metrics: Sequence[str]) -> str:
+    """A Markdown table of a task: a row for each form, with what it loses to the first in brackets; in percent.
+
+    Args:
+        results: figures by form.
+        metrics: of the task, the scores for which higher is better.
+    """
+    first, *_ = results.values()
+    names = [name for name in first if name in metrics]
     lines = ["| | MB | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
     for form, found in results.items():
         cells = [f"{100 * found[name]:.2f} ({100 * (found[name] - first[name]):+.2f})" for name in names]
@@ -108,7 +115,7 @@ def _run() -> None:
                 )
             results[form] = _measure(output_dir, task, settings, split)
     if given.output_file is not None:
-        append_tables(given.output_file, [format_table(results)])
+        append_tables(given.output_file, [format_table(results, task.metrics)])
     print(to_json({"benchmark": "export_scores", "task": task.name, **results}))  # noqa: T201
 
 
