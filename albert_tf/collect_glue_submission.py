@@ -1,4 +1,4 @@
-"""Puts the submission files that run_finetuning --do_predict wrote for several GLUE tasks into one zip file.
+"""Puts the submission files that run_finetuning --do_predict wrote for several tasks of GLUE or SuperGLUE into one zip.
 
 collect_glue_submission --output_dir=runs/cola,runs/sst-2,runs/mrpc --output_file=submission.zip
 """
@@ -6,7 +6,7 @@ collect_glue_submission --output_dir=runs/cola,runs/sst-2,runs/mrpc --output_fil
 from absl import flags, logging
 
 from albert_tf.runtime import command, output_paths
-from albert_tf.tasks.glue import write_submission_zip
+from albert_tf.tasks.submissions import write_submission_zip
 
 FLAGS = flags.FLAGS
 

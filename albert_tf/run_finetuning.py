@@ -1,4 +1,4 @@
-r"""Fine-tunes ALBERT on a task: GLUE, SQuAD, RACE, or one of your own; evaluates it, and predicts what is asked for.
+r"""Fine-tunes ALBERT on a task: GLUE, SuperGLUE, SQuAD, RACE, or one of your own; evaluates it, and predicts.
 
 Started again with the same flags, it goes on from the newest checkpoint in --output_dir.
 

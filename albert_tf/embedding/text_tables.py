@@ -10,6 +10,7 @@ from absl import logging
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.parquet_files import open_parquet
+from albert_tf.tasks.row_files import PARQUET, parquet_rows
 from albert_tf.tasks.tables import (
     FORMATS,
     Row,
@@ -20,13 +21,11 @@ from albert_tf.tasks.tables import (
     require_columns,
 )
 
-PARQUET = ".parquet"
 # Names of a column of scores, as sentence-transformers has them.
 SCORE_COLUMNS = ("label", "labels", "score", "scores")
 # Columns that tell which row it is.
 _ID_COLUMNS = ("id", "idx", "index", "guid", "qid")
 _LINE = "text"
-_ROWS_AT_ONCE = 4096
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,12 +118,7 @@ def _rows_of(path: str, columns: Sequence[str]) -> Iterator[Row]:
     if not _is_parquet(path):
         yield from read_rows(path)
         return
-    with open_parquet(path) as file:
-        number = 0
-        for batch in file.batches(columns, _ROWS_AT_ONCE):
-            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                number += 1
-                yield Row(path, number, dict(zip(columns, values, strict=True)))
+    yield from parquet_rows(path, columns)
 
 
 def _read_columns(path: str, columns: tuple[str, ...], score_column: str | None, max_score: float) -> TextTable:

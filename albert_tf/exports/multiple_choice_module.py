@@ -67,7 +67,7 @@ class MultipleChoiceModule(FinetunedModule):
 
 
 def _join(questions: tf.Tensor, options: tf.Tensor) -> tf.Tensor:
-    """Puts each option in the blank of its question, after one without a blank; as tasks.race.join_question has it."""
+    """Puts each option in the blank of its question, after one without; as multiple_choice.join_question has it."""
     parts = tf.strings.split(questions, _BLANK)
     starts = tf.gather(tf.cast(parts.row_starts(), tf.int32), parts.value_rowids())
     is_first = tf.range(tf.size(parts.values)) == starts

@@ -10,6 +10,8 @@ from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, TEXT, TEXT_P
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tasks.glue import TABLES
+from albert_tf.tasks.row_files import NamedRow
+from albert_tf.tasks.superglue_rows import ROW_FORMS
 
 _FEWEST_OPTIONS = 2
 
@@ -40,6 +42,8 @@ class ExampleFields:
         plain = {(TEXT,): TEXT, (WORDS,): TEXT}.get(tuple(required))
         self.plain = None if plain is None else self._given.get(plain, plain)
         self._trained = _trained_columns(task)
+        # Rows as SuperGLUE publishes them, of which several columns make a field.
+        self._form = None if task is None or self._given else ROW_FORMS.get(task.name or "")
         # Rows of a file have the same names, as a rule.
         self._find_columns = functools.lru_cache(maxsize=64)(self._columns_among)
 
@@ -62,15 +66,23 @@ class ExampleFields:
         return (self._given[field],) if field in self._given else (*self._trained.get(field, ()), field)
 
     def __str__(self) -> str:
-        return " or ".join(
-            [", ".join(name.rstrip("?") for name in self.names), *([TEXT] if WORDS in self.names else [])]
-        )
+        forms = [", ".join(name.rstrip("?") for name in self.names), *([TEXT] if WORDS in self.names else [])]
+        return " or ".join([*forms, *map(", ".join, self._form.columns if self._form is not None else ())])
+
+    def _is_published(self, present: Iterable[str]) -> bool:
+        """Tells whether these are the columns of a published row, and not the fields themselves."""
+        return self._form is not None and self._form.fits(present) and not set(self.names) <= set(present)
 
     def columns(self, present: Iterable[str]) -> dict[str, str]:
-        """{field: column} of those that are there: named as in the files of training, else as the fields are."""
+        """{field: column} of those that are there: named as in the files of training, else as the fields are.
+
+        Of a row as it is published, every column that the fields are made of stands for itself.
+        """
         return self._find_columns(tuple(present))
 
     def _columns_among(self, present: tuple[str, ...]) -> dict[str, str]:
+        if self._form is not None and self._is_published(present):
+            return {name: name for names in self._form.columns for name in names if name in present}
         wanted = [name.rstrip("?") for name in self.names]
         if WORDS in wanted and TEXT in self._given:
             wanted = [TEXT]
@@ -85,6 +97,8 @@ class ExampleFields:
 
     def missing(self, present) -> str | None:
         """A word about the columns that are not there; None if all are."""
+        if self._is_published(present):
+            return None
         found = self.columns(present)
         lacking = [name for name in self.names if name not in found and not name.endswith("?")]
         if not lacking or (lacking == [WORDS] and TEXT in found):
@@ -124,6 +138,8 @@ class ExampleFields:
         missing = self.missing(list(example))
         if missing is not None:
             raise InputError(f"{where}: {missing}")
+        if self._form is not None and self._is_published(example):
+            example = self._form.fields(NamedRow(where, 0, dict(example)))
         values = {field: example[column] for field, column in self.columns(list(example)).items()}
         if WORDS in self.names and WORDS not in values:
             return {WORDS: _text(values[TEXT], TEXT, where).split()}

@@ -17,7 +17,7 @@ from albert_tf.tasks.conll import Sentence
 from albert_tf.tasks.entity_files import MarkedText
 from albert_tf.tasks.entity_pieces import FoundEntity, entity_features, found_entities
 from albert_tf.tasks.entity_recognition import ENTITIES
-from albert_tf.tasks.race import RaceExample, choice_features
+from albert_tf.tasks.multiple_choice import ChoiceExample, choice_features
 from albert_tf.tasks.squad_answers import best_answers
 from albert_tf.tasks.squad_examples import SquadExample
 from albert_tf.tasks.squad_windows import squad_features
@@ -113,7 +113,7 @@ class PortableAnswers:
             return MarkedText("", *given)
         if head == "multiple_choice":
             article, question, options = given
-            return RaceExample("", "", article, question, tuple(options))
+            return ChoiceExample("", article, question, tuple(options))
         if head in ("span", "span_beam"):
             return SquadExample("", *given)
         first, *rest = given

@@ -6,7 +6,6 @@ taken by the names in the header, so that a file with other columns is noticed. 
 
 import dataclasses
 import os
-import zipfile
 from collections.abc import Sequence
 from typing import Any
 
@@ -207,39 +206,6 @@ class GlueTask(TextClassification):
 def submission_files() -> list[str]:
     """The names of all files of a GLUE submission."""
     return [name for table in TABLES.values() for name in table.submissions.values()]
-
-
-def write_submission_zip(path: str, folders: Sequence[str]) -> list[str]:
-    """Puts the submission files of several tasks' output folders into one zip file.
-
-    Args:
-        path: where it is to appear.
-        folders: where `write_predictions` left them, one or several tasks in each.
-
-    Returns:
-        The names that a full submission would also have; the leaderboard wants all of them.
-
-    Raises:
-        InputError: none of the files is there, or one is there twice.
-    """
-    found: dict[str, str] = {}
-    for folder in folders:
-        for name in submission_files():
-            source = os.path.join(folder, name)
-            if files.exists(source):
-                if name in found:
-                    raise InputError(
-                        f"{name} lies in two folders, {os.path.dirname(found[name])} and {folder}; name one"
-                    )
-                found[name] = source
-    if not found:
-        raise InputError(f"no submission file ({', '.join(submission_files())}) in {', '.join(map(str, folders))}")
-    with files.replace_file(path) as target, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(found):
-            with files.open_binary(found[name]) as file:
-                # No time of writing: the same predictions give the same bytes.
-                archive.writestr(zipfile.ZipInfo(name), file.read(), zipfile.ZIP_DEFLATED)
-    return [name for name in submission_files() if name not in found]
 
 
 def _is_malformed(row: Row, texts: Sequence[Any], label: Any) -> bool:

@@ -9,60 +9,33 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from albert_tf.inputs.finetuning_features import Feature
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tasks import reports, scores
-from albert_tf.tasks.task import Report, Task, TaskSettings, with_all_labels_or_none
-from albert_tf.tasks.text_classification import softmax, text_fields
-from albert_tf.tokenization.base import Tokenizer
+from albert_tf.tasks import scores
+from albert_tf.tasks.multiple_choice import LETTERS, ChoiceExample, MultipleChoice
+from albert_tf.tasks.task import with_all_labels_or_none
 
 LEVELS = ("middle", "high")
-_LETTERS = "ABCDEFGHIJ"
-NUM_OPTIONS = 4
-# What stands in a question where an option is to be put in.
-_BLANK = "_"
 # One file in place of many, an article a line, as the official code wants them to be put together.
 _ALL_ARTICLES = "all.txt"
 
 
 @dataclasses.dataclass(frozen=True)
-class RaceExample:
-    """A question about an article.
+class RaceExample(ChoiceExample):
+    """A question about an article; its guid is the article's id and its number, as in "high1234.txt-2".
 
     Attributes:
-        guid: the article's id and the number of the question, as in "high1234.txt-2".
         level: middle or high.
-        article, question: the texts.
-        options: the texts to choose from.
-        label: index of the right option; None without labels.
     """
 
-    guid: str
-    level: str
-    article: str
-    question: str
-    options: tuple[str, ...]
-    label: int | None = None
+    level: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class RacePrediction:
-    """The option chosen and the probability of each."""
-
-    option: int
-    probabilities: tuple[float, ...]
-
-
-class RaceTask(Task):
+class RaceTask(MultipleChoice):
     """RACE, both levels or one of them."""
 
-    name = "race"
-    head = "multiple_choice"
-    metric = "accuracy"
-    cut_by = ("max_seq_length", "max_qa_length")
+    name, title = "race", "RACE"
+    num_options = 4
 
     def __init__(self, data_dir: str, levels: Sequence[str] = LEVELS):
         """Looks at no file yet.
@@ -101,7 +74,7 @@ class RaceTask(Task):
         found, seen = [], {}
         for level, path in self._files(split):
             for values, where in _read_articles(path):
-                for example in _read_article(values, where, level, split == "test"):
+                for example in self._questions_of(values, where, level, split == "test"):
                     if example.guid in seen:
                         raise InputError(f"{where}: the question {example.guid!r} is also in {seen[example.guid]}")
                     seen[example.guid] = where
@@ -110,90 +83,46 @@ class RaceTask(Task):
             raise InputError(f"{os.path.join(self.data_dir, split)}: the articles have no questions")
         return with_all_labels_or_none(found, os.path.join(self.data_dir, split), label=None)
 
-    @property
-    def input_fields(self) -> tuple[str, ...]:
-        return "article", "question", "options"
-
-    def make_example(self, fields: Mapping[str, Any], where: str) -> RaceExample:
-        texts = {name: value for name, value in fields.items() if name != "options"}
-        article, question = text_fields(texts, ("article", "question"), where)
-        options = fields.get("options")
-        if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
-            raise InputError(f"{where}: the field 'options' must be a list of texts; received {options!r}")
-        _check_number(options, where)
-        return RaceExample(where, "", article, question, tuple(options))
-
-    def features(self, index: int, example: RaceExample, tokenizer: Tokenizer, settings: TaskSettings):
-        """One feature, see `choice_features`."""
-        return choice_features(index, example, tokenizer, settings)
-
-    def predictions(self, examples, features, outputs, settings) -> list[RacePrediction]:
-        rows = (np.asarray(logits, np.float64) for logits in outputs["logits"])
-        return [RacePrediction(int(np.argmax(row)), tuple(softmax(row).tolist())) for row in rows]
+    def _questions_of(self, values: Any, path: str, level: str, is_test: bool) -> list[RaceExample]:
+        article, questions, options = (_field(values, name, path) for name in ("article", "questions", "options"))
+        answers = _field(values, "answers", path) if "answers" in values or not is_test else [None] * len(questions)
+        if not len(questions) == len(options) == len(answers):
+            raise InputError(f"{path}: {len(questions)} questions, {len(options)} options, {len(answers)} answers")
+        # As the published articles call themselves: two levels have files of the same names.
+        name = values.get("id", f"{level}{os.path.basename(path)}")
+        found = []
+        for number, (question, several, answer) in enumerate(zip(questions, options, answers)):
+            where = f"{path}, question {number + 1}"
+            texts = [question, *several] if isinstance(several, list) else [None]
+            if not all(isinstance(text, str) for text in texts):
+                raise InputError(f"{where}: a question must be text, and its options a list of texts")
+            self.check_number(several, where)
+            label = None if answer is None else _letter(answer, len(several), where)
+            found.append(RaceExample(f"{name}-{number}", article, question, tuple(several), label, level))
+        return found
 
     def scores(self, examples, predictions) -> dict[str, float]:
         """Accuracy over all, and over each level that occurs."""
-        gold, found = _gold(examples), [prediction.option for prediction in predictions]
-        measured = {"accuracy": scores.accuracy(gold, found)}
+        measured = super().scores(examples, predictions)
+        gold, found = self._gold(examples), [prediction.option for prediction in predictions]
         for level in LEVELS:
             chosen = [number for number, example in enumerate(examples) if example.level == level]
             if chosen:
                 measured[f"accuracy_{level}"] = scores.accuracy([gold[i] for i in chosen], [found[i] for i in chosen])
         return measured
 
-    def scores_test(self, examples) -> bool:
-        """Tells whether all examples have labels: the test split is scored too, as by run_race.py."""
-        return all(example.label is not None for example in examples)
-
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
         """Writes SPLIT_predictions.json: for each question its id, the letter chosen, and the probability of each."""
         path = os.path.join(folder, f"{split}_predictions.json")
         values = {
             example.guid: {
-                "answer": _LETTERS[prediction.option],
-                "probabilities": dict(zip(_LETTERS, prediction.probabilities)),
+                "answer": LETTERS[prediction.option],
+                "probabilities": dict(zip(LETTERS, prediction.probabilities)),
             }
             for example, prediction in zip(examples, predictions)
         }
         files.write_json(path, values)
         return [path]
-
-    def report(self, examples, predictions) -> Report:
-        """Reports which letters are taken for which, and the errors the model was surest of."""
-        most = max(len(example.options) for example in examples)
-        texts = [join_question(example.question, example.options[example.label]) for example in examples]
-        sureness = [max(prediction.probabilities) for prediction in predictions]
-        found = [prediction.option for prediction in predictions]
-        return reports.confusion_report(_LETTERS[:most], texts, _gold(examples), found, sureness)
-
-
-def choice_features(index: int, example: RaceExample, tokenizer: Tokenizer, settings: TaskSettings) -> list[Feature]:
-    """One feature; of each option [CLS] article [SEP] question and option [SEP].
-
-    Of question and option the last max_qa_length pieces are kept, and of the article what then fits, from its
-    start.
-    """
-    article = tokenizer.encode(example.article)
-    input_ids, segment_ids, cut = [], [], 0
-    for option in example.options:
-        whole = tokenizer.encode(join_question(example.question, option))
-        asked = whole[-settings.max_qa_length :] if settings.max_qa_length > 0 else []
-        room = settings.max_seq_length - len(asked) - 3
-        if room < 0:
-            raise InputError(
-                f"max_seq_length={settings.max_seq_length} has no room for a question and option of {len(asked)} "
-                "pieces; it must be at least max_qa_length + 3"
-            )
-        context = article[:room]
-        cut += len(whole) - len(asked) + len(article) - len(context)
-        input_ids.append([tokenizer.cls_id, *context, tokenizer.sep_id, *asked, tokenizer.sep_id])
-        segment_ids.append([0] * (len(context) + 2) + [1] * (len(asked) + 1))
-    return [Feature(index, tuple(input_ids), tuple(segment_ids), example.label, pieces_cut=cut)]
-
-
-def join_question(question: str, option: str) -> str:
-    """The option in the blank of the question; after the question, if it has no blank (run_race's rule)."""
-    return question.replace(_BLANK, option) if _BLANK in question else f"{question} {option}"
 
 
 def _read_articles(path: str) -> Iterator[tuple[Any, str]]:
@@ -208,25 +137,6 @@ def _read_articles(path: str) -> Iterator[tuple[Any, str]]:
                 yield files.parse_json(line, where), where
 
 
-def _read_article(values: Any, path: str, level: str, is_test: bool) -> list[RaceExample]:
-    article, questions, options = (_field(values, name, path) for name in ("article", "questions", "options"))
-    answers = _field(values, "answers", path) if "answers" in values or not is_test else [None] * len(questions)
-    if not len(questions) == len(options) == len(answers):
-        raise InputError(f"{path}: {len(questions)} questions, {len(options)} options, {len(answers)} answers")
-    # As the published articles call themselves: two levels have files of the same names.
-    name = values.get("id", f"{level}{os.path.basename(path)}")
-    found = []
-    for number, (question, several, answer) in enumerate(zip(questions, options, answers)):
-        where = f"{path}, question {number + 1}"
-        texts = [question, *several] if isinstance(several, list) else [None]
-        if not all(isinstance(text, str) for text in texts):
-            raise InputError(f"{where}: a question must be text, and its options a list of texts")
-        _check_number(several, where)
-        label = None if answer is None else _letter(answer, len(several), where)
-        found.append(RaceExample(f"{name}-{number}", level, article, question, tuple(several), label))
-    return found
-
-
 def _field(values: Mapping[str, Any], name: str, path: str) -> Any:
     kind = str if name == "article" else list
     if not isinstance(values.get(name), kind):
@@ -236,22 +146,11 @@ def _field(values: Mapping[str, Any], name: str, path: str) -> Any:
     return values[name]
 
 
-def _check_number(options: Sequence[str], where: str) -> None:
-    if len(options) != NUM_OPTIONS:
-        raise InputError(f"{where}: {len(options)} options; RACE has {NUM_OPTIONS}")
-
-
 def _letter(answer: Any, count: int, where: str) -> int:
-    letters = _LETTERS[:count]
+    letters = LETTERS[:count]
     if not isinstance(answer, str) or len(answer) != 1 or answer not in letters:
         raise InputError(f"{where}: the answer must be one of {', '.join(letters)}; received {answer!r}")
     return letters.index(answer)
-
-
-def _gold(examples: Sequence[RaceExample]) -> list[int]:
-    if not examples or any(example.label is None for example in examples):
-        raise InputError("race: these questions have no answers, so there is nothing to score")
-    return [example.label for example in examples]
 
 
 def _by_number(name: str) -> tuple[int, str]:

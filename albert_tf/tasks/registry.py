@@ -1,22 +1,33 @@
 """Tasks by their names, with the options that a command has for them."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Annotated
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
-from albert_tf.tasks import entity_recognition, ranking, token_classification, user_classification
+from albert_tf.tasks import entity_recognition, ranking, superglue, token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
+from albert_tf.tasks.record import RecordTask
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import VERSIONS, SquadTask
 from albert_tf.tasks.tables import FORMATS as TABLE_FORMATS
 from albert_tf.tasks.task import Task
 from albert_tf.tasks.text_windows import CUT, LONG_TEXTS
 
-TASK_NAMES = (*TABLES, *VERSIONS, "race", "classification", "token_classification", entity_recognition.ENTITIES)
+TASK_NAMES = (
+    *(*TABLES, *superglue.TABLES, *VERSIONS),
+    *("race", "classification", "token_classification", entity_recognition.ENTITIES),
+)
 _WORD_COLUMN, _TAG_COLUMN = 0, -1
+# Those of SuperGLUE that are more than a pair of texts and a class.
+_SUPERGLUE: dict[str, Callable[..., Task]] = {
+    superglue.COPA: superglue.CopaTask,
+    superglue.MULTIRC: superglue.MultiRcTask,
+    superglue.RECORD: RecordTask,
+}
 
 
 @described
@@ -27,9 +38,9 @@ class TaskOptions:
     The columns of token_classification are numbers, from 0; those of entities are names in JSON objects.
     """
 
-    train_file: Annotated[StrPath | None, "Your own task, and SQuAD: the training split."] = None
-    dev_file: Annotated[StrPath | None, "Your own task, and SQuAD: the split to evaluate on."] = None
-    test_file: Annotated[StrPath | None, "Your own task, and SQuAD: the split to predict."] = None
+    train_file: Annotated[StrPath | None, "Your own task, SQuAD and SuperGLUE: the training split."] = None
+    dev_file: Annotated[StrPath | None, "Your own task, SQuAD and SuperGLUE: the split to evaluate on."] = None
+    test_file: Annotated[StrPath | None, "Your own task, SQuAD and SuperGLUE: the split to predict."] = None
     text_column: Annotated[str | None, "Your own task: the column of the text."] = None
     text_pair_column: Annotated[str | None, "Your own task: the column of a second text."] = None
     label_column: Annotated[str | None, "Your own task: the column of the label."] = None
@@ -63,6 +74,7 @@ class TaskOptions:
 
 _FILES = ("train_file", "dev_file", "test_file")
 _TAKEN = {
+    **{name: _FILES[-1:] if table.only_test else _FILES for name, table in superglue.TABLES.items()},
     "squad_v1": (*_FILES, "beam"),
     "squad_v2": (*_FILES, "beam", "null_score_diff_threshold"),
     "race": ("race_level",),
@@ -79,7 +91,8 @@ _TAKEN = {
         "group_column",
     ),
     **dict.fromkeys(
-        ("token_classification", entity_recognition.ENTITIES), (*_FILES, "text_column", "label_column", "labels")
+        ("token_classification", entity_recognition.ENTITIES),
+        (*_FILES, "text_column", "label_column", "labels"),
     ),
 }
 
@@ -110,6 +123,10 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         if not data_dir:
             raise InputError(f"--data_dir must say where the files of --task_name={name} are")
         return GlueTask(name, data_dir) if name in TABLES else RaceTask(data_dir, _levels(options.race_level))
+    if name in superglue.TABLES:
+        named = (getattr(options, file) for file in _FILES)
+        make = _SUPERGLUE.get(name, superglue.SuperGlueTask)
+        return make(name, superglue.make_split_files(name, data_dir, *named))
     if name in VERSIONS:
         version = VERSIONS[name]
         nested = (f"{{split}}-{version}.json", "{split}.json", f"*{{split}}-{version}*.json", "*{split}*.json")

@@ -3,6 +3,7 @@
 import dataclasses
 import fnmatch
 import os
+from collections.abc import Mapping
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -19,6 +20,8 @@ class SplitFiles:
         data_dir: a folder, or None.
         names: file names and patterns in it, such as "{split}-v1.1.json", the likelier ones first.
         train_file, dev_file, test_file: a file, wherever it is; wins over data_dir.
+        words: a split's words in names of files, where there are others than its own: {"dev": ("val", "dev")}; of a
+            split that has no files, none.
     """
 
     data_dir: str | None
@@ -26,6 +29,7 @@ class SplitFiles:
     train_file: str | None = None
     dev_file: str | None = None
     test_file: str | None = None
+    words: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
     def splits(self) -> tuple[str, ...]:
         """The splits whose file was named or is there."""
@@ -50,7 +54,8 @@ class SplitFiles:
             raise InputError(f"--data_dir={self.data_dir} does not exist")
         matches = self._matches(split)
         if not matches:
-            wanted = ", ".join(name.format(split=split) for name in self.names)
+            word = next(iter(self._words(split)), split)
+            wanted = ", ".join(name.format(split=word) for name in self.names)
             raise InputError(f"--data_dir={self.data_dir} has no {split} file ({wanted}); give it as --{split}_file")
         if len(matches) > 1:
             raise InputError(
@@ -63,10 +68,15 @@ class SplitFiles:
         """The files in the folder that the first fitting name names."""
         present = files.list_folder(self.data_dir) if self.data_dir else []
         for name in self.names:
-            found = sorted(fnmatch.filter(present, name.format(split=split)))
-            if found:
-                return found
+            for word in self._words(split):
+                found = sorted(fnmatch.filter(present, name.format(split=word)))
+                if found:
+                    return found
         return []
+
+    def _words(self, split: str) -> tuple[str, ...]:
+        """The words that stand for a split in names of files, the likelier ones first."""
+        return self.words.get(split, (split,))
 
 
 class SplitFilesTask(Task):

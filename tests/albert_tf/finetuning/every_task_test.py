@@ -115,6 +115,45 @@ def make_ranked(folder):
         write_table(folder, f"{split}.tsv", ["text", "other", "label"], rows)
 
 
+def make_superglue(folder, make_row):
+    """Lines of JSON for train, val and test, whose labels are booleans; the test split's are left out."""
+    for split in ("train", "val", "test"):
+        rows = [make_row(n) | {"idx": n} | ({} if split == "test" else {"label": bool(n % 2)}) for n in range(9)]
+        (folder / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+def make_wic(folder):
+    def row(n):
+        word, places = WORDS[n % 8], {"start1": 3, "end1": 5, "start2": 0, "end2": 2}
+        return {"word": word, "sentence1": f"ku {word} la", "sentence2": f"{word} me", **places}
+
+    make_superglue(folder, row)
+
+
+def make_copa(folder):
+    def row(n):
+        choices = {"choice1": sentence(n + 1), "choice2": sentence(n + 2)}
+        return {"premise": sentence(n), **choices, "question": "cause" if n % 3 else "effect"}
+
+    make_superglue(folder, row)
+    for split in ("train", "val"):
+        path = folder / f"{split}.jsonl"
+        path.write_text(path.read_text().replace("true", "1").replace("false", "0"))
+
+
+def make_multirc(folder):
+    for split in ("train", "val", "test"):
+        lines = []
+        for number in range(4):
+            answers = [
+                {"text": sentence(n, 2), "idx": n} | ({} if split == "test" else {"label": n % 2}) for n in (0, 1)
+            ]
+            questions = [{"question": f"{sentence(n, 3)} ?", "idx": n, "answers": answers} for n in (0, 1)]
+            passage = {"text": sentence(number, 20), "questions": questions}
+            lines.append(json.dumps({"idx": number, "version": 1.1, "passage": passage}))
+        (folder / f"{split}.jsonl").write_text("\n".join(lines))
+
+
 SEVERAL = TaskOptions(text_column="first", text_pair_column="second", label_column="kind", multi_label=True)
 # name of the test: (task, files, options, scores of dev, files of the test split's predictions)
 TASKS = {
@@ -147,6 +186,9 @@ TASKS = {
         *({"ndcg_at_10", "mrr_at_10", "recall_at_10", "accuracy"}, ["test_ranking.tsv"]),
     ),
     "several": ("classification", make_several, SEVERAL, {"micro_f1", "macro_f1"}, ["test_predictions.jsonl"]),
+    "wic": ("wic", make_wic, TaskOptions(), {"accuracy"}, ["test_predictions.jsonl", "WiC.jsonl"]),
+    "copa": ("copa", make_copa, TaskOptions(), {"accuracy"}, ["test_predictions.jsonl", "COPA.jsonl"]),
+    "multirc": ("multirc", make_multirc, TaskOptions(), {"f1", "exact_match"}, ["MultiRC.jsonl"]),
     "numbers": (
         *("classification", make_numbers, TaskOptions(regression=True), {"pearson", "spearman"}),
         ["test_predictions.jsonl"],

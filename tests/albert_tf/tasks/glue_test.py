@@ -1,13 +1,12 @@
 """The GLUE tasks: official files of all ten, written here in their formats; bad files; scores; submissions."""
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.tasks.glue import TABLES, GlueTask, submission_files, write_submission_zip
+from albert_tf.tasks.glue import TABLES, GlueTask, submission_files
 from albert_tf.tasks.task import TaskSettings
 
 MNLI_HEADER = (
@@ -228,24 +227,6 @@ def test_a_report_of_scores_shows_the_largest_differences(make):
     report = task.report(examples, predicted(task, examples, [1.0]))
     assert report.values["mean_absolute_difference"] == pytest.approx(2.8)
     assert "1.00 instead of 3.80: A b / C d" in report.text
-
-
-def test_a_zip_file_is_put_together_from_several_outputs(make, tmp_path):
-    for name in ("rte", "mnli"):
-        split, contents = TEST_FILES[name]
-        task = make(name, split, contents)
-        examples = task.examples(split)
-        task.write_predictions(str(tmp_path / name), split, examples, predicted(task, examples, [1]))
-    path = tmp_path / "glue.zip"
-    missing = write_submission_zip(str(path), [str(tmp_path / "rte"), str(tmp_path / "mnli")])
-    assert set(missing) | {"RTE.tsv", "MNLI-m.tsv"} == set(submission_files())
-    with zipfile.ZipFile(path) as archive:
-        assert archive.namelist() == ["MNLI-m.tsv", "RTE.tsv"]
-        assert archive.read("RTE.tsv") == b"index\tprediction\n0\tnot_entailment\n"
-    with pytest.raises(InputError, match="RTE.tsv lies in two folders"):
-        write_submission_zip(str(path), [str(tmp_path / "rte"), str(tmp_path / "rte" / ".")])
-    with pytest.raises(InputError, match="no submission file"):
-        write_submission_zip(str(path), [str(tmp_path)])
 
 
 def test_a_full_submission_has_eleven_files():

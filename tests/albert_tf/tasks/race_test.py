@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.tasks.race import RaceTask, join_question
+from albert_tf.tasks.race import RaceTask
 from albert_tf.tasks.task import TaskSettings
 
 ARTICLE = {
@@ -99,12 +99,6 @@ def test_a_test_split_needs_no_answers(race):
     assert {example.label for example in examples} == {None}
     with pytest.raises(InputError, match="have no answers"):
         race.scores(examples, predicted(race, examples, [0] * 8))
-
-
-def test_an_option_stands_in_the_blank_or_after_the_question():
-    assert join_question("The film was _ .", "good") == "The film was good ."
-    assert join_question("_ and _ ?", "x") == "x and x ?"
-    assert join_question("Where?", "here") == "Where? here"
 
 
 def test_a_feature_has_every_option(race, tokenizer):
