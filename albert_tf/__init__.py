@@ -31,6 +31,7 @@ _HOMES = {
         "AlbertForTokenClassification",
     ),
     "models.pretraining": ("AlbertForPretraining",),
+    "models.span_categories": ("AlbertForSpanCategories",),
     "optimization.adamw": ("AdamW",),
     "optimization.lamb": ("LAMB",),
     "optimization.muon": ("Muon",),
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from albert_tf.models.finetuning import AlbertForSpan as AlbertForSpan
     from albert_tf.models.finetuning import AlbertForTokenClassification as AlbertForTokenClassification
     from albert_tf.models.pretraining import AlbertForPretraining as AlbertForPretraining
+    from albert_tf.models.span_categories import AlbertForSpanCategories as AlbertForSpanCategories
     from albert_tf.optimization.adamw import AdamW as AdamW
     from albert_tf.optimization.lamb import LAMB as LAMB
     from albert_tf.optimization.muon import Muon as Muon

@@ -1,6 +1,6 @@
 """The losses of pre-training and of fine-tuning, as sums: the caller divides once, over all replicas.
 
-Shapes: B batch, P predictions, V vocabulary, S sequence, C classes.
+Shapes: B batch, P predictions, V vocabulary, S sequence, C classes, W pieces of the longest span.
 """
 
 import keras
@@ -208,6 +208,30 @@ def answerability_loss(logits, is_impossible, weights):
     """
     losses = 0.5 * _binary_cross_entropy(logits, ops.cast(is_impossible, "float32"))
     return ops.sum(losses * weights), ops.sum(weights)
+
+
+def span_categories_loss(logits, labels, starts, lengths, weights):
+    """Binary cross-entropy of every label of every span, as a sum over the spans that start at a piece.
+
+    Args:
+        logits: float32 [B, S, W, C], before the sigmoid, by the first piece and the pieces less one.
+        labels: int32 [B, G], those that are there as (start * W + pieces - 1) * C + class; -1 fills up.
+        starts: float32 [B, S], 1 where spans can start, else 0.
+        lengths: int32 [B], pieces of each example; none ends at the last, [SEP].
+        weights: float32 [B], 0 for an example that only fills the batch.
+
+    Returns:
+        (sum of losses in nats, weighted number of pieces where spans can start), both float32 scalars.
+    """
+    starts = starts * weights[:, None]
+    length, widths = ops.shape(logits)[1], logits.shape[2]
+    ends = ops.arange(length)[:, None] + ops.arange(widths)
+    fits = ops.cast(ends < lengths[:, None, None] - 1, "float32")
+    absent = ops.sum(ops.sum(ops.softplus(logits), axis=-1) * fits * starts[:, :, None])
+    flat = ops.reshape(logits, (ops.shape(logits)[0], -1))
+    present = ops.take_along_axis(flat, ops.maximum(labels, 0), axis=1)
+    present = ops.sum(present * ops.cast(labels >= 0, "float32") * weights[:, None])
+    return absent - present, ops.sum(starts)
 
 
 def _binary_cross_entropy(logits, labels):

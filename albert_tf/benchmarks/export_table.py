@@ -16,7 +16,7 @@ from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 
 # Classes of the heads that have some.
-_CLASSES = {"classification": 3, "multi_label": 3, "regression": 1, "token_classification": 9}
+_CLASSES = {"classification": 3, "multi_label": 3, "regression": 1, "token_classification": 9, "span_categories": 9}
 _FORMS = tuple(
     (format_name, precision)
     for format_name, precisions in (

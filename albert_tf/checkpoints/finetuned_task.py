@@ -13,7 +13,7 @@ from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # First parts of the names of a fine-tuning head's weights.
-FINETUNING_HEADS = ("classifier/", "span/", "span_beam/", EXITS)
+FINETUNING_HEADS = ("classifier/", "span/", "span_beam/", "span_categories/", EXITS)
 # Tasks that a head of another task predicts: GLUE's diagnostic set is predicted by MNLI's head, those of SuperGLUE by
 # RTE's, whose examples GLUE and SuperGLUE share.
 _PREDICTED_BY = {"ax": "mnli", **dict.fromkeys(("ax-b", "ax-g", "superglue_rte"), "rte")}

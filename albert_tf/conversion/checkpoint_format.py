@@ -25,6 +25,7 @@ from albert_tf.models.finetuning import (
 )
 from albert_tf.models.named_weights import find_nonfinite, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
+from albert_tf.models.span_categories import AlbertForSpanCategories
 from albert_tf.published.names import is_published
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
@@ -181,6 +182,13 @@ def task_of(model) -> FinetunedTask | None:
         head, outputs = "multiple_choice", 1
     elif isinstance(model, AlbertForSpan):
         head, outputs = "span_beam" if model.beam else "span", 2
+    elif isinstance(model, AlbertForSpanCategories):
+        settings = {"max_span_length": model.max_span_length}
+        return FinetunedTask(
+            *("span_categories", model.num_labels),
+            settings=settings,
+            classifier_dropout_prob=model.classifier_dropout_prob,
+        )
     else:
         return None
     has_exits = getattr(model, "exits", None) is not None
@@ -204,6 +212,7 @@ def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | No
         rate = task.classifier_dropout_prob
         more = {"dtype": dtype, "early_exit": task.early_exit}
         more |= {} if rate is None else {"classifier_dropout_prob": rate}
+        more |= {name: task.settings[name] for name in ("max_span_length",) if name in task.settings}
         return make_finetuning_model(config, task.head, task.num_labels, **more)
 
 

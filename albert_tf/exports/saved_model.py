@@ -44,11 +44,13 @@ from albert_tf.exports.multiple_choice_module import MultipleChoiceModule
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.exports.settings import TOLERANCES, ExportSettings
 from albert_tf.exports.signatures import ServingModule
+from albert_tf.exports.span_categories_module import SpanCategoriesModule
 from albert_tf.exports.span_module import SpanModule
 from albert_tf.exports.tagging_module import TaggingModule
 from albert_tf.exports.verification import largest_error, largest_finetuned_error
 from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.runtime.tensorflow_import import quiet_stderr
@@ -63,6 +65,7 @@ _MODULES = {
     "multiple_choice": MultipleChoiceModule,
     "token_classification": TaggingModule,
     ENTITIES: EntityModule,
+    SPAN_CATEGORIES: SpanCategoriesModule,
     "span": SpanModule,
     "span_beam": SpanModule,
 }

@@ -15,7 +15,7 @@ from albert_tf.finetuning.selection import choose_examples
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.inputs.finetuning_cache import Converter, hash_files, load_features
 from albert_tf.inputs.finetuning_dataset import BatchShape
-from albert_tf.inputs.finetuning_features import Feature, FeatureSet
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature, FeatureSet
 from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
@@ -271,6 +271,6 @@ class FinetuningData:
 
 def num_labels(task: Task) -> int:
     """The number of outputs of the task's head."""
-    if task.head in ("classification", "multi_label", "token_classification"):
+    if task.head in ("classification", "multi_label", "token_classification", SPAN_CATEGORIES):
         return len(task.labels)
     return 2 if task.head.startswith("span") else 1

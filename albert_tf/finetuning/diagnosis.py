@@ -11,7 +11,14 @@ import numpy as np
 from absl import logging
 
 from albert_tf.finetuning.objectives import Objective
-from albert_tf.inputs.finetuning_features import LABEL_IDS, PIECE_LABELS, SPAN_HEADS, SPAN_LABELS, FeatureSet
+from albert_tf.inputs.finetuning_features import (
+    LABEL_IDS,
+    PIECE_LABELS,
+    SPAN_CATEGORIES,
+    SPAN_HEADS,
+    SPAN_LABELS,
+    FeatureSet,
+)
 from albert_tf.runtime import files
 from albert_tf.training.reporting import LOG_NAME
 
@@ -25,12 +32,16 @@ _ADVICE = "lower --learning_rate, lengthen the warm-up, or take another --random
 def chance_loss(objective: Objective, features: FeatureSet, num_labels: int) -> float:
     """The loss of the best answer that is the same for every example, in the units of the objective.
 
+    0, below any loss, of categories of spans: features do not say how many spans were possible.
+
     Args:
         objective: the loss.
         features: of the training split.
         num_labels: classes, of the heads that have such.
     """
     head = objective.head
+    if head == SPAN_CATEGORIES:
+        return 0.0
     if head in SPAN_HEADS:
         # Start and end count half each, and so does answerability.
         names = SPAN_LABELS if head == "span_beam" else SPAN_LABELS[:2]

@@ -73,7 +73,7 @@ def _with_metric(task: Task, metric: str) -> Task:
 
 
 # Tasks whose classes are the user's.
-_WITH_OWN_LABELS = ("classification", "token_classification", "entities")
+_WITH_OWN_LABELS = ("classification", "token_classification", "entities", "span_categories")
 
 
 def options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:

@@ -55,6 +55,7 @@ def define_finetuning_flags(flag_values: flags.FlagValues) -> None:
     define_flags_of(FinetuningSettings, "Lengths", flag_values, ["pad_to_max_length"])
     define_flags_of(TaskSettings, _SQUAD_AND_RACE, flag_values, _WINDOWS)
     define_flags_of(TaskOptions, "A task of your own", flag_values, _OWN_TASK)
+    define_flags_of(TaskSettings, "A task of your own", flag_values, ["max_span_length"])
     define_flags_of(TaskOptions, _SQUAD_AND_RACE, flag_values, ["beam", "null_score_diff_threshold", "race_level"])
     define_flags_of(TextCleaning, "Text cleaning, as in pre-training", flag_values)
     for title, names in _RECIPE.items():

@@ -12,8 +12,15 @@ from keras import ops
 from albert_tf import losses
 from albert_tf.finetuning.recipe import RecipeSettings
 from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_LOGITS
-from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
-from albert_tf.inputs.finetuning_features import LABEL_IDS, PIECE_LABELS, TEACHER_LOGITS, FeatureSet
+from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, INPUT_MASK, LABEL
+from albert_tf.inputs.finetuning_features import (
+    LABEL_IDS,
+    P_MASK,
+    PIECE_LABELS,
+    SPAN_CATEGORIES,
+    TEACHER_LOGITS,
+    FeatureSet,
+)
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.task import Task
 
@@ -74,7 +81,7 @@ class Objective:
         return loss, None if correct is None else correct / count
 
     def counts(self, batch) -> list[Any]:
-        """The number of examples (pieces, for token_classification) of a share of a batch; then their weights."""
+        """The number of examples of a share of a batch (of pieces that count, where pieces do); then their weights."""
         weights = _weights(self.head, batch)
         counts = [ops.sum(weights)]
         if self.class_weights:
@@ -96,10 +103,17 @@ class Objective:
 
 
 def _weights(head: str, batch):
-    """The weight of each example, float32 [B]; of token_classification each piece, [B, S]."""
+    """The weight of each example, float32 [B]; of token_classification and span_categories each piece, [B, S]."""
     if head == "token_classification":
         return ops.cast(batch[LABEL] >= 0, "float32") * batch[EXAMPLE_WEIGHT][:, None]
+    if head == SPAN_CATEGORIES:
+        return _span_starts(batch) * batch[EXAMPLE_WEIGHT][:, None]
     return batch[EXAMPLE_WEIGHT]
+
+
+def _span_starts(batch):
+    """1 where spans can start, else 0, float32 [B, S]."""
+    return 1.0 - ops.cast(batch[P_MASK], "float32")
 
 
 def _classification(outputs, batch):
@@ -128,6 +142,12 @@ def _span_beam(outputs, batch):
     return loss + losses.answerability_loss(*answerable)[0], correct
 
 
+def _span_categories(outputs, batch):
+    lengths = ops.sum(ops.cast(batch[INPUT_MASK], "int32"), axis=1)
+    scored = (outputs["logits"], batch[LABEL], _span_starts(batch), lengths, batch[EXAMPLE_WEIGHT])
+    return losses.span_categories_loss(*scored)[0], None
+
+
 # kind of head -> function of (outputs, batch) to (sum of losses, number of right answers or None).
 _SUMS: dict[str, Callable[[Any, Any], tuple]] = {
     "classification": _classification,
@@ -136,6 +156,7 @@ _SUMS: dict[str, Callable[[Any, Any], tuple]] = {
     "token_classification": _pieces,
     "span": _span,
     "span_beam": _span_beam,
+    SPAN_CATEGORIES: _span_categories,
 }
 
 

@@ -157,6 +157,7 @@ class FinetuningRun(FeatureRun):
             task.num_labels,
             settings.classifier_dropout_prob,
             early_exit=settings.early_exit,
+            max_span_length=settings.task_settings.max_span_length,
             remat=settings.remat,
             constant_graph=settings.constant_graph,
             dtype=dtype,

@@ -4,8 +4,10 @@ from keras import ops
 
 from albert_tf.finetuning.objectives import Objective
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, FEATURE_INDEX
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.training.engine import EngineSteps
 
+_WITHOUT_ACCURACY = ("regression", SPAN_CATEGORIES)
 _NAMES = ("loss", "accuracy", "tokens", "gradient_norm")
 
 
@@ -13,8 +15,8 @@ class FinetuningSteps(EngineSteps):
     """Steps of a model of models.finetuning.
 
     The metric "accuracy" is the share of right answers among those that are scored: pieces, for
-    token_classification; for spans both start and end must be right. A regression has none. "tokens" are the positions
-    of the step's batch, padding included.
+    token_classification; for spans both start and end must be right. A regression has none, nor have categories of
+    spans. "tokens" are the positions of the step's batch, padding included.
 
     Args:
         strategy, model: see Steps.
@@ -30,7 +32,7 @@ class FinetuningSteps(EngineSteps):
         self.head = head
         self.objective = objective or Objective(head)
         self._all_exits = all_exits
-        self.metrics = tuple(name for name in _NAMES if name != "accuracy" or head != "regression")
+        self.metrics = tuple(name for name in _NAMES if name != "accuracy" or head not in _WITHOUT_ACCURACY)
 
     def _predict_share(self, batch):
         if self._all_exits:

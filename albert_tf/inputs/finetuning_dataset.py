@@ -12,6 +12,7 @@ from albert_tf.inputs.finetuning_features import (
     P_MASK,
     PIECE_LABELS,
     SEGMENT_IDS,
+    SPAN_CATEGORIES,
     SPAN_HEADS,
     SPAN_LABELS,
     TEACHER_LOGITS,
@@ -73,9 +74,11 @@ def make_evaluation_dataset(features: FeatureSet, shape: BatchShape, context=Non
         tf.data.Dataset of batches, S being one of the buckets:
         input_ids, input_mask, segment_ids int32 [B, S]; multiple_choice: [B, options, S].
         label: int32 [B] for classification and multiple_choice; float32 [B] for regression; float32 [B, classes] for
-        multi_label; int32 [B, S] for token_classification, -1 where nothing is scored.
+        multi_label; int32 [B, S] for token_classification, -1 where nothing is scored; int32 [B, G] for
+        span_categories, -1 after the last label of a row; G are those of the row with most.
         teacher_logits: float32 [B, classes], of features that have such.
-        start_positions, end_positions, is_impossible int32 [B] in its place, and p_mask int32 [B, S], for span heads.
+        start_positions, end_positions, is_impossible int32 [B] in its place for span heads; p_mask int32 [B, S] for
+        these and for span_categories.
         example_weight float32 [B], 0 for a row that only fills the batch up; feature_index int32 [B].
     """
     plan = plan_evaluation(features.lengths, shape.buckets, shape.batch_size)
@@ -159,14 +162,19 @@ class BatchGather:
         if LABEL_IDS not in labels:
             return {}
         more = {TEACHER_LOGITS: labels[TEACHER_LOGITS]} if TEACHER_LOGITS in labels else {}
+        if self._head == SPAN_CATEGORIES:
+            return {LABEL: labels[LABEL_IDS]}
         if self._head == "multi_label":
             return {LABEL: tf.cast(labels[LABEL_IDS], tf.float32), **more}
         return {LABEL: labels[LABEL_IDS][:, 0], **more}
 
 
 def _as_matrix(column: Ragged) -> np.ndarray:
-    """Rows of equal lengths as [rows, length]."""
-    return column.values.reshape(len(column), -1)
+    """Rows as [rows, length of the longest, 1 at least], -1 after the end of shorter ones."""
+    lengths = column.lengths
+    matrix = np.full((len(column), max(1, lengths.max(initial=0))), -1, column.values.dtype)
+    matrix[np.arange(matrix.shape[1]) < lengths[:, None]] = column.values
+    return matrix
 
 
 def restore_order(rows: Sequence[np.ndarray], feature_index: np.ndarray, weights: np.ndarray) -> list[np.ndarray]:

@@ -22,7 +22,10 @@ HEADS = (
     "span",
     "span_beam",
     "token_classification",
+    "span_categories",
 )
+# Spans that may overlap, each with any of the labels; and the pieces of the longest, where nothing else is said.
+SPAN_CATEGORIES, MAX_SPAN_LENGTH = "span_categories", 16
 SPAN_HEADS = ("span", "span_beam")
 SPAN_LABELS = ("start_positions", "end_positions", "is_impossible")
 
@@ -36,6 +39,8 @@ NOTE_PREFIX = "note/"
 # The largest set, RACE, has about 120 million pieces: what is only 0 or 1 is kept small.
 _COLUMN_TYPES = {SEGMENT_IDS: np.int8, P_MASK: np.int8}
 _LENGTHS_SUFFIX = "/lengths"
+# Heads whose label is several numbers.
+_OF_SEVERAL = ("multi_label", SPAN_CATEGORIES)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,8 +53,9 @@ class Feature:
         segment_ids: 0 or 1 for each of them, in the same form.
         label: by head: classification and multiple_choice the index of the class; regression a float; multi_label
             a 0 or 1 for each class; span heads (start, end, is_impossible), positions in input_ids, both inclusive;
-            token_classification a class for each id, -1 where none is scored. None without labels.
-        p_mask: span heads only: 1 where no answer can start or end, else 0.
+            token_classification a class for each id, -1 where none is scored; span_categories a number for each label
+            of a span, (start * W + pieces - 1) * C + class, W the pieces of the longest. None without labels.
+        p_mask: span heads: 1 where no answer can start or end, else 0; span_categories: 1 where no span can start.
         notes: integers >= 0 that the task needs again to make predictions, by name; the model never sees them.
         pieces_cut: how many pieces of the example were left out because it is too long, the same in each of its
             features.
@@ -109,7 +115,7 @@ def _label_columns(label: Any, head: str) -> dict[str, Any]:
         return {LABEL_IDS: np.array([label], np.float32)}
     if head == "token_classification":
         return {PIECE_LABELS: label}
-    return {LABEL_IDS: list(label) if head == "multi_label" else [int(label)]}
+    return {LABEL_IDS: list(label) if head in _OF_SEVERAL else [int(label)]}
 
 
 def _label_of(columns: Mapping[str, np.ndarray], head: str) -> Any:
@@ -120,7 +126,7 @@ def _label_of(columns: Mapping[str, np.ndarray], head: str) -> Any:
         return columns.get(PIECE_LABELS)
     if LABEL_IDS not in columns:
         return None
-    if head == "multi_label":
+    if head in _OF_SEVERAL:
         return tuple(columns[LABEL_IDS].tolist())
     return columns[LABEL_IDS][0].item()
 

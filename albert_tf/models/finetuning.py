@@ -12,8 +12,10 @@ from albert_tf.config import AlbertConfig
 from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_LOGITS
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, MultipleChoiceHead, SpanHead
 from albert_tf.heads.span_beam import SpanBeamHead
+from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
 from albert_tf.kernels import fold_in
 from albert_tf.models.inputs import INPUT_MASK, encoder_inputs
+from albert_tf.models.span_categories import AlbertForSpanCategories
 from albert_tf.models.with_head import AlbertWithClassifier, AlbertWithHead
 from albert_tf.runtime.errors import InputError
 
@@ -240,7 +242,11 @@ class AlbertForSpan(AlbertWithHead):
 
 
 FinetuningModel = (
-    AlbertForSequenceClassification | AlbertForTokenClassification | AlbertForMultipleChoice | AlbertForSpan
+    AlbertForSequenceClassification
+    | AlbertForTokenClassification
+    | AlbertForMultipleChoice
+    | AlbertForSpan
+    | AlbertForSpanCategories
 )
 
 
@@ -250,17 +256,19 @@ def make_finetuning_model(
     num_labels: int = 0,
     classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
     early_exit: bool = False,
+    max_span_length: int = MAX_SPAN_LENGTH,
     **kwargs: Any,
 ) -> FinetuningModel:
     """The model for a kind of head.
 
     Args:
         config: AlbertConfig.
-        head: "classification", "multi_label", "regression", "multiple_choice", "span", "span_beam" or
-            "token_classification".
+        head: "classification", "multi_label", "regression", "multiple_choice", "span", "span_beam",
+            "token_classification" or "span_categories".
         num_labels: C, of the kinds that have classes.
         classifier_dropout_prob: rate of dropout in front of, or in, the head.
         early_exit: whether there is a classifier after every layer; of the first three kinds.
+        max_span_length: of the last kind, see AlbertForSpanCategories.
         **kwargs: remat, constant_graph, dtype: see AlbertModel.
     """
     if early_exit and head not in EXIT_HEADS:
@@ -280,4 +288,6 @@ def make_finetuning_model(
         return AlbertForSpan(config, **kwargs)
     if head == "span_beam":
         return AlbertForSpan(config, beam=True, **kwargs)
+    if head == "span_categories":
+        return AlbertForSpanCategories(config, num_labels, max_span_length, **kwargs)
     raise ValueError(f"`head` is no kind of head. Received head={head!r}.")

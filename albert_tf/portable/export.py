@@ -25,6 +25,7 @@ from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
 from albert_tf.models.inputs import INPUT_MASK
 from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import EMBEDDING, ENCODER, PRETRAINING, Interface, make_interface
@@ -168,6 +169,7 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
         has_order=sentence_head and model.config.type_vocab_size > 1,
         has_pooler=model.albert.pooler is not None and not pretrained.lacks(POOLER),
         beam=_beam_size(pretrained),
+        max_span_length=getattr(model, "max_span_length", MAX_SPAN_LENGTH),
         layer_outputs=settings.layer_outputs,
         **({"pooling": chosen_pooling(settings, pretrained)} if head in (ENCODER, EMBEDDING) else {}),
     )

@@ -10,6 +10,7 @@ from typing import Any
 from albert_tf.config import AlbertConfig
 from albert_tf.exports.settings import ATTENTIONS, HIDDEN_STATES
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
+from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH, SPAN_CATEGORIES
 
 # Heads of a model that was only pre-trained, EMBEDDING its output too; those of fine-tuning are
 # inputs.finetuning_features.HEADS.
@@ -65,6 +66,7 @@ def make_interface(
     beam: int = 0,
     layer_outputs: tuple[str, ...] = (),
     pooling: Pooling = USUAL_POOLING,
+    max_span_length: int = MAX_SPAN_LENGTH,
 ) -> Interface:
     """The interface of a head.
 
@@ -79,6 +81,7 @@ def make_interface(
         beam: the width of the beam, of the head "span_beam".
         layer_outputs: those of exports.settings.LAYER_OUTPUTS that the encoder gives besides.
         pooling: of the head EMBEDDING.
+        max_span_length: of the head SPAN_CATEGORIES.
     """
     rows: Axis = "batch" if batch is None else batch
     pieces: Axis = "length" if length is None else length
@@ -105,6 +108,8 @@ def make_interface(
         outputs = {"logits": (rows, num_labels)}
     elif head == "token_classification":
         outputs = {"logits": (rows, pieces, num_labels)}
+    elif head == SPAN_CATEGORIES:
+        outputs = {"logits": (rows, pieces, max_span_length, num_labels)}
     elif head == "span":
         outputs = {"start_logits": (rows, pieces), "end_logits": (rows, pieces)}
     elif head == "span_beam":

@@ -77,6 +77,10 @@ class OnnxGraph:
         name = f"constant_{dtype}_{'x'.join(map(str, array.shape))}_{'_'.join(map(str, array.ravel().tolist()))}"
         return self._initializer(name, array)
 
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of a weight."""
+        return self._weights[name].shape
+
     def vector(self, name: str) -> str:
         """The name of a weight that stays float32 in every precision: a bias, a scale, a small table."""
         return self._initializer(name, self._weights[name])

@@ -2,10 +2,12 @@
 
 Kernels of a few columns stay float32 in every precision: they take no room, and all outputs pass through them.
 
-Shapes: B batch, N options, S sequence, P predictions, K beam, H hidden, C classes, V vocabulary.
+Shapes: B batch, N options, S sequence, P predictions, K beam, W pieces of the longest span, H hidden, C classes,
+V vocabulary.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +15,14 @@ from albert_tf.config import AlbertConfig
 from albert_tf.exports.settings import LAYER_OUTPUTS
 from albert_tf.heads.pooling import LEAST_NORM, MEAN, POOLED, Pooling
 from albert_tf.heads.span_beam import NEVER
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.portable import interface as names
 from albert_tf.portable.interface import Interface
 from albert_tf.portable.onnx_encoder import OnnxEncoder
 from albert_tf.portable.onnx_graph import OnnxGraph
+
+# Of a slice, whatever the length.
+_END = 2**31 - 1
 
 
 def onnx_model(
@@ -77,6 +83,8 @@ class _OnnxHeads:
             return dict(zip(("start_logits", "end_logits"), squeezed, strict=True))
         if head == "span_beam":
             return self._beam(hidden)
+        if head == SPAN_CATEGORIES:
+            return {"logits": self._spans(hidden, interface.outputs[0].axes[2])}
         return {"logits": self._scores(self._encoder.pool(hidden) if is_pooled else hidden, "classifier")}
 
     def _of_encoder(self, name: str, hidden: str) -> str:
@@ -175,6 +183,29 @@ class _OnnxHeads:
             "end_top_index": graph.add("Cast", ends, to=graph.int32),
             "answerability_logits": self._answerability(hidden, start_logits),
         }
+
+    def _spans(self, hidden: str, widest: Any) -> str:
+        """The labels of every span, [B, S, W, C]; see heads.span_categories.SpanCategoriesHead."""
+        graph = self._graph
+        names_of = ("start_kernel", "end_kernel", "width_embeddings", "kernel", "bias")
+        of = {name: graph.vector(f"span_categories/{name}") for name in names_of}
+        first = graph.add("MatMul", hidden, of["start_kernel"])
+        last = graph.add("MatMul", hidden, of["end_kernel"])
+        last = graph.add("Pad", last, graph.constant([0, 0, 0, 0, widest - 1, 0]))
+        length = graph.add("Squeeze", graph.add("Shape", hidden, start=1, end=2))
+        starts = graph.add("Range", graph.constant(0), length, graph.constant(1))
+        ends = graph.add("Add", graph.add("Unsqueeze", starts, graph.constant([1])), graph.constant(range(widest)))
+        last = graph.add("Gather", last, ends, axis=1)
+        both = graph.add("Add", graph.add("Unsqueeze", first, graph.constant([2])), last)
+        both = graph.add("Add", both, of["width_embeddings"])
+        # What goes through tanh and a kernel, and after it what is added as it is.
+        size, _ = graph.shape("span_categories/kernel")
+        inner, linear = (
+            graph.add("Slice", both, *(graph.constant([at]) for at in (begin, end, 3)))
+            for begin, end in ((0, size), (size, _END))
+        )
+        logits = graph.add("Add", graph.add("MatMul", graph.add("Tanh", inner), of["kernel"]), linear)
+        return graph.add("Add", logits, of["bias"])
 
     def _answerability(self, hidden: str, start_logits: str) -> str:
         graph, encoder = self._graph, self._encoder

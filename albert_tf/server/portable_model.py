@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS, answer_kind, label_thresholds
-from albert_tf.inputs.finetuning_features import Feature
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature
 from albert_tf.portable.interface import (
     EMBEDDING,
     ENCODER,
@@ -57,7 +57,7 @@ _BY_HEAD: dict[str, tuple[str, dict[str, tuple[str, tuple[str, ...]]]]] = {
     "regression": ("score", {"score": ("float32", ())}),
     "multiple_choice": ("choose", {"choice": ("int32", ()), "probabilities": ("float32", (OPTIONS,))}),
     "token_classification": (TAG, {"tags": (STRING, (WORDS,))}),
-    ENTITIES: (FIND_ENTITIES, _FOUND),
+    **dict.fromkeys((ENTITIES, SPAN_CATEGORIES), (FIND_ENTITIES, _FOUND)),
     "span": ("answer", _SPAN),
     "span_beam": ("answer", _SPAN),
 }

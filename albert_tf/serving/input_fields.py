@@ -7,6 +7,7 @@ from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, TEXT, TEXT_PAIR, WORDS
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tasks.glue import TABLES
@@ -176,7 +177,7 @@ def _trained_columns(task: FinetunedTask | None) -> dict[str, tuple[str, ...]]:
         table = TABLES[task.name]
         kinds = [names for names in (table.texts, table.test_texts) if all(isinstance(name, str) for name in names)]
         return {field: tuple(filter(None, found)) for field, *found in _transposed((TEXT, TEXT_PAIR), kinds)}
-    if task.name not in ("classification", ENTITIES):
+    if task.name not in ("classification", ENTITIES, SPAN_CATEGORIES):
         return {}
     named = {TEXT: task.options.get("text_column"), TEXT_PAIR: task.options.get("text_pair_column")}
     return {field: (column,) for field, column in named.items() if isinstance(column, str)}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.checkpoints.task_fields import WORDS, answer_kind, fields_of, label_names, label_thresholds
-from albert_tf.inputs.finetuning_features import Feature
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.like_lengths import run_rows, to_row
 from albert_tf.serving.portable_model import PortableModel
@@ -18,6 +18,7 @@ from albert_tf.tasks.entity_files import MarkedText
 from albert_tf.tasks.entity_pieces import FoundEntity, entity_features, found_entities
 from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tasks.multiple_choice import ChoiceExample, choice_features
+from albert_tf.tasks.span_pieces import found_spans, span_features
 from albert_tf.tasks.squad_answers import best_answers
 from albert_tf.tasks.squad_examples import SquadExample
 from albert_tf.tasks.squad_windows import squad_features
@@ -33,7 +34,11 @@ _FEATURES: dict[str, Callable[..., list[Feature]]] = {
     "multiple_choice": choice_features,
     "token_classification": word_features,
     ENTITIES: entity_features,
+    SPAN_CATEGORIES: span_features,
 }
+
+# Kinds of models that find parts of a text, and how its logits say which.
+_FOUND = {ENTITIES: found_entities, SPAN_CATEGORIES: found_spans}
 
 
 class PortableAnswers:
@@ -94,8 +99,8 @@ class PortableAnswers:
             tags = likeliest_tags(made, features, outputs["logits"])
             names = label_names(self.task)
             return [{"tags": [names[tag] for tag in row]} for row in tags]
-        if head == ENTITIES:
-            found = found_entities(len(made), features, outputs["logits"], label_names(self.task))
+        if head in _FOUND:
+            found = _FOUND[head](len(made), features, outputs["logits"], label_names(self.task))
             return [_entity_columns(one.text, row) for one, row in zip(made, found, strict=True)]
         if head in ("span", "span_beam"):
             return self._spans(made, features, outputs)
@@ -109,7 +114,7 @@ class PortableAnswers:
         head, given = self._kind, [values[field.rstrip("?")] for field in self.fields]
         if head == "token_classification":
             return Sentence("", tuple(values[WORDS]))
-        if head == ENTITIES:
+        if head in _FOUND:
             return MarkedText("", *given)
         if head == "multiple_choice":
             article, question, options = given

@@ -59,9 +59,10 @@ class _Counts:
 def read_marked_texts(
     path: str,
     text_key: str = "text",
-    entity_key: str | None = None,
+    keys: Sequence[str] = ENTITY_KEYS,
     need_entities: bool = True,
     kinds: Sequence[str] | None = None,
+    may_have_several: bool = False,
 ) -> list[MarkedText]:
     """The texts of a file, in its order.
 
@@ -71,9 +72,10 @@ def read_marked_texts(
     Args:
         path: .jsonl or .json.
         text_key: the name of the text.
-        entity_key: the name of the list of entities; None: one of ENTITY_KEYS.
+        keys: names of the list of entities; the first that a row has.
         need_entities: refuse rows without such a list; else they are texts without labels (a test file).
         kinds: the kinds of entities that there may be; None: any.
+        may_have_several: whether one may have several labels, in a list: it is as many entities then.
 
     Raises:
         InputError: no such file, or what stands in it is not what it should be.
@@ -84,14 +86,14 @@ def read_marked_texts(
         if row.values.get(_ANSWER) in _NOT_ACCEPTED:
             counts.not_accepted += 1
             continue
-        key = entity_key or next((name for name in ENTITY_KEYS if row.values.get(name) is not None), None)
+        key = next((name for name in keys if row.values.get(name) is not None), None)
         listed = None if key is None else row.values.get(key)
         if listed is None and need_entities:
-            wanted = repr(entity_key) if entity_key else ", ".join(map(repr, ENTITY_KEYS))
+            wanted = ", ".join(map(repr, keys))
             raise InputError(
                 f"{row.where}: no list of entities ({wanted}); there is {', '.join(map(repr, row.values))}"
             )
-        entities = None if listed is None else _entities(listed, text, f"{row.where}: {key}", counts)
+        entities = None if listed is None else _entities(listed, text, f"{row.where}: {key}", counts, may_have_several)
         unknown = next((one.label for one in entities or () if kinds is not None and one.label not in kinds), None)
         if unknown is not None:
             raise InputError(f"{row.where}: unknown kind of entity {unknown!r}; the kinds are {', '.join(kinds or ())}")
@@ -103,22 +105,34 @@ def read_marked_texts(
     return found
 
 
-def _entities(listed: Any, text: str, where: str, counts: _Counts) -> tuple[Entity, ...]:
+def _entities(listed: Any, text: str, where: str, counts: _Counts, several: bool) -> tuple[Entity, ...]:
     if not isinstance(listed, list):
         raise InputError(f"{where} must be a list of entities; received {_shown(listed)}")
     found = set()
     for number, value in enumerate(listed):
-        entity = _entity(value, text, f"{where}[{number}]", counts)
-        start, end = entity.start, entity.end
-        while start < end and not is_visible(text[start]):
-            start += 1
-        while end > start and not is_visible(text[end - 1]):
-            end -= 1
-        counts.blank += start == end
-        counts.trimmed += start < end and (start, end) != entity[1:]
-        if start < end:
-            found.add(Entity(entity.label, start, end))
+        for one in _each_label(value) if several else (value,):
+            entity = _entity(one, text, f"{where}[{number}]", counts)
+            start, end = entity.start, entity.end
+            while start < end and not is_visible(text[start]):
+                start += 1
+            while end > start and not is_visible(text[end - 1]):
+                end -= 1
+            counts.blank += start == end
+            counts.trimmed += start < end and (start, end) != entity[1:]
+            if start < end:
+                found.add(Entity(entity.label, start, end))
     return tuple(sorted(found, key=lambda one: (one.start, one.end, one.label)))
+
+
+def _each_label(value: Any) -> list[Any]:
+    """An entity with each of its labels, where it has a list of several."""
+    if isinstance(value, Mapping):
+        name = "label" if "label" in value else "labels"
+        labels = value.get(name)
+        return [{**value, name: label} for label in labels] if isinstance(labels, list) and labels else [value]
+    if isinstance(value, list) and len(value) == 3 and isinstance(value[2], list) and value[2]:
+        return [[*value[:2], label] for label in value[2]]
+    return [value]
 
 
 def _entity(value: Any, text: str, where: str, counts: _Counts) -> Entity:

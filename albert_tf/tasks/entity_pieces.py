@@ -27,8 +27,8 @@ _NOT_SCORED = -1
 # over a text, how many of its entities have each of FATES.
 PIECES, FATES_NOTE = "piece_plus_one", "entity_fates"
 # What becomes of an entity: its pieces are exactly it; it begins or ends within a piece; it shares pieces with one that
-# is learnt in its place; it has no pieces at all.
-FATES = EXACT, WITHIN, OVERLAPPING, LOST = range(4)
+# is learnt in its place; it has no pieces at all; it has more pieces than a span may have.
+FATES = EXACT, WITHIN, OVERLAPPING, LOST, TOO_LONG = range(5)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,11 +75,11 @@ def entity_features(
     for (start, length), best in zip(windows, max_context(windows, len(text.ids))):
         window = slice(start, start + length)
         counts = best & visible[window]
-        label = None if numbers is None else _placed(np.where(counts, numbers[window], _NOT_SCORED), _NOT_SCORED)
+        label = None if numbers is None else placed(np.where(counts, numbers[window], _NOT_SCORED), _NOT_SCORED)
         notes = {
-            PIECES: _placed(np.where(counts, np.arange(start, start + length) + 1, 0)),
-            TEXT_STARTS: _placed(text.starts[window]),
-            TEXT_ENDS: _placed(text.ends[window]),
+            PIECES: placed(np.where(counts, np.arange(start, start + length) + 1, 0)),
+            TEXT_STARTS: placed(text.starts[window]),
+            TEXT_ENDS: placed(text.ends[window]),
             FATES_NOTE: [] if features else fates,
         }
         ids = [tokenizer.cls_id, *text.ids[window], tokenizer.sep_id]
@@ -87,7 +87,7 @@ def entity_features(
     return features
 
 
-def _placed(values: np.ndarray, filler: int = 0) -> np.ndarray:
+def placed(values: np.ndarray, filler: int = 0) -> np.ndarray:
     """Values of a window's pieces at their positions, the filler at [CLS] and [SEP]: int64 [S]."""
     return np.concatenate([[filler], values, [filler]]).astype(np.int64)
 
@@ -173,11 +173,12 @@ def _found_in(windows: Sequence[tuple[np.ndarray, ...]], tags: Sequence[str]) ->
     return tuple(found)
 
 
-def describe_fates(columns: Mapping[str, np.ndarray]) -> str:
+def describe_fates(columns: Mapping[str, np.ndarray], noun: str = "entities") -> str:
     """A sentence on how many entities whole pieces are exactly, and why the others are not; "" without entities.
 
     Args:
         columns: flat arrays by the names of notes.
+        noun: what they are called.
     """
     counts = np.asarray(columns.get(FATES_NOTE, ())).reshape(-1, len(FATES)).sum(axis=0, dtype=np.int64).tolist()
     total = sum(counts)
@@ -187,6 +188,7 @@ def describe_fates(columns: Mapping[str, np.ndarray]) -> str:
         WITHIN: "begin or end within a piece, and are learnt as the fewest pieces that hold them",
         OVERLAPPING: "share pieces with one that is learnt in their place",
         LOST: "are of characters that have no pieces",
+        TOO_LONG: "have more pieces than --max_span_length, and are not found",
     }
     others = "".join(f"; {counts[fate]:,} {why}" for fate, why in reasons.items() if counts[fate])
-    return f"{counts[EXACT]:,} of {total:,} entities are whole pieces, and can be found exactly{others}"
+    return f"{counts[EXACT]:,} of {total:,} {noun} are whole pieces, and can be found exactly{others}"

@@ -9,7 +9,7 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tasks.entities import OUTSIDE, Span, are_entity_tags, span_report, span_scores
-from albert_tf.tasks.entity_files import Entity, MarkedText, read_marked_texts
+from albert_tf.tasks.entity_files import ENTITY_KEYS, Entity, MarkedText, read_marked_texts
 from albert_tf.tasks.entity_pieces import FoundEntity, describe_fates, entity_features, found_entities, tag_names
 from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.task import Report, TaskSettings, with_all_labels_or_none
@@ -28,6 +28,10 @@ class EntityRecognition(SplitFilesTask):
     metric = "f1"
     # Windows hold the whole of every text.
     cut_by = ()
+    # The name of the list in files, the likelier ones first; the first one is that of predictions.
+    list_keys = ENTITY_KEYS
+    # Whether a part of a text may have several labels.
+    may_overlap = False
 
     def __init__(
         self,
@@ -40,7 +44,7 @@ class EntityRecognition(SplitFilesTask):
 
         Args:
             split_files: where the files are.
-            text_key, entity_key: names in the objects, see entity_files.read_marked_texts.
+            text_key, entity_key: names in the objects; None for the latter: one of list_keys.
             labels: the kinds of entities, or the tags that a checkpoint has for them; None finds the kinds in the
                 training file, sorted.
 
@@ -48,17 +52,26 @@ class EntityRecognition(SplitFilesTask):
             InputError: no kinds to be found.
         """
         self.split_files, self.text_key, self.entity_key = split_files, text_key, entity_key
-        kinds = _kinds_of_tags(labels) if labels else self._find_kinds()
+        kinds = self._kinds_of(labels) if labels else self._find_kinds()
         if len(set(kinds)) < len(kinds):
             raise InputError(f"--labels names a kind of entity twice: {', '.join(kinds)}")
-        self.labels = tag_names(kinds)
+        self.labels = self._labels_of(kinds)
+
+    def _labels_of(self, kinds: Sequence[str]) -> tuple[str, ...]:
+        """The names of the model's classes for these kinds."""
+        return tag_names(kinds)
+
+    def _kinds_of(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """The kinds that these classes stand for, or that they are."""
+        return _kinds_of_tags(labels)
 
     def options(self) -> dict[str, Any]:
         return {"text_key": self.text_key, "entity_key": self.entity_key}
 
     def _read(self, split: str, kinds: Sequence[str] | None = None) -> list[MarkedText]:
         path = self.split_files.find(split)
-        return read_marked_texts(path, self.text_key, self.entity_key, split != "test", kinds)
+        keys = self.list_keys if self.entity_key is None else (self.entity_key,)
+        return read_marked_texts(path, self.text_key, keys, split != "test", kinds, self.may_overlap)
 
     def _find_kinds(self) -> tuple[str, ...]:
         if "train" not in self.split_files.splits():
@@ -69,7 +82,7 @@ class EntityRecognition(SplitFilesTask):
         return tuple(sorted(kinds))
 
     def examples(self, split: str) -> list[MarkedText]:
-        found = self._read(split, _kinds_of_tags(self.labels))
+        found = self._read(split, self._kinds_of(self.labels))
         return with_all_labels_or_none(found, self.split_files.find(split), entities=None)
 
     @property
@@ -87,7 +100,8 @@ class EntityRecognition(SplitFilesTask):
     def describe_features(self, features: FeatureSet) -> str:
         """A sentence on how many entities can be found exactly, and why others cannot."""
         return describe_fates(
-            {name.removeprefix(NOTE_PREFIX): column.values for name, column in features.columns.items()}
+            {name.removeprefix(NOTE_PREFIX): column.values for name, column in features.columns.items()},
+            self.list_keys[0],
         )
 
     def predictions(self, examples, features, outputs, settings) -> list[tuple[FoundEntity, ...]]:
@@ -100,7 +114,7 @@ class EntityRecognition(SplitFilesTask):
 
     def scores(self, examples, predictions) -> dict[str, float]:
         """Precision, recall and F1 of entities whose kind and both ends are right."""
-        return span_scores(_gold(examples), _spans(predictions))
+        return span_scores(self._gold(examples), _spans(predictions))
 
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
         """Writes SPLIT_predictions.jsonl: id, text, the entities found with their scores, and the true ones if known.
@@ -111,9 +125,9 @@ class EntityRecognition(SplitFilesTask):
         with files.replace_file(path) as file:
             for example, found in zip(examples, predictions, strict=True):
                 line: dict[str, Any] = {"id": example.guid, "text": example.text}
-                line["entities"] = [_as_json(example.text, one.entity) | {"score": one.score} for one in found]
+                line[self.list_keys[0]] = [_as_json(example.text, one.entity) | {"score": one.score} for one in found]
                 if example.entities is not None:
-                    line["true_entities"] = [_as_json(example.text, entity) for entity in example.entities]
+                    line[f"true_{self.list_keys[0]}"] = [_as_json(example.text, entity) for entity in example.entities]
                 file.write(to_json_bytes(line) + b"\n")
         return [path]
 
@@ -123,7 +137,13 @@ class EntityRecognition(SplitFilesTask):
         def text_of(number: int, span: Span) -> str:
             return examples[number].text[span[1] : span[2]]
 
-        return span_report([one.text for one in examples], text_of, _gold(examples), _spans(predictions))
+        return span_report([one.text for one in examples], text_of, self._gold(examples), _spans(predictions))
+
+    def _gold(self, examples: Sequence[MarkedText]) -> list[set[Entity]]:
+        if not examples or any(example.entities is None for example in examples):
+            noun = self.list_keys[0]
+            raise InputError(f"{self.name}: these texts have no {noun} marked, so there is nothing to score")
+        return [set(example.entities or ()) for example in examples]
 
 
 def _kinds_of_tags(labels: Sequence[str]) -> tuple[str, ...]:
@@ -138,12 +158,6 @@ def _kinds_of_tags(labels: Sequence[str]) -> tuple[str, ...]:
 
 def _as_json(text: str, entity: Entity) -> dict[str, Any]:
     return {"start": entity.start, "end": entity.end, "label": entity.label, "text": text[entity.start : entity.end]}
-
-
-def _gold(examples: Sequence[MarkedText]) -> list[set[Entity]]:
-    if not examples or any(example.entities is None for example in examples):
-        raise InputError("entities: these texts have no entities marked, so there is nothing to score")
-    return [set(example.entities or ()) for example in examples]
 
 
 def _spans(predictions: Sequence[Sequence[FoundEntity]]) -> list[set[Entity]]:

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Annotated
 
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
@@ -11,6 +12,7 @@ from albert_tf.tasks import entity_recognition, ranking, superglue, token_classi
 from albert_tf.tasks.glue import TABLES, GlueTask
 from albert_tf.tasks.race import LEVELS, RaceTask
 from albert_tf.tasks.record import RecordTask
+from albert_tf.tasks.span_categories import SpanCategories
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import VERSIONS, SquadTask
 from albert_tf.tasks.tables import FORMATS as TABLE_FORMATS
@@ -19,7 +21,7 @@ from albert_tf.tasks.text_windows import CUT, LONG_TEXTS
 
 TASK_NAMES = (
     *(*TABLES, *superglue.TABLES, *VERSIONS),
-    *("race", "classification", "token_classification", entity_recognition.ENTITIES),
+    *("race", "classification", "token_classification", entity_recognition.ENTITIES, SPAN_CATEGORIES),
 )
 _WORD_COLUMN, _TAG_COLUMN = 0, -1
 # Those of SuperGLUE that are more than a pair of texts and a class.
@@ -28,6 +30,7 @@ _SUPERGLUE: dict[str, Callable[..., Task]] = {
     superglue.MULTIRC: superglue.MultiRcTask,
     superglue.RECORD: RecordTask,
 }
+_OF_MARKED_TEXTS = {entity_recognition.ENTITIES: entity_recognition.EntityRecognition, SPAN_CATEGORIES: SpanCategories}
 
 
 @described
@@ -35,7 +38,7 @@ _SUPERGLUE: dict[str, Callable[..., Task]] = {
 class TaskOptions:
     """Options that a user may give for a task; each task takes what concerns it and refuses what does not.
 
-    The columns of token_classification are numbers, from 0; those of entities are names in JSON objects.
+    The columns of token_classification are numbers, from 0; those of entities and spans are names in JSON objects.
     """
 
     train_file: Annotated[StrPath | None, "Your own task, SQuAD and SuperGLUE: the training split."] = None
@@ -91,7 +94,7 @@ _TAKEN = {
         "group_column",
     ),
     **dict.fromkeys(
-        ("token_classification", entity_recognition.ENTITIES),
+        ("token_classification", entity_recognition.ENTITIES, SPAN_CATEGORIES),
         (*_FILES, "text_column", "label_column", "labels"),
     ),
 }
@@ -147,8 +150,8 @@ def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:
         if options.group_column is not None:
             return ranking.Ranking(options.group_column, split_files, columns, *choices)
         return user_classification.UserClassification(split_files, columns, *choices)
-    if name == entity_recognition.ENTITIES:
-        return entity_recognition.EntityRecognition(
+    if name in _OF_MARKED_TEXTS:
+        return _OF_MARKED_TEXTS[name](
             _split_files(data_dir, entity_recognition.FILE_NAMES, options),
             options.text_column or "text",
             options.label_column,

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from absl import logging
 
-from albert_tf.inputs.finetuning_features import Feature, FeatureSet
+from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH, Feature, FeatureSet
 from albert_tf.runtime.settings import check, described
 from albert_tf.tokenization.base import Tokenizer
 
@@ -28,13 +28,16 @@ class TaskSettings:
     max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = 128
     n_best_size: Annotated[int, "SQuAD: answers listed for each question."] = 20
     max_answer_length: Annotated[int, "SQuAD: the most pieces of an answer."] = 30
+    max_span_length: Annotated[int, "span_categories: the most pieces of a span; longer ones are not found."] = (
+        MAX_SPAN_LENGTH
+    )
 
     def __post_init__(self) -> None:
         check(self)
 
     def of_features(self) -> dict[str, int]:
         """The settings that decide what the features are, for the manifest of a cache."""
-        names = ("max_seq_length", "max_query_length", "doc_stride", "max_qa_length")
+        names = ("max_seq_length", "max_query_length", "doc_stride", "max_qa_length", "max_span_length")
         return {name: getattr(self, name) for name in names}
 
 
@@ -144,7 +147,8 @@ class Task(abc.ABC):
             features: of all of them, in order.
             outputs: by name, one row for each feature. "logits" [classes] for classification, multi_label, regression
                 (1) and multiple_choice (options); [at least as long as the feature, classes] for
-                token_classification; "start_logits" and "end_logits" [at least as long] for span; for span_beam
+                token_classification, and with [W, classes] after it for span_categories; "start_logits" and
+                "end_logits" [at least as long] for span; for span_beam
                 "start_top_log_probs" [K], "start_top_index" [K], "end_top_log_probs" [K, K], "end_top_index" [K, K]
                 and "answerability_logits" [].
             settings: lengths.

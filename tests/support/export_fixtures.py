@@ -26,6 +26,7 @@ HEADS_ASKED = {
     "span_beam": ("span_beam", (), ("question", "context"), "squad_v2"),
     "token_classification": ("token_classification", ("O", "B-X"), ("words?", "text?"), "token_classification"),
     "entities": ("token_classification", ("O", "B-X", "I-X"), ("text",), "entities"),
+    "span_categories": ("span_categories", ("X", "Y"), ("text",), "span_categories"),
 }
 
 
@@ -89,9 +90,13 @@ def save_finetuned(export_vocabulary, small_config):
         changes = {"vocab_size": VOCAB_SIZE, "max_position_embeddings": 64, "initializer_range": 0.3}
         no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         config = dataclasses.replace(small_config, **changes, **no_dropout)
-        model = make_finetuning_model(config, head, len(labels))
+        own = {"max_seq_length": FINETUNED_LENGTH, "max_span_length": 4, **settings}
+        model = make_finetuning_model(config, head, len(labels), max_span_length=own["max_span_length"])
+        if head == "span_categories":
+            # Half of all spans are found, where a model that learns begins with next to none.
+            model.span_categories.bias.assign(np.zeros(len(labels)))
         folder.mkdir()
-        tokenizer, own = AlbertTokenizer(export_vocabulary), {"max_seq_length": FINETUNED_LENGTH, **settings}
+        tokenizer = AlbertTokenizer(export_vocabulary)
         task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own, options=options or {})
         vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
         weights = {name: variable.numpy() for name, variable in named_weights(model).items()}

@@ -158,16 +158,22 @@ const TASKS = {
     show: ({ text }, outputs) => {
       const characters = Array.from(text);
       const parts = [];
+      // Spans that share characters with one before them stand below the text.
+      const others = [];
       let shown = 0;
       outputs.labels[0].forEach((label, at) => {
         if (!label) return;
         const [from, to] = [outputs.starts[0][at], outputs.ends[0][at]];
         const marked = element("mark", {}, characters.slice(from, to).join(""), element("small", {}, ` ${label}`));
+        if (from < shown) {
+          others.push(element("p", { class: "passage" }, marked));
+          return;
+        }
         parts.push(characters.slice(shown, from).join(""), marked);
         shown = to;
       });
       if (!parts.length) return [best("There are none."), element("p", { class: "passage" }, text)];
-      return [element("p", { class: "passage" }, ...parts, characters.slice(shown).join(""))];
+      return [element("p", { class: "passage" }, ...parts, characters.slice(shown).join("")), ...others];
     },
   },
   choose: {

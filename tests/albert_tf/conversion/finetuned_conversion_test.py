@@ -8,6 +8,7 @@ import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
+from albert_tf.conversion.checkpoint_format import build_model, task_of
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
 from albert_tf.conversion.official import load_official
@@ -47,6 +48,16 @@ def test_the_dropout_of_a_head_goes_along_both_ways(head, config, tmp_path):
     assert (found.model.classifier_dropout_prob, found.task.classifier_dropout_prob) == (0.3, 0.3)
     _convert(tmp_path / "ours", tmp_path / "again", "hugging_face")
     assert json.loads((tmp_path / "again/config.json").read_text())["classifier_dropout_prob"] == 0.3
+
+
+def test_a_head_that_transformers_has_none_of_is_refused(config, tmp_path):
+    model = make_finetuning_model(config, "span_categories", 3, max_span_length=5)
+    with pytest.raises(InputError, match="has no place for this fine-tuned model's span_categories/bias, span_categ"):
+        save_hugging_face(model, str(tmp_path / "theirs"))
+    assert not (tmp_path / "theirs").exists()
+    task = task_of(model)
+    assert (task.head, task.num_labels, task.settings) == ("span_categories", 3, {"max_span_length": 5})
+    assert build_model(config, "here", task).max_span_length == 5
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,17 @@ def make_entities(folder):
         (folder / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
 
 
+def make_spans(folder):
+    for split in ("train", "dev", "test"):
+        rows = []
+        for number in range(9):
+            text = sentence(number, 60 if number == 0 else 6)
+            starts = [at for at in range(len(text) - 4) if text.startswith("ba", at)]
+            found = [[at, at + size, label] for at in starts for size, label in ((2, "X"), (5, "Y"), (5, "X"))]
+            rows.append({"text": text} | ({} if split == "test" else {"spans": found}))
+        (folder / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
 def make_questions(folder):
     for split in ("train", "dev", "test"):
         rows = [("ba de ?", sentence(n, 40), sentence(n, 40)[6:14]) for n in range(9)]
@@ -176,6 +187,7 @@ TASKS = {
     "mnli": ("mnli", make_mnli, TaskOptions(), {"accuracy"}, ["MNLI-m.tsv", "MNLI-mm.tsv"]),
     "tags": ("token_classification", make_tags, TaskOptions(), {"f1", "precision", "recall"}, ["test_predictions.txt"]),
     "entities": ("entities", make_entities, TaskOptions(), {"f1", "precision", "recall"}, ["test_predictions.jsonl"]),
+    "spans": ("span_categories", make_spans, TaskOptions(), {"f1", "precision", "recall"}, ["test_predictions.jsonl"]),
     "questions": ("squad_v1", make_questions, TaskOptions(beam=False), {"f1", "exact"}, ["test_predictions.json"]),
     "long texts": (
         *("classification", make_long, TaskOptions(long_texts="mean"), {"accuracy", "macro_f1"}),

@@ -41,7 +41,7 @@ def test_the_heads_of_pretraining_in_every_precision(precision, portable_config,
     assert error_of(convert(model, interface, precision), model, interface, ERRORS[precision]) < ERRORS[precision]
 
 
-@pytest.mark.parametrize("head", ["multiple_choice", "span", "span_beam", "token_classification"])
+@pytest.mark.parametrize("head", ["multiple_choice", "span", "span_beam", "token_classification", "span_categories"])
 def test_a_head_in_float32(head, portable_config):
     model = make_finetuning_model(portable_config, head, 3)
     interface = make_interface(head, model.config, num_labels=3, beam=5)

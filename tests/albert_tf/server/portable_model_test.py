@@ -37,6 +37,7 @@ CASES = [
         "find_entities",
         {"text": ["ba do  gi", "mi \N{GRINNING FACE}", " ", "mite ro gi lu ra fo " * 8]},
     ),
+    ("span_categories", None, "find_entities", {"text": ["ba do  gi", " ", "mite ro gi lu ra fo " * 4]}),
     ("span", None, "answer", {"question": ["ba do"], "context": ["mite ro gi lu ra fo " * 8]}),
     ("span_beam", None, "answer", {"question": ["ba do"], "context": ["mite ro gi lu ra fo"]}),
 ]

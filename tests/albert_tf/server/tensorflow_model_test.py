@@ -75,6 +75,7 @@ SLOW = [
     ("pretraining", "sop", IDS),
     ("token_classification", "tag_text", _TEXT),
     ("entities", "find_entities", _TEXT),
+    ("span_categories", "find_entities", _TEXT),
     ("pair", "classify", [{"text": texts, "text_pair": texts[::-1]} for texts in TEXTS]),
     ("multiple_choice", "choose", _CHOICES),
     ("span", "answer", _SQUAD),

@@ -56,7 +56,17 @@ def test_forms_of_annotation_tools_are_read(write, row, ending):
 
 def test_names_may_be_given_and_texts_have_their_own(write):
     path = write("a.jsonl", "\ufeff" + lines({"id": "x7", "body": TEXT, "who": [[0, 3, "PER"]], "entities": 3}))
-    assert read_marked_texts(path, "body", "who") == [MarkedText("x7", TEXT, (ADA,))]
+    assert read_marked_texts(path, "body", ("who",)) == [MarkedText("x7", TEXT, (ADA,))]
+
+
+def test_an_entity_may_have_several_labels_where_a_task_allows_it(write):
+    forms = [[0, 3, ["PER", "NAME"]], {"start": 0, "end": 3, "labels": ["PER", "NAME"]}, [8, 11, "PER"]]
+    path = write("a.jsonl", lines({"text": TEXT, "spans": forms[:1]}, {"text": TEXT, "spans": forms[1:]}))
+    first, second = read_marked_texts(path, may_have_several=True)
+    both = (Entity("NAME", 0, 3), ADA)
+    assert (first.entities, second.entities) == (both, (*both, BOB))
+    with pytest.raises(InputError, match=r"spans\[0\]: the label must be text; received \[\]"):
+        read_marked_texts(write("b.jsonl", lines({"text": TEXT, "spans": [[0, 3, []]]})), may_have_several=True)
 
 
 def test_a_test_file_needs_no_entities(write):

@@ -133,22 +133,24 @@ def test_of_entities_that_overlap_the_longest_whole_one_is_learnt(tokenizer):
     text = "the river city 1995"
     pieces = align(tokenizer, text)
     outer, inner = Entity("PLACE", 4, 14), Entity("DAY", 10, 14)
-    assert found_again(tokenizer, text, [inner, outer]) == ([outer], [1, 0, 1, 0])
+    assert found_again(tokenizer, text, [inner, outer]) == ([outer], [1, 0, 1, 0, 0])
     within = Entity("DAY", 5, 14)
-    assert tag_pieces(pieces, [within, inner], TAGS)[1] == [1, 0, 1, 0]
-    assert tag_pieces(pieces, [within], TAGS)[1] == [0, 1, 0, 0]
+    assert tag_pieces(pieces, [within, inner], TAGS)[1] == [1, 0, 1, 0, 0]
+    assert tag_pieces(pieces, [within], TAGS)[1] == [0, 1, 0, 0, 0]
 
 
 def test_what_became_of_entities_is_said():
-    notes = np.array([5, 1, 0, 0, 1, 0, 2, 1000])
+    notes = np.array([5, 1, 0, 0, 0, 1, 0, 2, 1000, 0])
     said = describe_fates({FATES_NOTE: notes})
     assert said.startswith(
         "6 of 1,009 entities are whole pieces, and can be found exactly; 1 begin or end within a piece"
     )
     assert "; 2 share pieces with one" in said
     assert said.endswith("; 1,000 are of characters that have no pieces")
+    spans = describe_fates({FATES_NOTE: np.array([3, 0, 0, 0, 2])}, "spans")
+    assert spans.startswith("3 of 5 spans are whole pieces, and can be found exactly; 2 have more pieces than --max_")
     assert LOST, OVERLAPPING
-    assert describe_fates({}) == describe_fates({FATES_NOTE: np.zeros(4)}) == ""
+    assert describe_fates({}) == describe_fates({FATES_NOTE: np.zeros(5)}) == ""
 
 
 def test_counts_survive_the_cache_of_features(tokenizer):

@@ -74,6 +74,27 @@ def test_a_regression_has_no_accuracy():
     assert set(metrics) == {"loss", "tokens"}
 
 
+def test_every_label_of_every_span_is_judged_by_itself():
+    # Two rows of [CLS] two pieces [SEP], the last of which is padding in the second; spans of one piece or two.
+    logits = np.full((3, 4, 2, 2), 7.0)
+    # Of the first row all three spans, of the second one whose only piece is the last.
+    logits[0, 1], logits[0, 2, 0] = [[0.0, LN3], [-LN3, 0.0]], [LN3, LN3]
+    logits[1, 1, 0] = [0.0, -LN3]
+    loss, metrics = _shares(
+        "span_categories",
+        {"logits": logits},
+        # (start * W + pieces - 1) * C + class: the first row has (1, 1 piece, class 1) and (1, 2, 0), the second none.
+        label=[[5, 6], [-1, -1], [4, -1]],
+        p_mask=[[1, 0, 0, 1], [1, 0, 1, 1], [1, 0, 0, 1]],
+        input_mask=[[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 1]],
+        example_weight=[1.0, 1.0, 0.0],
+    )
+    first = np.log(2) + np.log(4 / 3) + np.log(4) + np.log(2) + np.log(4) + np.log(4)
+    second = np.log(2) + np.log(4 / 3)
+    assert loss == pytest.approx((first + second) / 3, rel=1e-5)
+    assert set(metrics) == {"loss", "tokens"}
+
+
 def test_pieces_without_a_label_count_nowhere():
     scores = [[[0.0, LN3], [0.0, LN3], [0.0, 9.0], [0.0, 0.0], [0.0, 0.0]], [[0.0, LN3]] * 5]
     label = [[1, 0, -1, -1, -1], [1, 1, 1, 1, 1]]
