@@ -96,6 +96,17 @@ def test_padding_is_not_scored_as_a_tag():
     assert batch["label"].tolist() == [[-1, 4, -1, -1, -1, -1]]
 
 
+@pytest.mark.parametrize(
+    ("labels", "wanted"), [(([7, 9], [], [4]), [[7, 9], [-1, -1], [4, -1]]), (([], [], []), [[-1]] * 3)]
+)
+def test_labels_of_spans_are_filled_up_to_those_of_the_row_with_most(labels, wanted):
+    features = [Feature(at, [2, 7, 3], [0, 0, 0], label, [1, 0, 1]) for at, label in enumerate(labels)]
+    made = FeatureSet.from_features(features, "span_categories")
+    [batch] = make_evaluation_dataset(made, BatchShape(3, (5,)))
+    assert batch["label"].numpy().tolist() == wanted
+    assert batch["p_mask"].numpy().tolist() == [[1, 0, 1, 1, 1]] * 3
+
+
 @pytest.mark.parametrize(("head", "label"), [("regression", 2.5), ("multi_label", (0, 1, 1))])
 def test_scores_and_several_classes_are_floats(head, label):
     features = FeatureSet.from_features([of_length(4, label=label)], head)

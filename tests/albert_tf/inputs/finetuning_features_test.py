@@ -16,6 +16,7 @@ FEATURES = {
     "span": Feature(2, [2, 7, 3, 8, 3], [0, 0, 0, 1, 1], (3, 3, 0), [0, 1, 1, 0, 1], {"starts": [0, 0, 0, 5, 0]}),
     "span_beam": Feature(2, [2, 7, 3, 8, 3], [0, 0, 0, 1, 1], (0, 0, 1), [0, 1, 1, 0, 1]),
     "token_classification": Feature(0, [2, 7, 8, 3], [0, 0, 0, 0], [-1, 4, -1, -1]),
+    "span_categories": Feature(0, [2, 7, 8, 3], [0, 0, 0, 0], [5, 6], [1, 0, 0, 1]),
 }
 
 
@@ -97,6 +98,12 @@ def test_sets_made_in_different_ways_hold_the_same_arrays(head):
         assert {name: (array.dtype, array.tolist()) for name, array in other.items()} == {
             name: (array.dtype, array.tolist()) for name, array in whole.items()
         }
+
+
+def test_a_row_without_spans_beside_rows_with_some_has_none():
+    rows = [Feature(at, [2, 7, 3], [0, 0, 0], label, [1, 0, 1]) for at, label in enumerate(([5, 6], [], [4]))]
+    for made in sets(rows, "span_categories"):
+        assert [feature.label for feature in made] == [(5, 6), (), (4,)]
 
 
 def test_an_empty_set_has_no_features():
