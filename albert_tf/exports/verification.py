@@ -10,11 +10,11 @@ from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.settings import TOLERANCES
-from albert_tf.heads.exit_names import EXIT_LOGITS
+from albert_tf.heads.exit_names import EXIT_LOGITS, LAYERS
 from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import P_MASK
-from albert_tf.models.early_exit import LAYERS, LOGITS
+from albert_tf.models.early_exit import LOGITS
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import pack_pair
@@ -140,17 +140,23 @@ def largest_finetuned_error(
         inputs[P_MASK] = 1 - inputs["input_mask"]
     if rule is not None:
         served = serving[FROM_IDS](**inputs)
-        return compare_outputs(FROM_IDS, served, _outputs_of_exits(model, inputs, rule, served), tolerance)
+        outputs = model(inputs, training=False, all_exits=True)
+        return compare_outputs(FROM_IDS, served, outputs_of_exits(outputs, rule, served), tolerance)
     # What stands in the padding is different where it was not computed.
     outputs = model(inputs, training=False, skip_padding=True)
     expected = {name: np.asarray(value) for name, value in outputs.items()}
     return compare_outputs(FROM_IDS, serving[FROM_IDS](**inputs), expected, tolerance)
 
 
-def _outputs_of_exits(model, inputs: dict, rule: ExitRule, served: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The layers that the rule asks for, and the logits of the exits that were taken."""
-    outputs = model(inputs, training=False, all_exits=True)
-    logits = np.concatenate([outputs[EXIT_LOGITS], outputs[LOGITS][:, None]], axis=1)
+def outputs_of_exits(outputs: Mapping[str, Any], rule: ExitRule, served: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The layers that a rule asks for, and the logits of the exits that were taken.
+
+    Args:
+        outputs: of the model, with those of all exits.
+        rule: when a text leaves.
+        served: what is compared with them; its "layers", int [B], say which exits were taken.
+    """
+    logits = np.concatenate([outputs[EXIT_LOGITS], np.asarray(outputs[LOGITS])[:, None]], axis=1)
     taken = logits[np.arange(len(logits)), np.asarray(served[LAYERS]) - 1]
     return {LAYERS: rule.layers_of(logits).astype(np.int32), LOGITS: taken}
 

@@ -108,8 +108,8 @@ def score_ensemble(
         {"scores", "threshold", "predictions"}, as far as there are such: see FinetuningResults.write.
     """
     # A mean of models has no layers of its own.
-    no_depth = {"early_exit": False, "exit_tolerance": FinetuningSettings.exit_tolerance, "score_layers": False}
-    settings = dataclasses.replace(settings, **no_depth)
+    usual = {name: getattr(FinetuningSettings, name) for name in ("early_exit", "exit_rate_factor", "exit_tolerance")}
+    settings = dataclasses.replace(settings, **usual, score_layers=False)
     if settings.num_folds > 1:
         settings = dataclasses.replace(settings, do_eval=False, num_folds=1, early_stopping_patience=0)
     run = _Members(settings, data.task, data, cluster, CheckpointFolder(settings.output_dir), folders)

@@ -47,6 +47,11 @@ class RecipeSettings(EpochSettings):
     early_exit: Annotated[
         bool, "Train a classifier after every layer, so that predict and exports may leave layers out, text by text."
     ] = False
+    exit_rate_factor: Annotated[
+        float,
+        Interval("(0, 1e4)"),
+        "With --early_exit: what the learning rate is multiplied by for the exits, which start from nothing.",
+    ] = 10.0
     exit_tolerance: Annotated[
         Share, "With --early_exit: the most that the choice of when to leave may cost of the score on dev."
     ] = 0.005
@@ -56,8 +61,9 @@ class RecipeSettings(EpochSettings):
         super().__post_init__()
         if not self.lora_rank and self.lora_alpha != RecipeSettings.lora_alpha:
             raise ContradictionError("--lora_alpha goes with --lora_rank")
-        if not self.early_exit and self.exit_tolerance != RecipeSettings.exit_tolerance:
-            raise ContradictionError("--exit_tolerance goes with --early_exit")
+        for name in ("exit_tolerance", "exit_rate_factor"):
+            if not self.early_exit and getattr(self, name) != getattr(RecipeSettings, name):
+                raise ContradictionError(f"--{name} goes with --early_exit")
         if self.early_exit and self.constant_graph:
             raise ContradictionError("--early_exit reads what is between the layers; leave --constant_graph out")
         if self.lora_rank and self.freeze:

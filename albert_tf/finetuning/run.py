@@ -25,6 +25,7 @@ from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.steps import FinetuningSteps
+from albert_tf.heads.exit_names import EXITS
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.low_rank import LowRankUpdates
 from albert_tf.runtime import files
@@ -164,6 +165,9 @@ class FinetuningRun(FeatureRun):
         )
         freeze(model, settings.frozen_parts)
         return model
+
+    def _rate_factors(self):
+        return [(f"(^|/){EXITS}", self.settings.exit_rate_factor), *super()._rate_factors()]
 
     def _make_low_rank(self):
         settings = self.settings

@@ -6,6 +6,8 @@ EXIT_HEADS = ("classification", "multi_label", "regression")
 EXITS = "exits/"
 # Their output, beside "logits" of the last layer.
 EXIT_LOGITS = "exit_logits"
+# The output that says after how many layers each text left.
+LAYERS = "layers"
 
 
 def exit_name(layer: int, weight: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from keras import ops
 
+from albert_tf.heads.exit_names import LAYERS
 from albert_tf.heads.exits import ExitRule
 from albert_tf.kernels import BlockRunner, View
 from albert_tf.kernels.backend import read
@@ -14,7 +15,7 @@ from albert_tf.kernels.batch_halves import in_halves
 from albert_tf.kernels.unpadding import Unpadding
 from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, SEGMENT_IDS
 
-LOGITS, LAYERS = "logits", "layers"
+LOGITS = "logits"
 _INPUTS = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS)
 
 
@@ -44,16 +45,20 @@ class EarlyExit:
         logits, layers = in_halves(self._run, parts, ["float32", "int32"])
         return {LOGITS: logits, LAYERS: layers}
 
-    def _run(self, ids: Any, mask: Any, segment_ids: Any) -> list[Any]:
+    def _run(self, *parts: Any) -> list[Any]:
+        state = self._through_layers(self._start(*parts))
+        state = ops.cond(state[0], lambda: self._last_layer(state), lambda: state)
+        return state[4:6]
+
+    def _start(self, ids: Any, mask: Any, segment_ids: Any) -> list[Any]:
+        """The state before the first layer: whether a text is inside; the rows of those that are; what the rule knows
+        of them; logits and layers of all texts; and what the next layer reads."""
         view = self._view(mask)
         hidden = self._encoder.project_embeddings(view.strip(self._albert.embeddings(ids, segment_ids)))
         rows = ops.arange(ops.shape(ids)[0], dtype="int32")
         logits = ops.zeros((ops.shape(ids)[0], self._classifier.num_labels))
         answer, agreed = self._rule.start(logits)
-        state = [_any(rows), rows, answer, agreed, logits, ops.zeros_like(rows), mask, hidden, *_tensors(view)]
-        state = self._through_layers(state)
-        state = ops.cond(state[0], lambda: self._last_layer(state), lambda: state)
-        return state[4:6]
+        return [_any(rows), rows, answer, agreed, logits, ops.zeros_like(rows), mask, hidden, *_tensors(view)]
 
     def _through_layers(self, state: list[Any]) -> list[Any]:
         """The state after all layers but the last."""
@@ -86,8 +91,7 @@ class EarlyExit:
         _, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
         view = self._view_of(tensors)
         hidden = self._apply(view, blocks, hidden)
-        pooled = self._albert.pool(view.unpadding.first(hidden))
-        found = ops.matmul(pooled, ops.cast(exit_weights[0], "float32")) + ops.cast(exit_weights[1], "float32")
+        found = self._scores(view.unpadding.first(hidden), exit_weights)
         done, answer, agreed = self._rule.step(found, answer, agreed)
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.zeros_like(rows) + number)
@@ -118,6 +122,11 @@ class EarlyExit:
         layers = ops.scatter_update(layers, rows[:, None], ops.full_like(rows, last))
         return [inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
 
+    def _scores(self, first: Any, exit_weights: tuple[Any, Any]) -> Any:
+        """The logits of an exit, float32 [b, C], of the first positions [b, H]."""
+        kernel, bias = (ops.cast(weight, "float32") for weight in exit_weights)
+        return ops.matmul(self._albert.pool(first), kernel) + bias
+
     def _apply(self, view: View, blocks: list[Any], hidden: Any, positions: Any = None) -> Any:
         run = BlockRunner(view, self._encoder.compute_dtype)
         for inner, block in enumerate(blocks):
@@ -129,6 +138,49 @@ class EarlyExit:
 
     def _view_of(self, tensors: list[Any]) -> View:
         return View(tensors[0], unpadding=Unpadding.of_tensors(tensors[1:], self._config.num_attention_heads))
+
+
+class WholeBatchExit(EarlyExit):
+    """The same by shapes that do not depend on values: a text that has left is computed on while another is inside.
+
+    Alone, a text has no more layers than it needs; of several all have as many as the last to leave.
+    """
+
+    def __call__(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        logits, layers = self._run(*(inputs[name] for name in _INPUTS))
+        return {LOGITS: logits, LAYERS: layers}
+
+    def _start(self, ids: Any, mask: Any, segment_ids: Any) -> list[Any]:
+        view = View.of(mask)
+        hidden = self._encoder.project_embeddings(self._albert.embeddings(ids, segment_ids))
+        layers = ops.zeros_like(ids[:, 0])
+        inside = ops.equal(layers, 0)
+        logits = ops.zeros((ops.shape(ids)[0], self._classifier.num_labels))
+        answer, agreed = self._rule.start(logits)
+        return [ops.any(inside), inside, answer, agreed, logits, layers, hidden, view.attention_bias]
+
+    def _layer(self, state: list[Any], blocks: list[Any], exit_weights: tuple[Any, Any], number: Any) -> list[Any]:
+        hidden, attention_bias = state[6:]
+        hidden = self._apply(View(attention_bias), blocks, hidden)
+        found = self._scores(hidden[:, 0], exit_weights)
+        done, answer, agreed = self._rule.step(found, *state[2:4])
+        inside = ops.logical_and(state[1], ops.logical_not(done))
+        answers = _answered(state, found, number)
+        return [ops.any(inside), inside, answer, agreed, *answers, hidden, attention_bias]
+
+    def _last_layer(self, state: list[Any]) -> list[Any]:
+        *_, layers, hidden, attention_bias = state
+        last = self._config.num_hidden_layers
+        first = ops.expand_dims(ops.zeros_like(layers), 1)
+        read = self._apply(View(attention_bias), self._encoder.blocks_of_layer(last - 1), hidden, first)
+        answers = _answered(state, self._classifier(self._albert.pool(read[:, 0])), last)
+        return [*state[:4], *answers, hidden, attention_bias]
+
+
+def _answered(state: list[Any], found: Any, number: Any) -> list[Any]:
+    """Logits and layers of a whole batch, with what was found after a layer for the texts that are inside."""
+    inside, logits, layers = state[1], *state[4:6]
+    return [ops.where(ops.expand_dims(inside, 1), found, logits), ops.where(inside, number, layers)]
 
 
 def _tensors(view: View) -> list[Any]:

@@ -19,13 +19,17 @@ from absl import logging
 import albert_tf
 from albert_tf.conversion.hugging_face_tokenizer import write_tokenizer_json
 from albert_tf.conversion.pretrained import Pretrained
+from albert_tf.exports.chosen_depth import exit_rule
 from albert_tf.exports.export_file import write_export
 from albert_tf.exports.export_source import POOLER, chosen_pooling, open_source, refuse_pooling, text_length
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.heads.exit_names import LAYERS
+from albert_tf.heads.exits import ExitRule
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
+from albert_tf.models.early_exit import WholeBatchExit
 from albert_tf.models.inputs import INPUT_MASK
 from albert_tf.models.named_weights import named_weights
 from albert_tf.portable.interface import EMBEDDING, ENCODER, PRETRAINING, Interface, make_interface
@@ -66,16 +70,18 @@ def export_model(settings: ModelExportSettings) -> float:
         import_extra(module, settings.format)
     output_dir, pretrained, tokenizer = open_source(settings, allow_missing_heads=settings.head == EMBEDDING)
     length, precision = text_length(settings, pretrained), settings.chosen_precision
+    rule = exit_rule(settings, pretrained)
     interface = _interface(settings, pretrained, length)
     logging.info("writing the head %s in %s, then running it to compare", interface.head, precision)
     with quiet_stderr():
-        contents, run = make_file(settings.format, pretrained.model, interface, precision, _beam_size(pretrained))
+        contents, run = make_file(settings.format, pretrained.model, interface, precision, _beam_size(pretrained), rule)
         difference = largest_error(
             run,
             lambda inputs: compute(pretrained.model, inputs, interface),
             interface,
             pretrained.model.config,
             TOLERANCES[precision],
+            rule,
         )
     with files.replace_folder(output_dir) as folder:
         for name, data in (
@@ -87,6 +93,7 @@ def export_model(settings: ModelExportSettings) -> float:
         if settings.format == ONNX:
             _write_tokenizer_json(folder, tokenizer)
         about = _about(settings, pretrained, tokenizer, interface)
+        about |= {} if rule is None else {"early_exit": rule.to_dict()}
         about |= {"max_seq_length": length, "largest_error": difference}
         write_export(folder, about, place="")
     logging.info(
@@ -97,7 +104,7 @@ def export_model(settings: ModelExportSettings) -> float:
 
 
 def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict[str, Any]:
-    """The outputs of an interface, by the model itself.
+    """The outputs of an interface, by the model itself; where texts may leave early, those of all exits.
 
     Args:
         model: an AlbertForPretraining, or one of models.finetuning.
@@ -109,6 +116,8 @@ def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict
     if interface.head in (ENCODER, EMBEDDING):
         outputs = model.albert(dict(inputs), output_attentions=bool(of_layers))
         outputs = outputs | stacked_layers(outputs, of_layers)
+    elif LAYERS in names:
+        return model(dict(inputs), all_exits=True)
     else:
         outputs = model(dict(inputs))
     if interface.head == EMBEDDING:
@@ -117,7 +126,12 @@ def compute(model: Any, inputs: Mapping[str, Any], interface: Interface) -> dict
 
 
 def make_file(
-    format_name: str, model: Any, interface: Interface, precision: str, beam_size: int = 0
+    format_name: str,
+    model: Any,
+    interface: Interface,
+    precision: str,
+    beam_size: int = 0,
+    rule: ExitRule | None = None,
 ) -> tuple[bytes, Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]]:
     """The contents of a file of a model, and a function that runs them.
 
@@ -127,18 +141,26 @@ def make_file(
         interface: of one of the model's heads.
         precision: a key of portable.settings.TOLERANCES; bfloat16 not of LiteRT.
         beam_size: the width of the beam, of the head "span_beam".
+        rule: by which texts leave a model with exits; None: all have all layers.
     """
     if precision == "int8":
         model = split_outliers(model)
     if format_name == LITERT:
         contents = litert_model(
-            serving_copy(model), lambda copy, inputs: compute(copy, inputs, interface), interface, precision
+            serving_copy(model),
+            lambda copy, inputs: _compute_until(copy, inputs, interface, rule),
+            *(interface, precision),
         )
         return contents, litert_runner(contents)
     weights = {name: np.asarray(variable) for name, variable in named_weights(model).items()}
     producer = ("albert_tf", albert_tf.__version__)
-    contents = onnx_model(weights, model.config, interface, precision, producer, beam_size)
+    contents = onnx_model(weights, model.config, interface, precision, producer, beam_size, rule)
     return contents, onnx_runner(contents)
+
+
+def _compute_until(model: Any, inputs: Mapping[str, Any], interface: Interface, rule: ExitRule | None) -> Any:
+    """The outputs of an interface, by the model itself, which texts leave by a rule."""
+    return compute(model, inputs, interface) if rule is None else WholeBatchExit(model, rule)(dict(inputs))
 
 
 def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: int) -> Interface:
@@ -171,6 +193,7 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
         beam=_beam_size(pretrained),
         max_span_length=getattr(model, "max_span_length", MAX_SPAN_LENGTH),
         layer_outputs=settings.layer_outputs,
+        has_exits=settings.has_exits,
         **({"pooling": chosen_pooling(settings, pretrained)} if head in (ENCODER, EMBEDDING) else {}),
     )
 

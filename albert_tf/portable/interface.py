@@ -9,6 +9,7 @@ from typing import Any
 
 from albert_tf.config import AlbertConfig
 from albert_tf.exports.settings import ATTENTIONS, HIDDEN_STATES
+from albert_tf.heads.exit_names import LAYERS
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH, SPAN_CATEGORIES
 
@@ -67,6 +68,7 @@ def make_interface(
     layer_outputs: tuple[str, ...] = (),
     pooling: Pooling = USUAL_POOLING,
     max_span_length: int = MAX_SPAN_LENGTH,
+    has_exits: bool = False,
 ) -> Interface:
     """The interface of a head.
 
@@ -82,6 +84,7 @@ def make_interface(
         layer_outputs: those of exports.settings.LAYER_OUTPUTS that the encoder gives besides.
         pooling: of the head EMBEDDING.
         max_span_length: of the head SPAN_CATEGORIES.
+        has_exits: whether texts may leave before the last layer, of POOLED_HEADS.
     """
     rows: Axis = "batch" if batch is None else batch
     pieces: Axis = "length" if length is None else length
@@ -105,7 +108,7 @@ def make_interface(
     elif is_choice:
         outputs = {"logits": (rows, "options")}
     elif head in POOLED_HEADS:
-        outputs = {"logits": (rows, num_labels)}
+        outputs = {"logits": (rows, num_labels)} | ({LAYERS: (rows,)} if has_exits else {})
     elif head == "token_classification":
         outputs = {"logits": (rows, pieces, num_labels)}
     elif head == SPAN_CATEGORIES:
@@ -116,7 +119,8 @@ def make_interface(
         outputs = _of_beam(rows, "beam" if length is None else min(beam, length))
     else:
         raise ValueError(f"`head` is no kind of head. Received head={head!r}.")
-    forms = [TensorForm(name, "int32" if name.endswith("_index") else "float32", outputs[name]) for name in outputs]
+    whole = [name for name in outputs if name.endswith("_index") or name == LAYERS]
+    forms = [TensorForm(name, "int32" if name in whole else "float32", outputs[name]) for name in outputs]
     return Interface(head, tuple(inputs), tuple(forms), pooling)
 
 

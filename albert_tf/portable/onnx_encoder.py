@@ -41,6 +41,23 @@ class OnnxEncoder:
         Returns:
             the name of float32 [B, S, H], or [B, 1, H].
         """
+        hidden, attention_bias = self.begin(input_ids, input_mask, segment_ids)
+        self.hidden_states, self.attentions = [hidden], []
+        last = self._config.num_hidden_layers - 1
+        for number in range(last + 1):
+            hidden = self.apply_layer(number, hidden, attention_bias, first_only and number == last)
+            self.hidden_states.append(hidden)
+        return hidden
+
+    def begin(self, input_ids: str, input_mask: str, segment_ids: str) -> tuple[str, str]:
+        """Adds the nodes before the first layer.
+
+        Args:
+            input_ids, input_mask, segment_ids: names of int32 [B, S].
+
+        Returns:
+            the names of the hidden states, float32 [B, S, H], and of what is added to scores, float32 [B, 1, 1, S].
+        """
         graph, config = self._graph, self._config
         hidden = self._embeddings(input_ids, segment_ids)
         if config.embedding_size != config.hidden_size:
@@ -48,16 +65,22 @@ class OnnxEncoder:
         mask = graph.add("Cast", input_mask, to=graph.float32)
         mask = graph.add("Sub", graph.constant(1.0, "float32"), mask)
         mask = graph.add("Mul", mask, graph.constant(MASKED_SCORE, "float32"))
-        attention_bias = graph.add("Unsqueeze", mask, graph.constant([1, 2]))
-        self.hidden_states, self.attentions = [hidden], []
-        last = (config.num_hidden_layers - 1, config.inner_group_num - 1)
-        for layer in range(config.num_hidden_layers):
-            for inner in range(config.inner_group_num):
-                wanted = self.first_positions(hidden) if first_only and (layer, inner) == last else hidden
-                attended = self._attend(self._part("attention", layer, inner), wanted, hidden, attention_bias)
-                hidden = self._feed_forward(self._part("feed_forward", layer, inner), attended)
-            self.hidden_states.append(hidden)
+        return hidden, graph.add("Unsqueeze", mask, graph.constant([1, 2]))
+
+    def apply_layer(self, number: int, hidden: str, attention_bias: str, first_only: bool = False) -> str:
+        """Adds the nodes of a layer by its number from 0: float32 [B, S, H] -> the same, or [B, 1, H]."""
+        last = self._config.inner_group_num - 1
+        for inner in range(last + 1):
+            wanted = self.first_positions(hidden) if first_only and inner == last else hidden
+            attended = self._attend(self._part("attention", number, inner), wanted, hidden, attention_bias)
+            hidden = self._feed_forward(self._part("feed_forward", number, inner), attended)
         return hidden
+
+    @property
+    def has_one_layer(self) -> bool:
+        """True where all layers have the same weights."""
+        layers = range(self._config.num_hidden_layers)
+        return len({(self._part("attention", at, 0), self._part("feed_forward", at, 0)) for at in layers}) == 1
 
     def pool(self, hidden: str) -> str:
         """The pooled output: float32 [B, S, H] -> [B, H]."""

@@ -14,13 +14,12 @@ int8      weights int8, a scale for each column (for each row of a table that is
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from albert_tf.portable.interface import Interface, TensorForm
+from albert_tf.portable.interface import Interface
+from albert_tf.portable.onnx_nodes import OnnxNodes
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.packages import import_extra
 
 # LayerNormalization came with 17, Gelu with 20; the oldest that has both is read by the most programs.
 OPSET = 20
@@ -40,8 +39,8 @@ class Kernel:
     scale: str | None = None
 
 
-class OnnxGraph:
-    """Nodes and initializers that are added one by one.
+class OnnxGraph(OnnxNodes):
+    """Nodes and initializers that are added one by one, and what is made of weights.
 
     Args:
         weights: float32 arrays by the names of models.named_weights; only those that are asked for are written, once.
@@ -49,33 +48,9 @@ class OnnxGraph:
     """
 
     def __init__(self, weights: Mapping[str, np.ndarray], precision: str):
-        self._onnx = import_extra("onnx", "onnx")
+        super().__init__()
         self._weights = weights
         self._precision = precision
-        self._nodes: list[Any] = []
-        self._initializers: dict[str, Any] = {}
-        self._made: dict[Any, Any] = {}
-        # ONNX's numbers for these dtypes.
-        self.float32, self.int32, self.int64 = map(self._type, ("float32", "int32", "int64"))
-
-    def add(self, op: str, *inputs: str, count: int = 1, **attributes: Any) -> Any:
-        """Adds a node; returns the name of its result, or with a count above 1 the list of its results' names."""
-        names = [f"{op}_{len(self._nodes)}{f'_{index}' if index else ''}" for index in range(count)]
-        self._nodes.append(self._onnx.helper.make_node(op, inputs, names, name=names[0], **attributes))
-        return names if count > 1 else names[0]
-
-    def once(self, op: str, *inputs: str, **attributes: Any) -> Any:
-        """The result of a node that is added at the first call with these inputs, and found at later ones."""
-        key = (op, inputs, tuple(sorted((name, str(value)) for name, value in attributes.items())))
-        if key not in self._made:
-            self._made[key] = self.add(op, *inputs, **attributes)
-        return self._made[key]
-
-    def constant(self, values: Any, dtype: str = "int64") -> str:
-        """The name of an initializer with these values."""
-        array = np.asarray(values, dtype)
-        name = f"constant_{dtype}_{'x'.join(map(str, array.shape))}_{'_'.join(map(str, array.ravel().tolist()))}"
-        return self._initializer(name, array)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a weight."""
@@ -83,7 +58,11 @@ class OnnxGraph:
 
     def vector(self, name: str) -> str:
         """The name of a weight that stays float32 in every precision: a bias, a scale, a small table."""
-        return self._initializer(name, self._weights[name])
+        return self.initializer(name, self._weights[name])
+
+    def stack(self, name: str, parts: Sequence[str]) -> str:
+        """The name of float32 weights [n, ...], made of n weights of one shape by their names."""
+        return self.initializer(name, np.stack([self._weights[part] for part in parts]))
 
     def kernel(self, name: str) -> Kernel:
         """A weight [n, m] to multiply by."""
@@ -152,59 +131,44 @@ class OnnxGraph:
                 "than 2 GiB; choose a precision of fewer bytes"
             )
         helper = self._onnx.helper
-        for name, value in outputs.items():
-            self._nodes.append(helper.make_node("Identity", [value], [name], name=name))
-        graph = helper.make_graph(
-            self._nodes,
-            f"albert_{interface.head}",
-            [self._value_info(form) for form in interface.inputs],
-            [self._value_info(form) for form in interface.outputs],
-            list(self._initializers.values()),
-        )
+        nodes = list(self._bodies[0].nodes)
+        nodes += [helper.make_node("Identity", [value], [name], name=name) for name, value in outputs.items()]
+        forms = interface.inputs, interface.outputs
+        graph = self.graph_of(f"albert_{interface.head}", nodes, *forms, self._initializers.values())
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=_IR_VERSION)
         model.producer_name, model.producer_version = producer
         self._onnx.checker.check_model(model, full_check=True)
         return model.SerializeToString()
 
-    def _value_info(self, form: TensorForm) -> Any:
-        return self._onnx.helper.make_tensor_value_info(form.name, self._type(form.dtype), list(form.axes))
-
-    def _type(self, dtype: str) -> int:
-        return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-    def _initializer(self, name: str, array: np.ndarray) -> str:
-        if name not in self._initializers:
-            self._initializers[name] = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
-        return name
-
     def _kept(self, name: str, axis: int) -> Kernel:
         """A weight in the precision of the file; with int8 a scale for everything that lies along the axis."""
         array = self._weights[name]
         if self._precision == "float32":
-            return Kernel(self._initializer(name, array))
+            return Kernel(self.initializer(name, array))
         if self._precision == "float16":
-            return Kernel(self._initializer(name, as_float16(name, array)))
+            return Kernel(self.initializer(name, as_float16(name, array)))
         if self._precision == "bfloat16":
-            return Kernel(self.once("Cast", self._initializer(name, as_bfloat16(array)), to=self.float32))
+            return Kernel(self.once("Cast", self.initializer(name, as_bfloat16(array)), to=self.float32))
         scale = np.max(np.abs(array), axis=axis).astype("float32") / np.float32(_INT8_MOST)
         # Of a column of nothing but zeros.
         scale[scale == 0] = 1.0
         steps = np.rint(array / np.expand_dims(scale, axis)).clip(-_INT8_MOST, _INT8_MOST).astype("int8")
-        return Kernel(self._initializer(name, steps), self._initializer(f"{name}/scale", scale))
+        return Kernel(self.initializer(name, steps), self.initializer(f"{name}/scale", scale))
 
     def _quantized(self, x: str) -> list[str]:
         """The largest of each row [..., 1]; and the rows over it as uint8, their scale and what stands for zero."""
-        key = ("quantized", x)
-        if key not in self._made:
+
+        def quantize(_):
             largest = self.add("ReduceMax", self.add("Abs", x), self.constant([-1]), keepdims=1)
             # Of a row of nothing but zeros.
             largest = self.add("Max", largest, self.constant(1e-30, "float32"))
             rows = self.add("Div", x, largest)
-            self._made[key] = [largest, *self.add("DynamicQuantizeLinear", rows, count=3)]
-        return list(self._made[key])
+            return [largest, *self.add("DynamicQuantizeLinear", rows, count=3)]
+
+        return list(self.found_or_made(("quantized", x), [x], quantize))
 
     def _halved(self, x: str) -> str:
-        return self.once("Cast", x, to=self._type("float16")) if self._precision == "float16" else x
+        return self.once("Cast", x, to=self.type_of("float16")) if self._precision == "float16" else x
 
     def _multiply(self, x: str, factor: str) -> str:
         result = self.add("MatMul", self._halved(x), factor)

@@ -13,12 +13,14 @@ import numpy as np
 
 from albert_tf.config import AlbertConfig
 from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import LEAST_NORM, MEAN, POOLED, Pooling
 from albert_tf.heads.span_beam import NEVER
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.portable import interface as names
 from albert_tf.portable.interface import Interface
 from albert_tf.portable.onnx_encoder import OnnxEncoder
+from albert_tf.portable.onnx_exits import OnnxExits
 from albert_tf.portable.onnx_graph import OnnxGraph
 
 # Of a slice, whatever the length.
@@ -32,6 +34,7 @@ def onnx_model(
     precision: str,
     producer: tuple[str, str],
     beam_size: int = 0,
+    rule: ExitRule | None = None,
 ) -> bytes:
     """The ONNX file of a model.
 
@@ -42,23 +45,28 @@ def onnx_model(
         precision: "float32", "bfloat16", "float16" or "int8", see onnx_graph.
         producer: name and version of the program that writes it.
         beam_size: K of the head "span_beam".
+        rule: by which texts leave a model with exits; None: all have all layers.
 
     Raises:
         InputError: the package onnx is missing, or the weights do not fit the precision or a file of this format.
     """
     graph = OnnxGraph(weights, precision)
-    heads = _OnnxHeads(graph, config, beam_size)
-    return graph.to_model(interface, heads.outputs(interface), producer)
+    encoder = OnnxEncoder(graph, config)
+    if rule is None:
+        outputs = _OnnxHeads(graph, config, encoder, beam_size).outputs(interface)
+    else:
+        outputs = OnnxExits(graph, config, encoder, rule).outputs(interface)
+    return graph.to_model(interface, outputs, producer)
 
 
 class _OnnxHeads:
     """The nodes of every head, after those of the encoder."""
 
-    def __init__(self, graph: OnnxGraph, config: AlbertConfig, beam_size: int):
+    def __init__(self, graph: OnnxGraph, config: AlbertConfig, encoder: OnnxEncoder, beam_size: int):
         self._graph = graph
         self._config = config
+        self._encoder = encoder
         self._beam_size = beam_size
-        self._encoder = OnnxEncoder(graph, config)
 
     def outputs(self, interface: Interface) -> dict[str, str]:
         """Adds all nodes; the name of the value that each output is."""

@@ -59,10 +59,10 @@ class ModelExportSettings(SourceSettings):
                 f"--output_{self.layer_outputs[0]} is for --format=saved_model, and for --format=onnx with "
                 f"--head={_HEADS[0]}. Received --format={self.format}, --head={self.head}."
             )
-        if self.has_exits and self.format != SAVED_MODEL:
+        if self.has_exits and self.format != SAVED_MODEL and self.head is not None:
             raise InputError(
-                f"--{next(iter(self.given))} is for --format=saved_model; a file of {self.format} computes the same "
-                "layers for all texts, as many as --num_layers says"
+                f"--{next(iter(self.given))} is for the head that a model was fine-tuned with; leave "
+                f"--head={self.head} out, or give --num_layers"
             )
         if self.format == SAVED_MODEL:
             given = [name for name in ("head", "batch_size", "fixed_length") if getattr(self, name)]

@@ -6,17 +6,27 @@ from typing import Any
 import numpy as np
 
 from albert_tf.config import AlbertConfig
-from albert_tf.exports.verification import compare_outputs
+from albert_tf.exports.verification import compare_outputs, outputs_of_exits
+from albert_tf.heads.exits import ExitRule
 from albert_tf.portable.interface import EMBEDDING, Interface
 
 # Sequences and pieces of the batches that are run where these are free, and the axes of all that is free besides.
 _BATCHES = ((3, 16), (1, 5), (2, 40))
+# The same with texts enough that some leave before others.
+_BATCHES_OF_EXITS = (*_BATCHES, (24, 12))
 _FREE = {"options": 3, "predictions": 2}
 
 Run = Callable[[Mapping[str, np.ndarray]], Mapping[str, Any]]
 
 
-def largest_error(run: Run, expected: Run, interface: Interface, config: AlbertConfig, tolerance: float) -> float:
+def largest_error(
+    run: Run,
+    expected: Run,
+    interface: Interface,
+    config: AlbertConfig,
+    tolerance: float,
+    rule: ExitRule | None = None,
+) -> float:
     """Compares every output of a portable model with the model's own, on random ids with padding.
 
     Args:
@@ -25,6 +35,8 @@ def largest_error(run: Run, expected: Run, interface: Interface, config: AlbertC
         interface: its inputs and outputs.
         config: of the model.
         tolerance: one of portable.settings.TOLERANCES.
+        rule: by which texts leave; then `expected` returns the outputs of all exits, and the logits are compared with
+            those of the exit that was taken.
 
     Returns:
         the largest absolute difference.
@@ -34,9 +46,11 @@ def largest_error(run: Run, expected: Run, interface: Interface, config: AlbertC
             output that is missing.
     """
     errors = []
-    for inputs in sample_inputs(interface, config):
+    for inputs in sample_inputs(interface, config, _BATCHES if rule is None else _BATCHES_OF_EXITS):
         found = run(inputs)
         wanted = {name: np.asarray(value) for name, value in expected(inputs).items()}
+        if rule is not None:
+            wanted = outputs_of_exits(wanted, rule, found)
         missing = [form.name for form in interface.outputs if form.name not in found or form.name not in wanted]
         if missing:
             raise RuntimeError(f"{interface.head}: no output {', '.join(missing)}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS, answer_kind, label_thresholds
+from albert_tf.heads.exit_names import LAYERS
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature
 from albert_tf.portable.interface import (
     EMBEDDING,
@@ -172,6 +173,8 @@ class PortableServedModel(ServedModel):
             forms.append(_form("null_odds", "float32"))
         if answers.task.head == "multi_label" and label_thresholds(answers.task) is not None:
             forms.append(_form("thresholds", "float32", "classes"))
+        if LAYERS in self.signatures[SERVING_DEFAULT].outputs:
+            forms.append(_form(LAYERS, "int32"))
 
         def answer(inputs: Arrays) -> dict[str, np.ndarray]:
             examples = [_example(fields, inputs, row) for row in range(len(inputs[fields[0]]))]

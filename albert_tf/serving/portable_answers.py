@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.checkpoints.task_fields import WORDS, answer_kind, fields_of, label_names, label_thresholds
+from albert_tf.heads.exit_names import LAYERS
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.like_lengths import run_rows, to_row
@@ -104,10 +105,14 @@ class PortableAnswers:
             return [_entity_columns(one.text, row) for one, row in zip(made, found, strict=True)]
         if head in ("span", "span_beam"):
             return self._spans(made, features, outputs)
-        logits = outputs["logits"]
+        logits, layers = outputs["logits"], outputs.get(LAYERS)
         if long_texts != CUT:
             logits = pool_logits(features, logits, len(made), long_texts).astype(np.float32)
-        return [self._of_logits(row) for row in logits]
+            layers = None if layers is None else _most_of_windows(features, layers, len(made))
+        answers = [self._of_logits(row) for row in logits]
+        if layers is None:
+            return answers
+        return [{**answer, LAYERS: count} for answer, count in zip(answers, layers, strict=True)]
 
     def _example(self, values: dict[str, Any]) -> Any:
         """An example of the task's own class."""
@@ -157,6 +162,13 @@ class PortableAnswers:
             answer = {"answer": example.context[start:end], "start": start, "end": end, "score": np.float32(best.score)}
             found.append({**answer, **odds})
         return found
+
+
+def _most_of_windows(features: Sequence[Feature], layers: Sequence[Any], num_texts: int) -> np.ndarray:
+    """The layers of a text: those of the last of its windows to leave, int32 [texts]."""
+    most = np.zeros(num_texts, np.int32)
+    np.maximum.at(most, [feature.example for feature in features], np.asarray(layers, np.int32))
+    return most
 
 
 def _entity_columns(text: str, found: Sequence[FoundEntity]) -> dict[str, Any]:

@@ -72,8 +72,11 @@ class FeatureRun(TrainingRun):
 
     def _make_optimizer(self):
         settings = self.settings
-        factors = layerwise_factors(self.config, settings.layerwise_learning_rate_decay)
-        return build_optimizer(settings.optimizer, self.schedule, factors, **settings.optimizer_settings)
+        return build_optimizer(settings.optimizer, self.schedule, self._rate_factors(), **settings.optimizer_settings)
+
+    def _rate_factors(self) -> list[tuple[str, float]]:
+        """Factors of the learning rate by the paths of variables, see AdamW."""
+        return layerwise_factors(self.config, self.settings.layerwise_learning_rate_decay)
 
     def _has_static_shapes(self) -> bool:
         """Tells whether XLA compiles the steps, for shapes that are known; elsewhere one graph serves all batches."""

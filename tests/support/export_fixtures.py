@@ -85,19 +85,22 @@ def export_vocabulary(train_vocabulary) -> str:
 def save_finetuned(export_vocabulary, small_config):
     """A function that writes a checkpoint of a head with random weights into a folder, and returns its model."""
 
-    def save(folder: Path, head, labels=(), fields=("text",), name="mine", options=None, **settings):
+    def save(folder: Path, head, labels=(), fields=("text",), name="mine", options=None, early_exit=False, **settings):
         keras.utils.set_random_seed(3)
         changes = {"vocab_size": VOCAB_SIZE, "max_position_embeddings": 64, "initializer_range": 0.3}
         no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         config = dataclasses.replace(small_config, **changes, **no_dropout)
         own = {"max_seq_length": FINETUNED_LENGTH, "max_span_length": 4, **settings}
-        model = make_finetuning_model(config, head, len(labels), max_span_length=own["max_span_length"])
+        model = make_finetuning_model(
+            config, head, len(labels), early_exit=early_exit, max_span_length=own["max_span_length"]
+        )
         if head == "span_categories":
             # Half of all spans are found, where a model that learns begins with next to none.
             model.span_categories.bias.assign(np.zeros(len(labels)))
         folder.mkdir()
         tokenizer = AlbertTokenizer(export_vocabulary)
         task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own, options=options or {})
+        task = dataclasses.replace(task, early_exit=early_exit)
         vocabulary = {"file": "small.model", "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
         weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
         write_weights(str(folder), config, weights, vocabulary, task)

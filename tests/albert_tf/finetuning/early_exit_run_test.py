@@ -16,9 +16,11 @@ from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.exports import chosen_depth
 from albert_tf.exports.depth import DepthSettings
+from albert_tf.exports.export_file import read_export
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import run
+from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.serving.predictor import Predictor
@@ -43,8 +45,10 @@ def test_what_has_no_exits_is_refused_before_anything_is_read(finetuning_setting
         dataclasses.replace(finetuning_settings, early_exit=True, constant_graph=True)
     with pytest.raises(ContradictionError, match="--score_layers goes with --do_eval"):
         dataclasses.replace(finetuning_settings, score_layers=True, do_eval=False)
-    with pytest.raises(InputError, match="--patience is for --format=saved_model"):
-        ModelExportSettings(init_checkpoint="a", output_dir="b", format="onnx", patience=1)
+    with pytest.raises(ContradictionError, match="--exit_rate_factor goes with --early_exit"):
+        dataclasses.replace(finetuning_settings, exit_rate_factor=2.0)
+    with pytest.raises(InputError, match="--patience is for the head that a model was fine-tuned with; leave --head"):
+        ModelExportSettings(init_checkpoint="a", output_dir="b", format="onnx", patience=1, head="encoder")
 
 
 @pytest.mark.slow
@@ -69,6 +73,14 @@ def test_a_run_with_exits_resumes_bitwise_and_serves_what_dev_chose(exit_setting
     assert export_saved_model(ExportSettings(init_checkpoint=checkpoint, output_dir=saved, early_exit=True)) < 1e-4
     early = Predictor(checkpoint, depth=DepthSettings(early_exit=True)).predict(_TEXTS)
     assert [row["label"] for row in Predictor(saved).predict(_TEXTS)] == [row["label"] for row in early]
+    for name in ("onnx", "litert"):
+        folder = str(tmp_path / name)
+        asked = {"init_checkpoint": checkpoint, "output_dir": folder, "precision": "float32", "early_exit": True}
+        assert export_model(ModelExportSettings(format=name, **asked)) < 1e-4
+        about = read_export(folder, place="")
+        assert about["early_exit"] == {"head": "classification", **scores["chosen"]}
+        found = Predictor(folder).predict(_TEXTS)
+        assert [(row["label"], row["layers"]) for row in found] == [(row["label"], row["layers"]) for row in early]
     one = Predictor(checkpoint, depth=DepthSettings(num_layers=1)).predict(_TEXTS)
     assert one != Predictor(checkpoint).predict(_TEXTS)
     with pytest.raises(InputError, match="--patience must be at most 1, two less than the model's layers.*Received 2"):
@@ -77,6 +89,23 @@ def test_a_run_with_exits_resumes_bitwise_and_serves_what_dev_chose(exit_setting
         Predictor(saved, depth=DepthSettings(num_layers=1))
     with pytest.raises(InputError, match="holds a run with --early_exit: give it again"):
         run(dataclasses.replace(settings, early_exit=False, exit_tolerance=0.005))
+
+
+@pytest.mark.slow
+def test_exits_learn_by_a_rate_of_their_own(exit_settings, tmp_path):
+    def weights_after_a_step(factor):
+        changes = {"exit_rate_factor": factor, "num_train_steps": 1, "do_eval": False}
+        settings = dataclasses.replace(exit_settings, output_dir=str(tmp_path / str(factor)), **changes)
+        return load_tensors(os.path.join(run(settings)["checkpoint"], "model"))
+
+    least, usual, more = map(weights_after_a_step, (1e-6, 1.0, 11.0))
+    for name, value in usual.items():
+        if name.startswith("exits/"):
+            step = value - least[name]
+            assert np.abs(step).max() > 0
+            np.testing.assert_allclose(more[name] - value, 10 * step, rtol=1e-2, atol=1e-5)
+        else:
+            np.testing.assert_array_equal(more[name], value)
 
 
 @pytest.mark.slow

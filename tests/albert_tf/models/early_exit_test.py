@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.heads.exits import ExitRule
-from albert_tf.models.early_exit import EarlyExit
+from albert_tf.models.early_exit import EarlyExit, WholeBatchExit
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.first_layers import first_layers
 from albert_tf.runtime.errors import InputError
@@ -43,6 +43,7 @@ def _all_logits(model, inputs):
     return np.concatenate([outputs["exit_logits"], outputs["logits"][:, None]], axis=1)
 
 
+@pytest.mark.parametrize("kind", [EarlyExit, WholeBatchExit])
 @pytest.mark.parametrize(
     ("sharing", "rule"),
     [
@@ -50,9 +51,9 @@ def _all_logits(model, inputs):
         pytest.param("none", ExitRule("classification", patience=1), marks=pytest.mark.slow),
     ],
 )
-def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(make_model, sharing, rule):
+def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(make_model, sharing, rule, kind):
     model = make_model(parameter_sharing=sharing)
-    early = EarlyExit(serving_copy(model), rule)
+    early = kind(serving_copy(model), rule)
     names = tuple(_inputs(model.config, 1, 1))
     specs = [tf.TensorSpec([None, None], tf.int32)] * 3
     run = tf.function(lambda *parts: early(dict(zip(names, parts))), input_signature=specs, autograph=False)

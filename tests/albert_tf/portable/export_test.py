@@ -12,6 +12,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.exports.depth import DepthSettings
 from albert_tf.portable import export as export_module
 from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
@@ -132,6 +133,26 @@ def test_a_saved_model_is_the_one_of_export_saved_model(settings, monkeypatch):
     monkeypatch.setattr(export_module, "export_saved_model", lambda given: asked.append(given) or 0.5)
     assert export_model(settings(format="saved_model", precision="bfloat16")) == 0.5
     assert asked[0] == settings(format="saved_model", precision="bfloat16").for_saved_model()
+
+
+@needs_onnx
+@pytest.mark.parametrize("name", ["onnx", "litert"])
+@pytest.mark.parametrize("options", [{}, {"long_texts": "mean"}])
+def test_texts_leave_an_export_where_they_leave_the_checkpoint(name, options, settings, tmp_path, save_finetuned):
+    run, depth = str(tmp_path / "run"), {"exit_confidence": 0.9}
+    own = {"early_exit": True, "options": options, "doc_stride": 9, "name": "classification"}
+    save_finetuned(tmp_path / "run", "classification", ("good", "bad"), **own)
+    export_model(settings(init_checkpoint=run, format=name, precision="float32", **depth))
+    about = json.loads((tmp_path / "out" / "export.json").read_text())
+    assert about["early_exit"] == {"head": "classification", "confidence": 0.9}
+    assert [form["name"] for form in about["outputs"]] == ["logits", "layers"]
+    texts = ["bado mite ro", "gi", "lu", "", "mite ro gi lu ra fo " * 8, "so ro " * 20]
+    found = Predictor(str(tmp_path / "out")).predict(texts)
+    wanted = Predictor(run, depth=DepthSettings(**depth)).predict(texts)
+    for one, other in zip(found, wanted, strict=True):
+        assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-4)
+        assert (one["label"], one["layers"]) == (other["label"], other["layers"])
+    assert len({one["layers"] for one in found}) > 1
 
 
 @needs_onnx

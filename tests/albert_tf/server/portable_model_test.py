@@ -94,6 +94,21 @@ def test_ids_are_the_default(export):
         model.run("serving_default", inputs_of(model, "serving_default", {**column, "input_ids": [[2, 999, 3]]}))
 
 
+def test_layers_of_early_exit_are_an_output_of_every_signature(save_finetuned, tmp_path):
+    save_finetuned(tmp_path / "run", "classification", ("good", "bad"), early_exit=True)
+    places = {"init_checkpoint": str(tmp_path / "run"), "output_dir": str(tmp_path / "out")}
+    export_model(ModelExportSettings(format="onnx", exit_confidence=0.9, **places))
+    model = opened(str(tmp_path / "out"))
+    for signature, column in (
+        ("classify", TEXT),
+        ("serving_default", {name: [[1, 1]] for name in ("input_ids", "input_mask", "segment_ids")}),
+    ):
+        found = model.run(signature, inputs_of(model, signature, column))
+        assert found["layers"].dtype == np.int32
+        assert 1 <= found["layers"].min() <= found["layers"].max() <= 4
+        assert model.signatures[signature].outputs["layers"].axes == ("batch",)
+
+
 def test_int8_of_onnx_runs_requests_one_by_one(export):
     model = opened(export("classification", precision="int8"))
     assert make_rows(model, "classify", inputs_of(model, "classify", TEXT)).key is None
