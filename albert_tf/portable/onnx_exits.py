@@ -8,8 +8,6 @@ Shapes: B batch, b texts that are still inside, S sequence, H hidden, L layers, 
 
 import math
 
-import numpy as np
-
 from albert_tf.config import AlbertConfig
 from albert_tf.heads.exit_names import LAYERS, exit_name
 from albert_tf.heads.exits import ExitRule
@@ -74,14 +72,8 @@ class OnnxExits:
             weights = tuple(graph.vector(exit_name(number + 1, part)) for part in ("kernel", "bias"))
             return self._layer(number, graph.constant(number + 1), weights, state)
 
-        # Of no text: what is there would be copied for each layer that is left out.
-        nobody = [self._nothing(form) for form in forms[2:]]
-        return graph.choose(self._is_any(state), forms, then, [*state[:2], *nobody])
-
-    def _nothing(self, form: TensorForm) -> str:
-        """A value of a form, of no text."""
-        sizes = [1 if isinstance(axis, str) else axis for axis in form.axes[1:]]
-        return self._graph.initializer(f"nothing/{form.name}", np.zeros([0, *sizes], form.dtype))
+        # Where no text is inside there is nothing to copy but logits and layers.
+        return graph.choose(self._is_any(state), forms, then, state)
 
     def _layer(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
         """The state after a layer and its exit.
@@ -97,11 +89,12 @@ class OnnxExits:
         hidden = self._encoder.apply_layer(number, hidden, attention_bias)
         found = graph.add("Add", graph.add("MatMul", self._encoder.pool(hidden), weights[0]), weights[1])
         done, remembered = self._leave(found, remembered)
-        stays = graph.add("Not", done)
+        # Not by Compress, of whose results OpenVINO knows no number of axes.
+        stay = graph.add("Squeeze", graph.add("NonZero", graph.add("Not", done)), graph.constant([0]))
         inside = [hidden, attention_bias, rows, *remembered]
         return [
             *self._answer(logits, layers, rows, found, count),
-            *(graph.add("Compress", value, stays, axis=0) for value in inside),
+            *(graph.add("Gather", value, stay, axis=0) for value in inside),
         ]
 
     def _last_layer(self, state: _State) -> list[str]:

@@ -106,15 +106,24 @@ class OnnxNodes:
         return self._add(self._bodies[-1], "If", (condition,), len(forms), branches)
 
     def constant(self, values: Any, dtype: str = "int64") -> str:
-        """The name of an initializer with these values."""
+        """The name of a constant with these values: an initializer, and inside a loop or a branch a node.
+
+        OpenVINO takes what comes from outside for values that may change, and so finds no shape of a Reshape by it.
+        """
         array = np.asarray(values, dtype)
         name = f"constant_{dtype}_{'x'.join(map(str, array.shape))}_{'_'.join(map(str, array.ravel().tolist()))}"
-        return self.initializer(name, array)
+        if len(self._bodies) == 1:
+            return self.initializer(name, array)
+        value = self._onnx.numpy_helper.from_array(array, name)
+        made = self._bodies[-1].made
+        if name not in made:
+            made[name] = self.add("Constant", value=value)
+        return made[name]
 
     def initializer(self, name: str, array: np.ndarray) -> str:
         """The name of an initializer, which is written once."""
         if name not in self._initializers:
-            self._initializers[name] = self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
+            self._initializers[name] = self._onnx.numpy_helper.from_array(np.asarray(array, order="C"), name)
         return name
 
     def type_of(self, dtype: str) -> int:

@@ -22,7 +22,7 @@ RULES = {
     "confidence": ExitRule("classification", confidence=0.9),
     "patience": ExitRule("classification", patience=1),
     "labels": ExitRule("multi_label", patience=1),
-    "sure_labels": ExitRule("multi_label", confidence=0.8),
+    "sure_labels": ExitRule("multi_label", confidence=0.6),
     "number": ExitRule("regression", patience=1, difference=0.6),
 }
 SHARED, UNSHARED = {}, {"parameter_sharing": "none"}
