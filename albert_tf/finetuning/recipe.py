@@ -5,8 +5,11 @@ from typing import Annotated
 
 from albert_tf.finetuning.freezing import FREEZABLE
 from albert_tf.runtime.errors import ContradictionError, InputError
-from albert_tf.runtime.settings import Count, Interval, Share, StrPath, described
+from albert_tf.runtime.settings import Count, Interval, OneOf, Share, StrPath, described
 from albert_tf.training.epoch_settings import EpochSettings
+
+# Ways of training exits.
+JOINT, FITTED = "joint", "fitted"
 
 
 @described
@@ -47,10 +50,16 @@ class RecipeSettings(EpochSettings):
     early_exit: Annotated[
         bool, "Train a classifier after every layer, so that predict and exports may leave layers out, text by text."
     ] = False
+    exit_training: Annotated[
+        str,
+        OneOf(JOINT, FITTED),
+        "With --early_exit: train the exits jointly with the model, or train the model as without them and fit them to "
+        "each checkpoint of it.",
+    ] = JOINT
     exit_rate_factor: Annotated[
         float,
         Interval("(0, 1e4)"),
-        "With --early_exit: what the learning rate is multiplied by for the exits, which start from nothing.",
+        "With --early_exit, joint: what the learning rate is multiplied by for the exits, which start from nothing.",
     ] = 10.0
     exit_tolerance: Annotated[
         Share, "With --early_exit: the most that the choice of when to leave may cost of the score on dev."
@@ -61,9 +70,13 @@ class RecipeSettings(EpochSettings):
         super().__post_init__()
         if not self.lora_rank and self.lora_alpha != RecipeSettings.lora_alpha:
             raise ContradictionError("--lora_alpha goes with --lora_rank")
-        for name in ("exit_tolerance", "exit_rate_factor"):
+        for name in ("exit_tolerance", "exit_training", "exit_rate_factor"):
             if not self.early_exit and getattr(self, name) != getattr(RecipeSettings, name):
                 raise ContradictionError(f"--{name} goes with --early_exit")
+        if self.fits_exits and self.exit_rate_factor != RecipeSettings.exit_rate_factor:
+            raise ContradictionError(f"--exit_rate_factor goes with --exit_training={JOINT}")
+        if self.fits_exits and self.lora_rank:
+            raise ContradictionError(f"--exit_training={FITTED} does not go with --lora_rank")
         if self.early_exit and self.constant_graph:
             raise ContradictionError("--early_exit reads what is between the layers; leave --constant_graph out")
         if self.lora_rank and self.freeze:
@@ -72,6 +85,11 @@ class RecipeSettings(EpochSettings):
             raise InputError(
                 f"--freeze takes {' and '.join(FREEZABLE)}, with a comma between. Received {unknown[0]!r}."
             )
+
+    @property
+    def fits_exits(self) -> bool:
+        """True where exits are fitted to the model rather than trained."""
+        return self.early_exit and self.exit_training == FITTED
 
     @property
     def frozen_parts(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from albert_tf.finetuning.earlier_runs import (
     head_dropout,
     score_those_left_out,
 )
+from albert_tf.finetuning.exit_fitting import fit_exits
 from albert_tf.finetuning.freezing import freeze, is_lora_target
 from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
@@ -164,7 +165,14 @@ class FinetuningRun(FeatureRun):
             dtype=dtype,
         )
         freeze(model, settings.frozen_parts)
+        if settings.fits_exits:
+            for variable in model.exits.weights:
+                variable.trainable = False
         return model
+
+    def before_saving(self):
+        if self.settings.fits_exits:
+            fit_exits(self)
 
     def _rate_factors(self):
         return [(f"(^|/){EXITS}", self.settings.exit_rate_factor), *super()._rate_factors()]
@@ -186,6 +194,7 @@ class FinetuningRun(FeatureRun):
             *(self.strategy, self.model, self.task.head, self.optimizer),
             objective=objective,
             static_shapes=self._has_static_shapes(),
+            trains_exits=not self.settings.fits_exits,
             **kwargs,
         )
 

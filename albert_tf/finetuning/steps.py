@@ -24,14 +24,27 @@ class FinetuningSteps(EngineSteps):
         optimizer, seed: see Steps.
         objective: the loss; None: that of the head, as it was published.
         all_exits: whether predictions have the outputs of all exits of the model.
+        trains_exits: whether the exits, where there are any, have a part in the loss.
         **kwargs: see Steps.
     """
 
-    def __init__(self, strategy, model, head, optimizer=None, seed=0, objective=None, all_exits=False, **kwargs):
+    def __init__(
+        self,
+        strategy,
+        model,
+        head,
+        optimizer=None,
+        seed=0,
+        objective=None,
+        all_exits=False,
+        trains_exits=True,
+        **kwargs,
+    ):
         super().__init__(strategy, model, optimizer, seed, **kwargs)
         self.head = head
         self.objective = objective or Objective(head)
         self._all_exits = all_exits
+        self._in_training = {} if trains_exits else {"all_exits": False}
         self.metrics = tuple(name for name in _NAMES if name != "accuracy" or head not in _WITHOUT_ACCURACY)
 
     def _predict_share(self, batch):
@@ -45,7 +58,7 @@ class FinetuningSteps(EngineSteps):
         return self.objective.counts(batch)
 
     def _losses(self, batch, counts, seed):
-        outputs = self.model(batch, training=True, dropout_seed=seed)
+        outputs = self.model(batch, training=True, dropout_seed=seed, **self._in_training)
         loss, correct = self.objective.loss(outputs, batch, counts)
         tokens = ops.cast(ops.size(batch["input_ids"]), "float32")
         return loss, ops.stack([loss, *([] if correct is None else [correct]), tokens])

@@ -83,6 +83,10 @@ class AlbertForSequenceClassification(AlbertWithClassifier):
         pooled = self._pooled(inputs, training, seed, skip_padding)
         return {"logits": self.classifier(pooled, seed=head_seed, training=training)}
 
+    def pooled_before_last(self, inputs: Any) -> Any:
+        """The pooled [CLS] after each layer but the last, which exits read: float32 [B, L - 1, H], without dropout."""
+        return self._pooled_after_layers(self._read(inputs), training=False, dropout_seed=None)[0]
+
 
 @keras.saving.register_keras_serializable("albert_tf")
 class AlbertForTokenClassification(AlbertWithClassifier):

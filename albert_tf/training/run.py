@@ -129,6 +129,9 @@ class TrainingRun(abc.ABC):
         """Makes the object that tells of a run that is stuck, one with diagnosis.Diagnosis.report; None for none."""
         return None
 
+    def before_saving(self) -> None:  # noqa: B027
+        """Does what a checkpoint needs before it is written, nothing of most runs; every worker calls it."""
+
     def ends_early(self, step: int) -> bool:
         """Tells whether the run is over after the evaluation of a step, though it was to be longer."""
         return False

@@ -125,7 +125,8 @@ _FLAGS_THAT_MATTER = (
     *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
     *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
-    *("lora_alpha", "exit_rate_factor", "distillation_temperature", "distillation_weight", "max_span_length"),
+    *("lora_alpha", "exit_training", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
+    "max_span_length",
     *("objective", "temperature", "symmetric", "max_score", "cosine_weight", "relation_weight"),
 )
 # Of these it matters too whether they were given.

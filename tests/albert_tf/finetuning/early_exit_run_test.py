@@ -94,7 +94,7 @@ def test_a_run_with_exits_resumes_bitwise_and_serves_what_dev_chose(exit_setting
 @pytest.mark.slow
 def test_exits_learn_by_a_rate_of_their_own(exit_settings, tmp_path):
     def weights_after_a_step(factor):
-        changes = {"exit_rate_factor": factor, "num_train_steps": 1, "do_eval": False}
+        changes = {"exit_rate_factor": factor, "num_train_steps": 1, "num_warmup_steps": 0, "do_eval": False}
         settings = dataclasses.replace(exit_settings, output_dir=str(tmp_path / str(factor)), **changes)
         return load_tensors(os.path.join(run(settings)["checkpoint"], "model"))
 
