@@ -35,7 +35,7 @@ def fit_exits(run: Any) -> None:
     features = features if chosen is None else features.select(chosen)
     steps = _PooledSteps(run.strategy, run.model, run.task.head, static_shapes=run.steps.static_shapes)
     shape = run.data.batch_shape(run.settings.eval_batch_size)
-    pooled = np.stack(predict_features(steps, features, shape, run.stop_if_asked)[_POOLED])
+    pooled = np.stack(predict_features(steps, features, shape)[_POOLED])
     targets, scale = exit_targets(features.columns[LABEL_IDS].values, run.task.head, run.finetuned_task.num_labels)
     for number, head in enumerate(run.model.exits.heads):
         kernel, bias = fit_linear(pooled[:, number], targets)

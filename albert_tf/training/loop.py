@@ -216,7 +216,8 @@ class TrainingEvents:
             loss_scale=scale if run.steps.scale_loss else None,
         )
         folder = run.checkpoints.path(step)
-        run.before_saving()
+        if evaluate:
+            run.before_saving()
         if run.cluster.is_chief:
             run.checkpoints.save(run.model, run.optimizer, self._state)
             self._reporter.message(f"saved {folder}")

@@ -130,7 +130,10 @@ class TrainingRun(abc.ABC):
         return None
 
     def before_saving(self) -> None:  # noqa: B027
-        """Does what a checkpoint needs before it is written, nothing of most runs; every worker calls it."""
+        """Does what a checkpoint needs before it is written, in most runs nothing; every worker calls it.
+
+        A run that is told to stop saves without it. It must not end by a signal, which would cost the steps done.
+        """
 
     def ends_early(self, step: int) -> bool:
         """Tells whether the run is over after the evaluation of a step, though it was to be longer."""
