@@ -18,6 +18,8 @@ _HOMES = {
     "checkpoints.finetuned_task": ("FinetunedTask",),
     "config": ("AlbertConfig",),
     "door": ("evaluate", "export", "finetune", "load", "load_tokenizer", "pretrain", "save"),
+    "distillation.distil": ("distil_embedder",),
+    "distillation.settings": ("DistillationSettings",),
     "embedding.settings": ("EmbeddingSettings",),
     "embedding.train": ("train_embedder",),
     "finetuning.settings": ("FinetuningSettings",),
@@ -53,6 +55,8 @@ __all__ = ["__version__", *sorted(_HOME_OF)]
 if TYPE_CHECKING:
     from albert_tf.checkpoints.finetuned_task import FinetunedTask as FinetunedTask
     from albert_tf.config import AlbertConfig as AlbertConfig
+    from albert_tf.distillation.distil import distil_embedder as distil_embedder
+    from albert_tf.distillation.settings import DistillationSettings as DistillationSettings
     from albert_tf.door import evaluate as evaluate
     from albert_tf.door import export as export
     from albert_tf.door import finetune as finetune

@@ -18,7 +18,7 @@ from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.training_flags import asks_for_tpu
 
 _GROUPS = {
-    "Teacher": ("teacher", "vectors_file"),
+    "Teacher": ("teacher", "vectors_file", "teacher_width"),
     "Loss": ("cosine_weight", "relation_weight", "temperature"),
     "First values": ("init_words", "init_position_waves"),
 }

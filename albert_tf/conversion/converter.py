@@ -54,6 +54,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     with files.replace_folder(settings.output) as folder:
         target.write(folder, config, arrays, vocabulary_file, pretrained.task)
         left_out = _compare(target, folder, config, weights)
+        _compare_dense(target, folder)
     left_out = [name for name in left_out if name not in model.load_report.missing]
     if left_out:
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
@@ -112,3 +113,14 @@ def _compare(target: CheckpointFormat, folder: str, config: AlbertConfig, weight
     if changed or report.unexpected or report.mismatched:
         raise RuntimeError(f"the new checkpoint does not hold what was written: {changed} {report}")
     return list(report.missing)
+
+
+def _compare_dense(target: CheckpointFormat, folder: str) -> None:
+    """Raises RuntimeError if the dense layer after pooling is not read back as it was written."""
+    wanted = getattr(getattr(target, "pooling", None), "dense", None)
+    if wanted is None:
+        return
+    pooling = target.open(folder).pooling
+    found = {} if pooling is None or pooling.dense is None else pooling.dense.to_weights()
+    if not all(name in found and np.array_equal(found[name], array) for name, array in wanted.to_weights().items()):
+        raise RuntimeError("the new checkpoint does not hold the dense layer that was written")

@@ -5,6 +5,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.model_agreement import check_same_model
 from albert_tf.config import AlbertConfig
@@ -42,15 +44,16 @@ class NativeFormat(CheckpointFormat):
             given = AlbertConfig.from_json_file(config_file)
             check_same_model(given, config, folder, "leave --albert_config_file out: the checkpoint has its own")
             config = given
+        arrays, pooling = _take_dense(run_checkpoints.read_weights(folder), state.kept_pooling(folder), folder)
         return StoredCheckpoint(
             source=folder,
             config=config,
-            arrays=run_checkpoints.read_weights(folder),
+            arrays=arrays,
             vocabulary_file=_find_vocabulary(folder, state.vocabulary),
             vocabulary=state.vocabulary,
             sentence_task=state.sentence_task,
             task=state.finetuned_task(folder),
-            kept_pooling=state.kept_pooling(folder),
+            kept_pooling=pooling,
         )
 
     def rows(self, config, names):
@@ -65,8 +68,21 @@ class NativeFormat(CheckpointFormat):
             vocabulary = describe_vocabulary(vocabulary_file)
             if self.cleaning != OFFICIAL_CLEANING:
                 vocabulary["cleaning"] = dataclasses.asdict(self.cleaning)
-        pooling = None if self.pooling is None else dataclasses.asdict(self.pooling)
+        pooling = None if self.pooling is None else self.pooling.with_length()
+        dense = None if self.pooling is None else self.pooling.dense
+        arrays = {**arrays, **({} if dense is None else dense.to_weights())}
         run_checkpoints.write_weights(folder, config, arrays, vocabulary, task, pooling)
+
+
+def _take_dense(
+    arrays: dict[str, np.ndarray], pooling: Pooling | None, folder: str
+) -> tuple[dict[str, np.ndarray], Pooling | None]:
+    """The weights without those of a dense layer after pooling, which are no part of a model; and the pooling with."""
+    if pooling is None or pooling.dense is None:
+        return arrays, pooling
+    dense = pooling.dense.with_weights(arrays, folder)
+    others = {name: array for name, array in arrays.items() if name not in dense.to_weights()}
+    return others, dataclasses.replace(pooling, dense=dense)
 
 
 def _find_vocabulary(folder: str, known: Mapping[str, Any] | None) -> str | None:

@@ -15,6 +15,7 @@ from albert_tf.conversion.checkpoint_format import CheckpointFormat, build_model
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VECTOR_DENSE
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.published.local_copy import local_copy
@@ -120,6 +121,8 @@ def initialise(
 def initialise_encoder(model: Any, path: str, allow_missing_heads: bool = False) -> Pretrained:
     """Gives a model that is an encoder alone the weights at a path; whatever heads are there are left out.
 
+    A dense layer after pooling keeps its first values where there is none at the path.
+
     Args:
         model: models.text_vectors.AlbertForEmbedding.
         path: see load_pretrained.
@@ -133,8 +136,13 @@ def initialise_encoder(model: Any, path: str, allow_missing_heads: bool = False)
     """
     format, stored = open_checkpoint(path)
     _compare_configs(model.config, stored)
-    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads))
-    return _pretrained(model, stored, stored.pooling)
+    pooling = stored.pooling
+    _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=(VECTOR_DENSE,)))
+    if model.pooling.dense is not None and pooling is not None and pooling.dense is not None:
+        weights = named_weights(model)
+        for name, value in pooling.dense.to_weights().items():
+            weights[name].assign(value)
+    return _pretrained(model, stored, pooling)
 
 
 def initialise_finetuning(

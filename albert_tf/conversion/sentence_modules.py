@@ -1,7 +1,9 @@
 """The files by which sentence-transformers makes one vector of a text, beside the model of transformers in a folder.
 
-modules.json                          the steps: Transformer, Pooling, and Normalize where vectors get length 1
+modules.json                          the steps: Transformer, Pooling, Dense where there is such a layer, and Normalize
+                                      where vectors get length 1
 1_Pooling/config.json                 which vectors of pieces are taken
+2_Dense/                              the layer and its numbers, see sentence_dense
 sentence_bert_config.json             where texts are cut
 config_sentence_transformers.json     texts that are put in front of others
 """
@@ -10,6 +12,7 @@ import json
 import os
 from typing import Any
 
+from albert_tf.conversion.sentence_dense import read_dense, write_dense
 from albert_tf.heads.pooling import CLS, MEAN, POOLED, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -20,7 +23,7 @@ MODULES_NAME = "modules.json"
 POOLING_FOLDER = "1_Pooling"
 LENGTH_NAME, PROMPTS_NAME = "sentence_bert_config.json", "config_sentence_transformers.json"
 _CONFIG_NAME, _TOKENIZER_NAME = "config.json", "tokenizer_config.json"
-_TYPES = ("Transformer", "Pooling", "Normalize")
+_TRANSFORMER, _POOLING, _DENSE, _NORMALIZE = _TYPES = ("Transformer", "Pooling", "Dense", "Normalize")
 _PREFIX = "sentence_transformers.models."
 # {its key: what it is here}; newer files have the last part alone, as the value of "pooling_mode".
 _MODES = {"pooling_mode_mean_tokens": MEAN, "pooling_mode_cls_token": CLS}
@@ -47,16 +50,21 @@ def read_pooling(folder: str, cleaning: TextCleaning | None, longest: int) -> Po
     modules = _read_modules(path)
     kinds = [kind for kind, _ in modules]
     unknown = next((kind for kind in kinds if kind not in _TYPES), None)
-    if unknown is not None or kinds not in ([*_TYPES[:2]], [*_TYPES]) or modules[0][1]:
+    places = dict(modules)
+    # In their order, none twice, and the first two in any case.
+    is_read = kinds == [kind for kind in _TYPES if kind in places] and kinds[:2] == [_TRANSFORMER, _POOLING]
+    if not is_read or places[_TRANSFORMER]:
         fault = f"its step {unknown!r} has no like here" if unknown is not None else f"its steps are {', '.join(kinds)}"
         raise InputError(
-            f"{path}: {fault}; Transformer, Pooling and Normalize are read, in this order, the first in the folder "
-            "itself; without this file the folder is a model of transformers alone"
+            f"{path}: {fault}; Transformer, Pooling, Dense and Normalize are read, in this order, the last two where "
+            "they are there, the first in the folder itself; without this file the folder is a model of transformers "
+            "alone"
         )
-    mode = _read_mode(os.path.join(folder, modules[1][1], _CONFIG_NAME))
+    mode = _read_mode(os.path.join(folder, places[_POOLING], _CONFIG_NAME))
+    dense = read_dense(os.path.join(folder, places[_DENSE])) if _DENSE in places else None
     _check_prompts(os.path.join(folder, PROMPTS_NAME))
     length = _read_length(folder, cleaning)
-    return Pooling(mode, len(kinds) == len(_TYPES), None if length is None else min(length, longest))
+    return Pooling(mode, _NORMALIZE in places, None if length is None else min(length, longest), dense)
 
 
 def write_modules(folder: str, pooling: Pooling, hidden_size: int, longest: int) -> None:
@@ -75,12 +83,16 @@ def write_modules(folder: str, pooling: Pooling, hidden_size: int, longest: int)
         raise InputError(
             f"--pooling={POOLED}: sentence-transformers has no step that reads the pooler's output; choose mean or cls"
         )
-    places = ("", POOLING_FOLDER, "2_Normalize")
-    steps = zip(_TYPES, places, strict=True) if pooling.normalize else zip(_TYPES[:2], places)
+    kinds = [_TRANSFORMER, _POOLING]
+    kinds += [_DENSE] if pooling.dense is not None else []
+    kinds += [_NORMALIZE] if pooling.normalize else []
     modules = [
-        {"idx": at, "name": str(at), "path": place, "type": _PREFIX + kind} for at, (kind, place) in enumerate(steps)
+        {"idx": at, "name": str(at), "path": f"{at}_{kind}" if at else "", "type": _PREFIX + kind}
+        for at, kind in enumerate(kinds)
     ]
     modes = {key: mode == pooling.mode for key, mode in _MODES.items()}
+    if pooling.dense is not None:
+        write_dense(os.path.join(folder, str(modules[kinds.index(_DENSE)]["path"])), pooling.dense)
     files.make_folder(os.path.join(folder, POOLING_FOLDER))
     length = pooling.max_seq_length or longest
     for name, values in (

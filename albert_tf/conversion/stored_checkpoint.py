@@ -59,9 +59,14 @@ class StoredCheckpoint:
         Raises:
             InputError: the files that say so are damaged, or say what cannot be done here.
         """
-        if self.modules_folder is None or self.config is None:
+        if self.config is None:
             return self.kept_pooling
-        return read_pooling(self.modules_folder, self.tokenizer_cleaning, self.config.max_position_embeddings)
+        pooling = self.kept_pooling
+        if self.modules_folder is not None:
+            pooling = read_pooling(self.modules_folder, self.tokenizer_cleaning, self.config.max_position_embeddings)
+        if pooling is not None and pooling.dense is not None:
+            pooling.dense.check_width(self.config.hidden_size, self.source)
+        return pooling
 
     @property
     def cleaning(self) -> TextCleaning | None:

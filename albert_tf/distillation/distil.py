@@ -10,10 +10,12 @@ from albert_tf.distillation.teacher import TaughtTexts, open_teacher
 from albert_tf.distillation.word_vectors import check_scipy
 from albert_tf.embedding.dev_set import DevSet
 from albert_tf.embedding.features import EmbeddingData
-from albert_tf.embedding.run import check_own_checkpoints
+from albert_tf.embedding.run import check_own_checkpoints, newest_pooling
 from albert_tf.embedding.text_tables import TextTable, columns_in, text_columns
 from albert_tf.embedding.train import choose_pooling, read_tables
 from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
+from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.rows.table_prediction import TablePrediction
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.scores import check_packages
@@ -40,17 +42,45 @@ def run(settings: DistillationSettings) -> dict[str, Any]:
     tokenizer = make_tokenizer(vocabulary_file, cleaning)
     check_sizes(settings, length, config, tokenizer)
     # What can be refused is refused before the teacher is asked, for hours perhaps.
-    check_own_checkpoints(settings.output_dir, pooling)
+    check_own_checkpoints(settings.output_dir, pooling, any_dense=settings.teacher_width)
     if settings.do_train and settings.init_words and settings.init_checkpoint is None:
         check_scipy()
     with open_session(settings, [settings.train_batch_size]) as session:
         taught = _ask_teacher(settings, session) if settings.do_train else None
+        pooling = _with_dense(settings, pooling, taught)
         table = None if taught is None else TextTable(str(settings.train_file), ("text",), _rows(taught), None)
         data = EmbeddingData(settings, length, tokenizer, table, dev)
         settings = choose_precision(settings, session.strategy, session.agreement)
         with StopSignals() as signals:
             devices = (session.strategy, session.cluster, signals)
             return DistillationRun(settings, taught, config, pooling, data, *devices).run()
+
+
+def distil_embedder(settings: DistillationSettings) -> dict[str, Any]:
+    """Does what distil_vectors does: trains a small model to give the vectors of a larger one, evaluates, resumes.
+
+    Args:
+        settings: DistillationSettings, whose fields are the flags of the command.
+
+    Returns:
+        what the results.json of the run holds: "checkpoint", which albert_tf.Embedder opens, and "scores".
+
+    Raises:
+        InputError: whatever is wrong with the settings, the texts, the teacher or the checkpoints.
+    """
+    if not isinstance(settings, DistillationSettings):
+        raise InputError(f"`settings` must be DistillationSettings. Received {type(settings).__name__}.")
+    return run(settings)
+
+
+def _with_dense(settings: DistillationSettings, pooling: Pooling, taught: TaughtTexts | None) -> Pooling:
+    """The pooling with a dense layer to the teacher's width, where one is asked for and --init_checkpoint has none."""
+    if not settings.teacher_width or pooling.dense is not None:
+        return pooling
+    if taught is not None:
+        return dataclasses.replace(pooling, dense=VectorDense(taught.size))
+    known = newest_pooling(settings.output_dir)
+    return dataclasses.replace(pooling, dense=None if known is None else known.dense)
 
 
 def _read_dev(settings: DistillationSettings) -> DevSet | None:

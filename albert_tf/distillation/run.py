@@ -11,8 +11,10 @@ from albert_tf.distillation.objective import TEACHER_VECTOR, TeacherVectors
 from albert_tf.distillation.settings import DistillationSettings
 from albert_tf.distillation.teacher import Axes, TaughtTexts, keep_axes
 from albert_tf.embedding.run import EmbeddingRun
+from albert_tf.heads.vector_dense import KERNEL
 from albert_tf.inputs.finetuning_dataset import FEATURE_INDEX
 from albert_tf.inputs.host_batches import ready_ahead
+from albert_tf.models.named_weights import named_weights
 from albert_tf.optimization.build import build_optimizer, layerwise_factors
 from albert_tf.pretraining.initial_values import initialise_positions
 from albert_tf.runtime.errors import InputError
@@ -41,9 +43,14 @@ class DistillationRun(EmbeddingRun):
         self._axes = self._find_axes()
         super()._train()
 
+    @property
+    def _width(self) -> int:
+        """The numbers of the student's vectors."""
+        return self.pooling.size(self.config.hidden_size)
+
     def _find_axes(self) -> Axes:
         """The axes of the run, kept for when it goes on."""
-        path, width = os.path.join(self.settings.output_dir, AXES_NAME), self.config.hidden_size
+        path, width = os.path.join(self.settings.output_dir, AXES_NAME), self._width
         is_begun = bool(self.checkpoints.all())
         axes = keep_axes(path, lambda: Axes.of(self.taught, width), is_begun, self.cluster.is_chief)
         if axes.matrix.shape != (self.taught.size, width):
@@ -65,12 +72,22 @@ class DistillationRun(EmbeddingRun):
                 initialise_positions(self.model)
             if settings.init_words:
                 self._initialise_words()
+        dense = self.pooling.dense
+        if not state.step and dense is not None and not dense.to_weights():
+            # None came with --init_checkpoint: the first one turns the student's axes back into the teacher's.
+            named_weights(self.model)[KERNEL].assign(self._hidden_axes().matrix.T)
         return state
+
+    def _hidden_axes(self) -> Axes:
+        """The axes of as many numbers as the student has hidden units."""
+        if self.pooling.dense is None:
+            return self._axes
+        return Axes.of(self.taught, self.config.hidden_size)
 
     def _initialise_words(self) -> None:
         tokenizer, pieces = self.data.tokenizer, self.training_features().sequences
         special = tuple(getattr(tokenizer, f"{name}_id") for name in ("pad", "unk", "cls", "sep", "mask"))
-        initialise_words(self.model, self.taught, pieces, self._axes, special)
+        initialise_words(self.model, self.taught, pieces, self._hidden_axes(), special)
 
     def _make_optimizer(self):
         settings = self.settings
@@ -86,9 +103,9 @@ class DistillationRun(EmbeddingRun):
             return self._axes.apply(self.taught.vectors(places))
 
         def add(batch: dict[str, Any]) -> dict[str, Any]:
-            places, width = batch[FEATURE_INDEX], self.config.hidden_size
+            places = batch[FEATURE_INDEX]
             found = tf.numpy_function(look_up, [places], tf.float32, stateful=False)
-            return {**batch, TEACHER_VECTOR: tf.ensure_shape(found, [places.shape[0], width])}
+            return {**batch, TEACHER_VECTOR: tf.ensure_shape(found, [places.shape[0], self._width])}
 
         # They lie in a file, outside of the graph: a batch at a time is in memory.
         return ready_ahead(super()._make_dataset(state, context).map(add))

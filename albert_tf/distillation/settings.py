@@ -20,6 +20,9 @@ class DistillationSettings(EmbeddingSettings):
     vectors_file: Annotated[
         StrPath | None, "Where the vectors of --teacher are kept; left out: TRAIN_FILE.teacher.npy."
     ] = None
+    teacher_width: Annotated[
+        bool, "Give vectors of as many numbers as the teacher's, by a dense layer after pooling."
+    ] = False
     init_words: Annotated[
         bool, "Without --init_checkpoint: start word embeddings from vectors that fit the teacher's."
     ] = True

@@ -141,6 +141,7 @@ class EmbeddingRun(FeatureRun):
             self.config,
             self.pooling.mode,
             self.pooling.normalize,
+            self.pooling.dense,
             remat=settings.remat,
             constant_graph=settings.constant_graph,
             dtype=dtype,
@@ -164,7 +165,7 @@ class EmbeddingRun(FeatureRun):
         return {
             "vocabulary": vocabulary,
             "sentence_task": "none",
-            "pooling": dataclasses.asdict(self.pooling),
+            "pooling": self.pooling.with_length(),
         }
 
     def _initialise(self, path) -> Mapping[str, Any] | None:
@@ -174,8 +175,30 @@ class EmbeddingRun(FeatureRun):
         return self._facts_of("rows")
 
 
-def check_own_checkpoints(output_dir: str, pooling: Pooling) -> None:
-    """Refuses an output_dir in which something else was trained, or vectors that are made in a different way."""
+def check_own_checkpoints(output_dir: str, pooling: Pooling, any_dense: bool = False) -> None:
+    """Refuses an output_dir in which something else was trained, or vectors that are made in a different way.
+
+    Args:
+        output_dir: of the run.
+        pooling: how it makes vectors.
+        any_dense: whether the dense layer of its checkpoints may be any, since that of the run is not known yet.
+    """
+    known = newest_pooling(output_dir)
+    if known is not None and any_dense:
+        known = dataclasses.replace(known, dense=pooling.dense)
+    if known not in (None, pooling):
+        raise InputError(
+            f"--output_dir={output_dir} holds vectors of {_described(known)}, this run is of "
+            f"{_described(pooling)}; name another folder, or give the same flags"
+        )
+
+
+def newest_pooling(output_dir: str) -> Pooling | None:
+    """The way to vectors of the run in a folder, by its newest sound checkpoint; None where there is none.
+
+    Raises:
+        InputError: it trained no vectors.
+    """
     for folder in reversed(run_checkpoints.CheckpointFolder(output_dir).all()):
         try:
             known = run_checkpoints.read_state(folder).kept_pooling(folder)
@@ -187,12 +210,8 @@ def check_own_checkpoints(output_dir: str, pooling: Pooling) -> None:
                 f"--output_dir={output_dir} holds a run that trained no vectors; name another folder, and give this "
                 "one as --init_checkpoint to start from it"
             )
-        if known != pooling:
-            raise InputError(
-                f"--output_dir={output_dir} holds vectors of {_described(known)}, this run is of "
-                f"{_described(pooling)}; name another folder, or give the same flags"
-            )
-        return
+        return known
+    return None
 
 
 def _described(pooling: Pooling) -> str:

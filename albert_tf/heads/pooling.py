@@ -1,6 +1,6 @@
 """The vector of a text, made of what the encoder says of its pieces; by NumPy or by keras.ops, which it is given.
 
-Shapes: B batch, S sequence, H hidden.
+Shapes: B batch, S sequence, H hidden, T numbers of a vector: H, or those that a dense layer makes of them.
 """
 
 import dataclasses
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.runtime.errors import InputError
 
 MEAN, CLS, POOLED = POOLINGS = ("mean", "cls", "pooled")
@@ -26,11 +27,13 @@ class Pooling:
             that of [CLS]; or "pooled", the pooler's output, which pre-training uses for the order of segments.
         normalize: whether vectors have length 1, so that products of them are cosines.
         max_seq_length: where texts are cut; None: not before the model's last position.
+        dense: the layer that a vector goes through before it gets length 1; None: none.
     """
 
     mode: str = MEAN
     normalize: bool = True
     max_seq_length: int | None = None
+    dense: VectorDense | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in POOLINGS:
@@ -42,8 +45,13 @@ class Pooling:
             raise InputError(f"--max_seq_length must be at least 1. Received {length!r}.")
 
     def __str__(self) -> str:
-        """The mode and the normalisation in words."""
-        return f"{self.mode}, {'of length 1' if self.normalize else 'not normalised'}"
+        """The mode, the dense layer and the normalisation in words."""
+        dense = "" if self.dense is None else f"a dense layer to {self.dense.size} numbers, "
+        return f"{self.mode}, {dense}{'of length 1' if self.normalize else 'not normalised'}"
+
+    def size(self, hidden_size: int) -> int:
+        """T, the numbers of a vector of a model with so many hidden units."""
+        return hidden_size if self.dense is None else self.dense.size
 
     def with_choices(self, mode: str | None = None, normalize: bool | None = None) -> "Pooling":
         """The same with what is chosen in place of its own; None leaves it."""
@@ -51,30 +59,36 @@ class Pooling:
         return dataclasses.replace(self, **{name: value for name, value in given.items() if value is not None})
 
     def to_dict(self) -> dict[str, Any]:
-        """The mode and the normalisation as a dict for JSON; the length stands elsewhere there."""
-        return {"mode": self.mode, "normalize": self.normalize}
+        """All but the length, which stands elsewhere there, and a dense layer's numbers, as a dict for JSON."""
+        dense = {} if self.dense is None else {"dense": self.dense.to_dict()}
+        return {"mode": self.mode, "normalize": self.normalize, **dense}
+
+    def with_length(self) -> dict[str, Any]:
+        """The same with the length, as checkpoints keep it; from_dict reads it too."""
+        return self.to_dict() | {"max_seq_length": self.max_seq_length}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str) -> "Pooling":
-        """The inverse of to_dict.
+        """The inverse of to_dict and of with_length.
 
         Raises:
             InputError: values that to_dict does not give; `where` names the file.
         """
         try:
-            return cls(**values)
+            dense = values.get("dense")
+            return cls(**{**values, "dense": None if dense is None else VectorDense(**dense)})
         except (InputError, TypeError):
             raise InputError(f"{where}: 'pooling' is not what this version of albert_tf expects") from None
 
     def pool(self, outputs: Mapping[str, Any], ops: Any = np) -> Any:
-        """The vectors of a batch, [B, H], in the dtype of what they are made of.
+        """The vectors of a batch, [B, T], in the dtype of what they are made of.
 
         Args:
             outputs: "sequence_output" [B, S, H] and "input_mask" int [B, S]; of "pooled" "pooled_output" [B, H].
             ops: numpy, for arrays, or keras.ops, for tensors.
 
         Raises:
-            InputError: the model has no pooled output.
+            InputError: the model has no pooled output, or the numbers of the dense layer are not at hand.
         """
         if self.mode == POOLED:
             if _POOLED_OUTPUT not in outputs:
@@ -84,6 +98,8 @@ class Pooling:
             vectors = outputs[_SEQUENCE_OUTPUT][:, 0]
         else:
             vectors = _mean(outputs[_SEQUENCE_OUTPUT], outputs[_INPUT_MASK], ops)
+        if self.dense is not None:
+            vectors = self.dense.apply(vectors, ops)
         return of_length_one(vectors, ops) if self.normalize else vectors
 
 

@@ -153,6 +153,7 @@ def make_file(
         )
         return contents, litert_runner(contents)
     weights = {name: np.asarray(variable) for name, variable in named_weights(model).items()}
+    weights |= {} if interface.pooling.dense is None else interface.pooling.dense.to_weights()
     producer = ("albert_tf", albert_tf.__version__)
     contents = onnx_model(weights, model.config, interface, precision, producer, beam_size, rule)
     return contents, onnx_runner(contents)

@@ -101,7 +101,7 @@ def make_interface(
         outputs |= {POOLED_OUTPUT: (rows, config.hidden_size)} if has_pooler else {}
         outputs |= {name: _of_layers(config, rows, pieces)[name] for name in layer_outputs}
     elif head == EMBEDDING:
-        outputs = {EMBEDDING: (rows, config.hidden_size)}
+        outputs = {EMBEDDING: (rows, pooling.size(config.hidden_size))}
     elif head == PRETRAINING:
         outputs = {MASKED_LM_LOGITS: (rows, "predictions", config.vocab_size)}
         outputs |= {SENTENCE_ORDER_LOGITS: (rows, 2)} if has_order else {}

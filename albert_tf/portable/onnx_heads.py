@@ -2,8 +2,8 @@
 
 Kernels of a few columns stay float32 in every precision: they take no room, and all outputs pass through them.
 
-Shapes: B batch, N options, S sequence, P predictions, K beam, W pieces of the longest span, H hidden, C classes,
-V vocabulary.
+Shapes: B batch, N options, S sequence, P predictions, K beam, W pieces of the longest span, H hidden, T numbers of a
+vector, C classes, V vocabulary.
 """
 
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from albert_tf.exports.settings import LAYER_OUTPUTS
 from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import LEAST_NORM, MEAN, POOLED, Pooling
 from albert_tf.heads.span_beam import NEVER
+from albert_tf.heads.vector_dense import BIAS, KERNEL, TANH
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.portable import interface as names
 from albert_tf.portable.interface import Interface
@@ -39,7 +40,7 @@ def onnx_model(
     """The ONNX file of a model.
 
     Args:
-        weights: float32, by the names of models.named_weights.
+        weights: float32, by the names of models.named_weights; those of the pooling's dense layer too.
         config: of the model.
         interface: its inputs and outputs, and by them its head.
         precision: "float32", "bfloat16", "float16" or "int8", see onnx_graph.
@@ -104,7 +105,7 @@ class _OnnxHeads:
         return hidden if name == names.SEQUENCE_OUTPUT else self._encoder.pool(hidden)
 
     def _embedding(self, pooling: Pooling) -> str:
-        """One vector for each sequence, [B, H]; see heads.pooling.Pooling."""
+        """One vector for each sequence, [B, T]; see heads.pooling.Pooling."""
         graph, encoder = self._graph, self._encoder
         hidden = encoder.encode(*names.IDS, first_only=pooling.mode != MEAN)
         if pooling.mode == MEAN:
@@ -117,6 +118,9 @@ class _OnnxHeads:
             vectors = encoder.pool(hidden)
         else:
             vectors = graph.add("Squeeze", encoder.first_positions(hidden), graph.constant([1]))
+        if pooling.dense is not None:
+            vectors = graph.product(vectors, graph.kernel(KERNEL), graph.vector(BIAS))
+            vectors = graph.add("Tanh", vectors) if pooling.dense.activation == TANH else vectors
         if not pooling.normalize:
             return vectors
         length = graph.add("ReduceL2", vectors, graph.constant([-1]), keepdims=1)

@@ -12,6 +12,7 @@ _ALONG = re.compile(
     r"|tokenizer(_config)?\.json|special_tokens_map\.json|added_tokens\.json"
     # How sentence-transformers makes one vector of a text.
     r"|modules\.json|sentence_bert_config\.json|config_sentence_transformers\.json|\d_Pooling/config\.json"
+    r"|\d_Dense/(config\.json|model\.safetensors|pytorch_model\.bin)"
 )
 # Forms of weights, the first that is there counts: the file that tells of the form, and all that belongs to it.
 _FORMS = [

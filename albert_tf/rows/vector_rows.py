@@ -73,10 +73,9 @@ class VectorAnswers:
 
     def identify(self) -> dict[str, Any]:
         """The model's files, and all else that decides a vector."""
-        pooling = self._embedder.pooling
         return {
             "files": identify_model(self._embedder.path),
-            "pooling": pooling.to_dict() | {"max_seq_length": pooling.max_seq_length},
+            "pooling": self._embedder.pooling.with_length(),
             "vector_type": self._vector_type,
         }
 

@@ -1,6 +1,6 @@
 """Vectors of texts by TensorFlow: of a SavedModel, or of a checkpoint's encoder as it would be exported.
 
-Shapes: B batch, H hidden.
+Shapes: B batch, H numbers of a vector.
 """
 
 import dataclasses
@@ -61,11 +61,13 @@ class GraphVectors:
         self.pooling = dataclasses.replace(own, max_seq_length=about.get("max_seq_length")).with_choices(**self._asked)
         # Exports of earlier versions have the vectors of pieces alone.
         self._pools = EMBED_FROM_TEXT in self._loaded.signatures and self.pooling.to_dict() == own.to_dict()
+        if own.dense is not None and not self._pools:
+            raise InputError(f"{self._path} gives vectors that are {own}; export the model again for {self.pooling}")
         self._function = self._loaded.signatures[EMBED_FROM_TEXT if self._pools else TOKENS_FROM_TEXT]
         outputs = self._loaded.signatures[TOKENS_FROM_TEXT].structured_outputs
         if self.pooling.mode == POOLED and "pooled_output" not in outputs:
             raise InputError(f"{self._path} has no pooler; choose --pooling=mean or cls")
-        self.hidden_size = int(outputs["sequence_output"].shape[-1])
+        self.hidden_size = self.pooling.size(int(outputs["sequence_output"].shape[-1]))
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """The vectors of texts, which are run as one batch: float32 [B, H].

@@ -1,6 +1,6 @@
 """Vectors of texts by an encoder that was exported as ONNX or LiteRT, without TensorFlow.
 
-Shapes: B batch, S sequence, H hidden.
+Shapes: B batch, S sequence, H numbers of a vector.
 """
 
 import dataclasses
@@ -48,7 +48,7 @@ class PortableVectors:
         wanted = own.with_choices(**asked)
         outputs = [form["name"] for form in model.about["outputs"]]
         # Of a vector that the file gives already, only its length can still be changed, to 1.
-        self._still = None if wanted == own else dataclasses.replace(wanted, mode=POOLED)
+        self._still = None if wanted == own else dataclasses.replace(wanted, mode=POOLED, dense=None)
         if _EMBEDDING in outputs:
             if wanted.mode != own.mode or (own.normalize and not wanted.normalize):
                 raise InputError(f"{model.path} gives vectors that are {own}; export the model again for {wanted}")
@@ -57,11 +57,16 @@ class PortableVectors:
                 f"{model.path} is an export as {model.format} of the head {model.head}, which gives no vectors of "
                 "texts; export the model with --head=embedding"
             )
+        elif own.dense is not None:
+            raise InputError(
+                f"{model.path} gives vectors of pieces, without the dense layer that makes vectors of texts of them; "
+                "export the model with --head=embedding"
+            )
         elif wanted.mode == POOLED and _POOLED_OUTPUT not in outputs:
             raise InputError(f"{model.path} has no pooler; choose --pooling=mean or cls")
         self._gives_vectors = _EMBEDDING in outputs
         self.pooling = dataclasses.replace(wanted, max_seq_length=model.about["max_seq_length"])
-        self.hidden_size: int = model.config.hidden_size
+        self.hidden_size: int = self.pooling.size(model.config.hidden_size)
         self._tokenizer = model.tokenizer()
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:

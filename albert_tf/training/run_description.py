@@ -136,7 +136,7 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
     *("class_weights", "pos_weight", "freeze", "lora_rank", "early_exit", "teacher", "max_train_examples", "num_folds"),
-    *("text_columns", "score_column", "vectors_file", "init_words", "long_texts", "group_column"),
+    *("text_columns", "score_column", "vectors_file", "teacher_width", "init_words", "long_texts", "group_column"),
 )
 
 

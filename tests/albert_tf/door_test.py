@@ -106,6 +106,7 @@ def test_the_document_runs_from_top_to_bottom(in_work):
     assert names["history"].history["loss"][-1] < names["history"].history["loss"][0]
     model, again, small, batch = (names[name] for name in ("model", "again", "small", "batch"))
     np.testing.assert_allclose(again(batch)["pooled_output"], model(batch)["pooled_output"], atol=1e-6)
+    assert names["student"].hidden_size == 16
     assert small.dtype_policy.name == "mixed_bfloat16"
     assert os.path.exists("work/hugging_face/spiece.model")
 

@@ -2,15 +2,19 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from albert_tf.conversion.sentence_modules import has_modules, read_pooling, write_modules
 from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
 OLD, NEW = "sentence_transformers.models.", "sentence_transformers.base.modules.pooling."
 MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "word_embedding_dimension": 24}
+
+DENSE = VectorDense(3, "identity", np.arange(72, dtype=np.float32).reshape(24, 3), np.ones(3, np.float32))
 
 
 def write(folder, kinds=("Transformer", "Pooling", "Normalize"), pooling=MEAN, prefix=OLD, first="", **others):
@@ -67,7 +71,10 @@ def test_texts_are_cut_where_the_first_file_says_so_and_never_beyond_the_model(t
 @pytest.mark.parametrize(
     "given, message",
     [
-        ({"kinds": ("Transformer", "Pooling", "Dense")}, r"modules.json: its step 'Dense' has no like here"),
+        ({"kinds": ("Transformer", "Pooling", "LSTM")}, r"modules.json: its step 'LSTM' has no like here"),
+        ({"kinds": ("Transformer", "Dense", "Pooling")}, "its steps are Transformer, Dense, Pooling; Transformer, "),
+        ({"kinds": ("Transformer", "Pooling", "Pooling")}, "its steps are Transformer, Pooling, Pooling"),
+        ({"kinds": ("Transformer", "Pooling", "Dense")}, "2_Normalize/config.json is missing, which says what layer"),
         ({"kinds": ("Transformer",)}, "modules.json: its steps are Transformer; Transformer, Pooling and"),
         ({"kinds": ("Pooling", "Transformer")}, "its steps are Pooling, Transformer"),
         ({"first": "0_Transformer"}, "the first in the folder itself"),
@@ -115,12 +122,25 @@ def test_a_pooling_that_is_not_there_is_named(tmp_path):
         read(tmp_path)
 
 
-@pytest.mark.parametrize("pooling", [Pooling(), Pooling("cls", False, 12), Pooling("mean", False)])
-def test_what_is_written_is_read_again(tmp_path, pooling):
+@pytest.mark.parametrize(
+    "pooling, steps",
+    [
+        (Pooling(), ["", "1_Pooling", "2_Normalize"]),
+        (Pooling("cls", False, 12), ["", "1_Pooling"]),
+        (Pooling("mean", True, None, DENSE), ["", "1_Pooling", "2_Dense", "3_Normalize"]),
+        (Pooling("mean", False, 12, DENSE), ["", "1_Pooling", "2_Dense"]),
+    ],
+    ids=str,
+)
+def test_what_is_written_is_read_again(tmp_path, pooling, steps):
     assert not has_modules(str(tmp_path))
     write_modules(str(tmp_path), pooling, 24, 17)
     assert has_modules(str(tmp_path))
-    assert read(tmp_path) == Pooling(pooling.mode, pooling.normalize, pooling.max_seq_length or 17)
+    assert [step["path"] for step in json.loads((tmp_path / "modules.json").read_text())] == steps
+    found = read(tmp_path)
+    assert found == Pooling(pooling.mode, pooling.normalize, pooling.max_seq_length or 17, pooling.dense)
+    if pooling.dense is not None:
+        np.testing.assert_array_equal(found.dense.kernel, DENSE.kernel)
 
 
 def test_the_pooler_cannot_be_written(tmp_path):

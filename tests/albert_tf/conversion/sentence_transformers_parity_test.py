@@ -5,11 +5,20 @@ import pytest
 
 from albert_tf import door
 from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.serving.embedder import Embedder
 
 pytestmark = pytest.mark.parity
 
 TOLERANCE = 1e-6
+RANDOM = np.random.default_rng(3)
+# Of the 24 hidden units of the models here.
+DENSES = [
+    VectorDense(
+        size, activation, RANDOM.standard_normal((24, size), np.float32), RANDOM.standard_normal(size, np.float32)
+    )
+    for size, activation in ((36, "identity"), (8, "tanh"))
+]
 BERT = {"embedding_size": 24, "parameter_sharing": "none"}
 TEXTS = ["babe dika tuko.", "bu", "", "Gafe, 1995 nilo!", "pomu rasi " * 20]
 
@@ -25,7 +34,11 @@ def largest_error(sentence_transformers, folder):
 
 
 @pytest.mark.parametrize("config", [{}, BERT], ids=["ALBERT", "BERT"])
-@pytest.mark.parametrize("pooling", [Pooling(), Pooling("cls"), Pooling("mean", False)], ids=str)
+@pytest.mark.parametrize(
+    "pooling",
+    [Pooling(), Pooling("cls"), Pooling("mean", False), *(Pooling(dense=dense) for dense in DENSES)],
+    ids=str,
+)
 def test_the_folder_that_we_write_gives_the_same_vectors(
     random_model, vocabulary_file, sentence_transformers, config, pooling, tmp_path
 ):
@@ -36,13 +49,14 @@ def test_the_folder_that_we_write_gives_the_same_vectors(
     assert largest_error(sentence_transformers, folder) < TOLERANCE * (1 if pooling.normalize else 10)
 
 
+@pytest.mark.parametrize("dense", [None, *DENSES])
 def test_the_folder_that_they_write_gives_the_same_vectors(
-    random_model, vocabulary_file, sentence_transformers, tmp_path
+    random_model, vocabulary_file, sentence_transformers, dense, tmp_path
 ):
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
     model = random_model()
-    model.pooling = Pooling("cls", True, 9)
+    model.pooling = Pooling("cls", True, 9, dense)
     door.save(model, ours, "sentence_transformers", vocabulary_file)
     sentence_transformers.SentenceTransformer(ours, device="cpu").save(theirs)
-    assert Embedder(theirs).pooling == Pooling("cls", True, 9)
+    assert Embedder(theirs).pooling == Pooling("cls", True, 9, dense)
     assert largest_error(sentence_transformers, theirs) < TOLERANCE

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shutil
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from albert_tf import door
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.conversion.sentence_modules import write_modules
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.runtime.errors import InputError
 
 FORMAT = "sentence_transformers"
@@ -76,3 +79,35 @@ def test_what_load_found_goes_along_when_it_is_saved(saved, tmp_path):
     convert(ConversionSettings(input=str(saved), output=str(tmp_path / "a"), to_format=FORMAT, pooling="cls"))
     door.save(door.load(str(tmp_path / "a")), str(tmp_path / "b"), FORMAT)
     assert load_pretrained(str(tmp_path / "b")).pooling == Pooling("cls", True, 17)
+
+
+@pytest.mark.slow
+def test_a_dense_layer_goes_from_format_to_format_and_no_further(saved, model, tmp_path, caplog):
+    size = model.config.hidden_size
+    kernel = np.random.default_rng(2).standard_normal((size, 7), np.float32)
+    dense = VectorDense(7, "tanh", kernel, np.ones(7, np.float32))
+    known = door.load(str(saved))
+    known.pooling = Pooling("mean", True, 12, dense)
+    door.save(known, str(tmp_path / "a"), FORMAT)
+    allowed = {"allow_missing_heads": True}
+    for source, target, name in (("a", "b", "albert_tf"), ("b", "c", FORMAT)):
+        settings = ConversionSettings(
+            input=str(tmp_path / source), output=str(tmp_path / target), to_format=name, **allowed
+        )
+        convert(settings)
+        found = load_pretrained(str(tmp_path / target))
+        assert found.pooling == known.pooling
+        np.testing.assert_array_equal(found.pooling.dense.kernel, kernel)
+        assert not found.lacks("albert/")
+    with caplog.at_level(logging.WARNING):
+        convert(
+            ConversionSettings(input=str(tmp_path / "b"), output=str(tmp_path / "d"), to_format="official", **allowed)
+        )
+    assert "does not say how a text becomes one vector: mean, a dense layer to 7 numbers" in caplog.text
+
+
+def test_a_dense_layer_of_another_width_is_named(saved, tmp_path):
+    shutil.copytree(saved, tmp_path / "model")
+    write_modules(str(tmp_path / "model"), Pooling(dense=VectorDense(2, "tanh", np.eye(5, 2), np.ones(2))), 24, 17)
+    with pytest.raises(InputError, match="takes vectors of 5 numbers; the model's have 24"):
+        load_pretrained(str(tmp_path / "model"))

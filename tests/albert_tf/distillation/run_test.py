@@ -7,7 +7,9 @@ import shutil
 import numpy as np
 import pytest
 
-from albert_tf.distillation.distil import run
+from albert_tf.conversion.converter import convert
+from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.distillation.distil import distil_embedder, run
 from albert_tf.distillation.teacher import Axes, open_teacher
 from albert_tf.rows.table_prediction import TablePrediction
 from albert_tf.runtime.errors import ContradictionError, InputError
@@ -75,11 +77,55 @@ def test_a_student_of_any_shape_and_start(distillation_settings, small_config, t
     train(settings, config.hidden_size)
 
 
+@pytest.mark.slow
+def test_a_student_as_wide_as_its_teacher_starts_from_the_axes_and_is_read_everywhere(
+    distillation_settings, read_log, read_weights, tmp_path
+):
+    settings = dataclasses.replace(distillation_settings, teacher_width=True)
+    results = distil_embedder(settings)
+    texts = ["baba dodo", "mama"]
+    vectors = Embedder(results["checkpoint"])(texts)
+    assert vectors.shape == (2, 24)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
+    lines = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
+    assert lines[0]["cosine"] > 0.3
+    # Without training, and beside another start, the layer is that of the checkpoint.
+    again = dataclasses.replace(settings, do_train=False, teacher=None)
+    assert run(again)["scores"] == results["scores"]
+    going_on = dataclasses.replace(
+        settings, init_checkpoint=settings.output_dir, output_dir=str(tmp_path / "more"), learning_rate=1e-12
+    )
+    run(going_on)
+    before, after = (
+        read_weights(place, 6)["vector_dense/kernel"] for place in (settings.output_dir, tmp_path / "more")
+    )
+    np.testing.assert_allclose(after, before, atol=1e-5)
+    with pytest.raises(InputError, match="holds vectors of mean, a dense layer to 24 numbers, of length 1, of at most"):
+        run(distillation_settings)
+    folder = str(tmp_path / "folder")
+    convert(ConversionSettings(input=settings.output_dir, output=folder, to_format="sentence_transformers"))
+    np.testing.assert_allclose(Embedder(folder)(texts), vectors, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_the_first_dense_layer_turns_the_students_axes_into_the_teachers(distillation_settings, read_weights):
+    settings = dataclasses.replace(
+        distillation_settings, teacher_width=True, learning_rate=1e-12, num_train_steps=1, save_checkpoints_steps=1
+    )
+    run(settings)
+    taught = open_teacher(str(settings.teacher), TablePrediction(str(settings.train_file)))
+    np.testing.assert_allclose(
+        read_weights(settings.output_dir, 1)["vector_dense/kernel"], Axes.of(taught, 16).matrix.T, atol=1e-5
+    )
+
+
 def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
     def refused(fault, kind=InputError, **changes):
         with pytest.raises(kind, match=fault):
             run(dataclasses.replace(distillation_settings, **changes))
 
+    with pytest.raises(InputError, match="`settings` must be DistillationSettings. Received dict."):
+        distil_embedder({})
     refused("--do_train needs --teacher", teacher=None)
     refused("train_file=.*no such file on this machine", train_file="nowhere.txt", do_eval=False, dev_file=None)
     refused("no such file; embed_texts writes one", teacher="nowhere.npy")

@@ -7,6 +7,9 @@ import pytest
 
 from albert_tf import door
 from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VectorDense
+from albert_tf.portable.export import export_model
+from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.embedder import Embedder
 
@@ -62,6 +65,48 @@ def test_a_folder_of_sentence_transformers_says_how(exported_weights, export_voc
     embedder = Embedder(tmp_path / "model", max_seq_length=LENGTH)
     assert embedder.pooling == Pooling("cls", True, LENGTH)
     np.testing.assert_allclose(embedder(TEXTS), by_hand(Pooling("cls")), atol=2e-6)
+
+
+@pytest.fixture(scope="module")
+def with_dense(exported_weights, export_vocabulary, tmp_path_factory):
+    """A checkpoint of the same weights whose vectors go through a dense layer; its pooling."""
+    rng = np.random.default_rng(5)
+    dense = VectorDense(7, "tanh", rng.standard_normal((16, 7), np.float32), rng.standard_normal(7, np.float32))
+    folder, pooling = tmp_path_factory.mktemp("dense") / "model", Pooling("mean", True, LENGTH, dense)
+    exported_weights.pooling = pooling
+    try:
+        door.save(exported_weights, str(folder), "albert_tf", export_vocabulary)
+    finally:
+        del exported_weights.pooling
+    return folder, pooling
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format_name", [None, "saved_model", "onnx", "litert"])
+def test_a_dense_layer_goes_into_every_export(with_dense, by_hand, tmp_path, format_name):
+    folder, pooling = with_dense
+    if format_name is not None:
+        head = {} if format_name == "saved_model" else {"head": "embedding", "precision": "float32"}
+        export_model(
+            ModelExportSettings(
+                init_checkpoint=str(folder), output_dir=str(tmp_path / "export"), format=format_name, **head
+            )
+        )
+    embedder = Embedder(folder if format_name is None else tmp_path / "export")
+    assert (embedder.pooling, embedder.hidden_size) == (pooling, 7)
+    np.testing.assert_allclose(embedder(TEXTS), by_hand(pooling), atol=5e-6)
+
+
+@pytest.mark.slow
+def test_vectors_of_pieces_alone_are_not_made_texts_of_without_the_dense_layer(with_dense, tmp_path):
+    folder, _ = with_dense
+    asked = {"init_checkpoint": str(folder), "precision": "float32"}
+    export_model(ModelExportSettings(**asked, output_dir=str(tmp_path / "onnx"), format="onnx", head="encoder"))
+    with pytest.raises(InputError, match="without the dense layer .*; export the model with --head=embedding"):
+        Embedder(tmp_path / "onnx")
+    export_model(ModelExportSettings(**asked, output_dir=str(tmp_path / "saved"), format="saved_model"))
+    with pytest.raises(InputError, match="gives vectors that are mean, a dense layer to 7 numbers, of length 1; exp"):
+        Embedder(tmp_path / "saved", "cls")
 
 
 @pytest.mark.slow
