@@ -75,7 +75,7 @@ def test_texts_are_cut_where_the_first_file_says_so_and_never_beyond_the_model(t
         ({"kinds": ("Transformer", "Dense", "Pooling")}, "its steps are Transformer, Dense, Pooling; Transformer, "),
         ({"kinds": ("Transformer", "Pooling", "Pooling")}, "its steps are Transformer, Pooling, Pooling"),
         ({"kinds": ("Transformer", "Pooling", "Dense")}, "2_Normalize/config.json is missing, which says what layer"),
-        ({"kinds": ("Transformer",)}, "modules.json: its steps are Transformer; Transformer, Pooling and"),
+        ({"kinds": ("Transformer",)}, "modules.json: its steps are Transformer; Transformer, Pooling, Dense and"),
         ({"kinds": ("Pooling", "Transformer")}, "its steps are Pooling, Transformer"),
         ({"first": "0_Transformer"}, "the first in the folder itself"),
         ({"pooling": {"pooling_mode_max_tokens": True}}, "1_Pooling/config.json: pooling by max_tokens has no like"),

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from albert_tf.checkpoints import run_checkpoints
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.distillation.distil import distil_embedder, run
@@ -96,9 +97,8 @@ def test_a_student_as_wide_as_its_teacher_starts_from_the_axes_and_is_read_every
         settings, init_checkpoint=settings.output_dir, output_dir=str(tmp_path / "more"), learning_rate=1e-12
     )
     run(going_on)
-    before, after = (
-        read_weights(place, 6)["vector_dense/kernel"] for place in (settings.output_dir, tmp_path / "more")
-    )
+    name, best = "vector_dense/kernel", run_checkpoints.step_of(results["checkpoint"])
+    before, after = read_weights(settings.output_dir, best)[name], read_weights(going_on.output_dir, 6)[name]
     np.testing.assert_allclose(after, before, atol=1e-5)
     with pytest.raises(InputError, match="holds vectors of mean, a dense layer to 24 numbers, of length 1, of at most"):
         run(distillation_settings)
