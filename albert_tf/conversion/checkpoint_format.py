@@ -183,11 +183,9 @@ def task_of(model) -> FinetunedTask | None:
     elif isinstance(model, AlbertForSpan):
         head, outputs = "span_beam" if model.beam else "span", 2
     elif isinstance(model, AlbertForSpanCategories):
-        settings = {"max_span_length": model.max_span_length}
+        more = {"classifier_dropout_prob": model.classifier_dropout_prob}
         return FinetunedTask(
-            *("span_categories", model.num_labels),
-            settings=settings,
-            classifier_dropout_prob=model.classifier_dropout_prob,
+            "span_categories", model.num_labels, settings={"max_span_length": model.max_span_length}, **more
         )
     else:
         return None
