@@ -128,7 +128,7 @@ class OnnxExits:
         return graph.add("GreaterOrEqual", agreed, graph.constant(rule.patience)), [now, agreed]
 
     def _label(self, logits: str) -> str:
-        """What must agree, float32: the number [b, C], which labels there are [b, C], or the number of one [b, 1]."""
+        """The part that must agree, float32: a number [b, C], which labels there are [b, C], or its one [b, 1]."""
         graph, head = self._graph, self._rule.head
         if head == "regression":
             return logits
@@ -145,7 +145,7 @@ class OnnxExits:
         return graph.add("ReduceMax", graph.add("Softmax", logits, axis=-1), axes, keepdims=0)
 
     def _before_exits(self, rows: str, num_labels: int) -> list[str]:
-        """What a rule by patience remembers before the first exit: a label that none agrees with, and 0."""
+        """Values that a rule by patience remembers before the first exit: a label that none agrees with, and 0."""
         if self._rule.patience is None:
             return []
         graph = self._graph
@@ -167,7 +167,7 @@ class OnnxExits:
         return 1 if self._rule.head == "classification" else num_labels
 
     def _is_any(self, state: _State) -> str:
-        """Whether a text is inside: bool []."""
+        """True while a text is inside: bool []."""
         return self._graph.add("Greater", self._graph.add("Size", state[4]), self._graph.constant(0))
 
     def _zeros(self, rows: str) -> str:

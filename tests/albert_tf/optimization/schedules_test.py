@@ -39,6 +39,10 @@ def test_the_rate_drops_where_warmup_ends():
     assert float(schedule(3125)) == pytest.approx(0.00176 * (1 - 3125 / 125_000))
 
 
+def test_without_a_warmup_nothing_waits_for_where_it_would_start():
+    assert float(WarmupPolynomialDecay(1.0, 20, num_warmup_steps=0, start_warmup_step=2)(1)) == pytest.approx(0.95)
+
+
 def test_no_steps_are_refused():
     with pytest.raises(ValueError, match="num_train_steps=0"):
         WarmupPolynomialDecay(1.0, 0)
