@@ -42,7 +42,7 @@ def run(settings: DistillationSettings) -> dict[str, Any]:
     tokenizer = make_tokenizer(vocabulary_file, cleaning)
     check_sizes(settings, length, config, tokenizer)
     # What can be refused is refused before the teacher is asked, for hours perhaps.
-    check_own_checkpoints(settings.output_dir, pooling, any_dense=settings.teacher_width)
+    check_own_checkpoints(os.fspath(settings.output_dir), pooling, any_dense=settings.teacher_width)
     if settings.do_train and settings.init_words and settings.init_checkpoint is None:
         check_scipy()
     with open_session(settings, [settings.train_batch_size]) as session:
@@ -79,7 +79,7 @@ def _with_dense(settings: DistillationSettings, pooling: Pooling, taught: Taught
         return pooling
     if taught is not None:
         return dataclasses.replace(pooling, dense=VectorDense(taught.size))
-    known = newest_pooling(settings.output_dir)
+    known = newest_pooling(os.fspath(settings.output_dir))
     return dataclasses.replace(pooling, dense=None if known is None else known.dense)
 
 
@@ -98,7 +98,7 @@ def _ask_teacher(settings: DistillationSettings, session: Session) -> TaughtText
     if not os.path.isfile(source):
         raise InputError(f"--train_file={source}: no such file on this machine")
     texts = _texts_in(source, settings)
-    kept = settings.vectors_file and os.fspath(settings.vectors_file)
+    kept = None if settings.vectors_file is None else os.fspath(settings.vectors_file)
     teacher = os.fspath(settings.teacher or "")
     taught = open_teacher(teacher, texts, kept) if session.cluster.is_chief else None
     session.agreement.mean(0.0)
