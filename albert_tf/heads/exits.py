@@ -114,7 +114,8 @@ class ExitRule:
             return logits
         if self.head == "multi_label":
             return ops.cast(logits >= 0, "float32")
-        return ops.one_hot(ops.argmax(logits, axis=-1), logits.shape[-1], dtype="float32")
+        # Not by argmax, in which Keras has operations that LiteRT lacks.
+        return ops.cast(logits >= ops.max(logits, axis=-1, keepdims=True), "float32")
 
     def _confidence(self, logits: Any) -> Any:
         if self.head == "multi_label":

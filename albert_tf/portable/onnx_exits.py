@@ -54,7 +54,7 @@ class OnnxExits:
         return {_LOGITS: found[0], LAYERS: graph.add("Cast", found[1], to=graph.int32)}
 
     def _step(self, number: str, state: _State) -> tuple[str, _State]:
-        """One turn of the loop: whether there is another one, and the state after it."""
+        """Adds one turn of the loop: (name of whether there is another one, the state after it)."""
         graph = self._graph
         kernels, biases = (
             graph.stack(f"exits/{part}", [exit_name(layer, part) for layer in range(1, self._last + 1)])
@@ -128,7 +128,7 @@ class OnnxExits:
         return graph.add("GreaterOrEqual", agreed, graph.constant(rule.patience)), [now, agreed]
 
     def _label(self, logits: str) -> str:
-        """The part that must agree, float32: a number [b, C], which labels there are [b, C], or its one [b, 1]."""
+        """The answer that must agree, float32: a number [b, C], 1 for each label there is [b, C], or a class [b, 1]."""
         graph, head = self._graph, self._rule.head
         if head == "regression":
             return logits
@@ -145,7 +145,7 @@ class OnnxExits:
         return graph.add("ReduceMax", graph.add("Softmax", logits, axis=-1), axes, keepdims=0)
 
     def _before_exits(self, rows: str, num_labels: int) -> list[str]:
-        """Values that a rule by patience remembers before the first exit: a label that none agrees with, and 0."""
+        """The memory of a rule by patience before the first exit: an answer that none agrees with, and 0."""
         if self._rule.patience is None:
             return []
         graph = self._graph
@@ -167,7 +167,7 @@ class OnnxExits:
         return 1 if self._rule.head == "classification" else num_labels
 
     def _is_any(self, state: _State) -> str:
-        """True while a text is inside: bool []."""
+        """Tells whether a text is inside: bool []."""
         return self._graph.add("Greater", self._graph.add("Size", state[4]), self._graph.constant(0))
 
     def _zeros(self, rows: str) -> str:

@@ -48,7 +48,7 @@ class OnnxNodes:
         return self.found_or_made(key, inputs, lambda body: self._add(body, op, inputs, 1, attributes)[0])
 
     def found_or_made(self, key: Any, inputs: Sequence[str], make: Callable[[_Body], Any]) -> Any:
-        """Whatever a function of a body makes of inputs, at the first call with a key; the same at later ones."""
+        """The value that a function of a body makes of inputs at the first call with a key; the same at later ones."""
         for body in reversed(self._bodies):
             if key in body.made:
                 return body.made[key]
