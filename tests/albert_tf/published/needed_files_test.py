@@ -34,6 +34,11 @@ def test_weights_of_one_form_are_taken_with_config_and_vocabulary(weights, left)
     assert needed_files([*weights, *left, *_OTHERS, *_ALONG]) == sorted([*weights, *_ALONG])
 
 
+def test_the_steps_of_sentence_transformers_come_along_with_the_numbers_of_a_dense_one():
+    steps = ["1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "modules.json"]
+    assert needed_files(["model.safetensors", "2_Dense/README.md", *steps]) == sorted(["model.safetensors", *steps])
+
+
 @pytest.mark.parametrize("names", [[], _OTHERS, _ALONG, ["data/model.safetensors"]])
 def test_without_weights_nothing_is_taken(names):
     assert needed_files(names) == []
