@@ -38,13 +38,13 @@ class ExampleFields:
         """
         self.names = tuple(names)
         self._task, self._given = task, dict(columns or {})
+        # Rows as SuperGLUE publishes them, of which several columns make a field.
+        self._form = None if task is None or self._given else ROW_FORMS.get(task.name or "")
         self._check_given()
         required = [name for name in names if not name.endswith("?")]
         plain = {(TEXT,): TEXT, (WORDS,): TEXT}.get(tuple(required))
         self.plain = None if plain is None else self._given.get(plain, plain)
         self._trained = _trained_columns(task)
-        # Rows as SuperGLUE publishes them, of which several columns make a field.
-        self._form = None if task is None or self._given else ROW_FORMS.get(task.name or "")
         # Rows of a file have the same names, as a rule.
         self._find_columns = functools.lru_cache(maxsize=64)(self._columns_among)
 
