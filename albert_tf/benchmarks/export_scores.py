@@ -33,13 +33,10 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _dev_split(checkpoint: str, data_dir: str, folder: str):
     """The checkpoint's task, its settings and its first dev split, whose features are kept in the folder."""
     from albert_tf.conversion.pretrained import stored_tasks
-    from albert_tf.finetuning.data import FinetuningData
-    from albert_tf.finetuning.finetune import options_of_checkpoint
-    from albert_tf.finetuning.model_source import model_and_vocabulary
+    from albert_tf.finetuning.finetune import open_data
     from albert_tf.finetuning.settings import FinetuningSettings
-    from albert_tf.tasks.registry import TaskOptions, make_task
+    from albert_tf.tasks.registry import TaskOptions
     from albert_tf.tasks.task import TaskSettings
-    from albert_tf.tokenization.vocabularies import make_tokenizer
 
     stored = next(stored_tasks(checkpoint, None), None)
     if stored is None:
@@ -54,10 +51,8 @@ def _dev_split(checkpoint: str, data_dir: str, folder: str):
         task_options=TaskOptions(**given),
         do_eval=True,
     )
-    _, vocabulary_file, cleaning = model_and_vocabulary(settings)
-    task = make_task(stored.name, data_dir, options_of_checkpoint(settings))
-    data = FinetuningData(settings, task, make_tokenizer(vocabulary_file, cleaning))
-    return task, settings.task_settings, data.dev_splits()[0]
+    _, data = open_data(settings)
+    return data.task, settings.task_settings, data.dev_splits()[0]
 
 
 def _measure(folder: str, task, settings, split) -> dict[str, float]:

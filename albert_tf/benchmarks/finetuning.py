@@ -34,21 +34,18 @@ class Contestant:
 
     Args:
         settings: FinetuningSettings, pad_to_max_length saying which way it is.
-        task: the task.
-        tokenizer: the vocabulary.
-        config: AlbertConfig.
     """
 
-    def __init__(self, settings, task, tokenizer, config):
+    def __init__(self, settings):
         from albert_tf.conversion.pretrained import initialise_finetuning
-        from albert_tf.finetuning.data import FinetuningData
+        from albert_tf.finetuning.finetune import open_data
         from albert_tf.finetuning.run import FinetuningRun
         from albert_tf.inputs.finetuning_dataset import make_training_dataset
         from albert_tf.training.cluster import Cluster
         from albert_tf.training.stop_signals import StopSignals
         from albert_tf.training.strategy import make_strategy, share_out_batches
 
-        data, strategy = FinetuningData(settings, task, tokenizer), make_strategy("auto")
+        (config, data), strategy = open_data(settings), make_strategy("auto")
         self.run = FinetuningRun(settings, config, data, strategy, Cluster(), StopSignals())
         if settings.init_checkpoint:
             initialise_finetuning(self.run.model, data.finetuned_task(), settings.init_checkpoint)
@@ -90,11 +87,8 @@ class Contestant:
 def _run() -> None:
     command.require_flags("data_dir", "output_dir")
     import_tensorflow()
-    from albert_tf.finetuning.model_source import model_and_vocabulary
     from albert_tf.finetuning.settings import FinetuningSettings
-    from albert_tf.tasks.registry import make_task
     from albert_tf.tasks.task import TaskSettings
-    from albert_tf.tokenization.vocabularies import make_tokenizer
 
     given = flags.FLAGS
     names = [field.name for field in dataclasses.fields(FinetuningSettings) if field.name in given]
@@ -103,18 +97,15 @@ def _run() -> None:
         task_settings=TaskSettings(max_seq_length=given.max_seq_length),
         do_eval=True,
     )
-    config, vocabulary_file, cleaning = model_and_vocabulary(settings)
-    task, tokenizer = make_task(settings.task_name, settings.data_dir), make_tokenizer(vocabulary_file, cleaning)
     contestants = {
-        name: Contestant(dataclasses.replace(settings, pad_to_max_length=pad), task, tokenizer, config)
-        for name, pad in _WAYS.items()
+        name: Contestant(dataclasses.replace(settings, pad_to_max_length=pad)) for name, pad in _WAYS.items()
     }
     for _ in range(given.rounds):
         for contestant in contestants.values():
             contestant.take(given.num_train_steps // given.rounds)
     figures = {name: contestant.figures() for name, contestant in contestants.items()}
     rates = [figures[name]["examples_per_second"] for name in _WAYS]
-    result = {"benchmark": "finetuning", "task": task.name, **figures, "ratio": rates[0] / rates[1]}
+    result = {"benchmark": "finetuning", "task": settings.task_name, **figures, "ratio": rates[0] / rates[1]}
     print(to_json(result))  # noqa: T201
 
 

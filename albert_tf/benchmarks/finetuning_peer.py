@@ -13,6 +13,7 @@ from typing import Any
 
 from absl import flags
 
+from albert_tf.inputs.finetuning_features import SPAN_LABELS
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
@@ -26,7 +27,6 @@ _MODELS = {
     "regression": ("AutoModelForSequenceClassification", "regression", _LOGITS),
     "span": ("AutoModelForQuestionAnswering", None, {name: name for name in ("start_logits", "end_logits")}),
 }
-_SPAN_LABELS = ("start_positions", "end_positions")
 _MAX_GRADIENT_NORM, _EPSILON, _WEIGHT_DECAY = 1.0, 1e-6, 0.01
 _NOT_DECAYED = ("bias", "LayerNorm")
 
@@ -81,7 +81,7 @@ class Peer:
 
     def _labels(self, batch: dict[str, Any]) -> dict[str, Any]:
         if "label" not in batch:
-            return {name: batch[name].long() for name in _SPAN_LABELS}
+            return {name: batch[name].long() for name in SPAN_LABELS[:2]}
         return {"labels": batch["label"] if batch["label"].is_floating_point() else batch["label"].long()}
 
     def train(self, batches: Any, num_steps: int, warmup: int, peak: float) -> None:
@@ -145,13 +145,10 @@ def _run() -> None:
     except ImportError as error:
         raise InputError(f"finetuning_peer needs {error.name}: pip install 'albert_tf[parity]'") from None
     import_tensorflow()
-    from albert_tf.finetuning.data import FinetuningData
-    from albert_tf.finetuning.model_source import model_and_vocabulary
+    from albert_tf.finetuning.finetune import open_data
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.finetuning.summary import summarise
-    from albert_tf.tasks.registry import make_task
     from albert_tf.tasks.task import TaskSettings
-    from albert_tf.tokenization.vocabularies import make_tokenizer
 
     given = flags.FLAGS
     names = [field.name for field in dataclasses.fields(FinetuningSettings) if field.name in given]
@@ -163,15 +160,13 @@ def _run() -> None:
             do_train=True,
             do_eval=True,
         )
-        _, vocabulary_file, cleaning = model_and_vocabulary(settings)
-        task = make_task(settings.task_name, settings.data_dir)
-        data = FinetuningData(settings, task, make_tokenizer(vocabulary_file, cleaning))
+        _, data = open_data(settings)
         results = [
-            {"task_name": task.name, "checkpoint": None}
+            {"task_name": data.task.name, "checkpoint": None}
             | _learn(data, dataclasses.replace(settings, random_seed=given.random_seed + number))
             for number in range(given.num_seeds)
         ]
-    print(to_json({"benchmark": "finetuning_peer", **summarise(results, task.metric)}))  # noqa: T201
+    print(to_json({"benchmark": "finetuning_peer", **summarise(results, data.task.metric)}))  # noqa: T201
 
 
 main = command.entry_point(__name__, _run)

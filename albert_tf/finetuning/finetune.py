@@ -5,6 +5,7 @@ from typing import Any
 
 from absl import logging
 
+from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.distillation import ask_teacher, check_teacher
@@ -39,7 +40,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         InputError: whatever is wrong with the settings, the data or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
-    task = task or make_task(settings.task_name, settings.data_dir, options_of_checkpoint(settings))
+    task = task or _named_task(settings)
     if settings.best_metric is not None:
         task = _with_metric(task, settings.best_metric)
     check_objective(settings, task)
@@ -47,10 +48,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     check_teacher(settings, task)
     if settings.do_eval:
         check_packages()
-    config, vocabulary_file, cleaning = model_and_vocabulary(settings)
-    tokenizer = make_tokenizer(vocabulary_file, cleaning)
-    check_sizes(settings, settings.max_seq_length, config, tokenizer)
-    data = FinetuningData(settings, task, tokenizer)
+    config, data = open_data(settings, task)
     with open_session(settings, [settings.train_batch_size]) as session, StopSignals() as signals:
 
         def run_one(settings: FinetuningSettings, data: FinetuningData) -> dict[str, Any]:
@@ -62,6 +60,27 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         if settings.num_runs == 1 and not settings.restart_failed_seeds:
             return run_one(dataclasses.replace(settings, learning_rate=settings.rates[0]), data)
         return run_members(settings, data, session, run_one)
+
+
+def open_data(settings: FinetuningSettings, task: Task | None = None) -> tuple[AlbertConfig, FinetuningData]:
+    """The model's config and the data of a run, whose splits are read when they are asked for.
+
+    Args:
+        settings: the flags.
+        task: what to do; None: the task that the settings name.
+
+    Raises:
+        InputError: config or vocabulary are nowhere, or do not fit each other or the lengths.
+    """
+    task = task or _named_task(settings)
+    config, vocabulary_file, cleaning = model_and_vocabulary(settings)
+    tokenizer = make_tokenizer(vocabulary_file, cleaning)
+    check_sizes(settings, settings.max_seq_length, config, tokenizer)
+    return config, FinetuningData(settings, task, tokenizer)
+
+
+def _named_task(settings: FinetuningSettings) -> Task:
+    return make_task(settings.task_name, settings.data_dir, _options_of_checkpoint(settings))
 
 
 def _with_metric(task: Task, metric: str) -> Task:
@@ -76,7 +95,7 @@ def _with_metric(task: Task, metric: str) -> Task:
 _WITH_OWN_LABELS = ("classification", "token_classification", "entities", "span_categories")
 
 
-def options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
+def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
     """The task's options; without training, classes and what is done with long texts are those of the checkpoint."""
     options = settings.task_options
     if not settings.do_train and options.long_texts == CUT:

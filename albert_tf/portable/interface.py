@@ -16,6 +16,7 @@ from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH, SPAN_CATEGORIE
 # Heads of a model that was only pre-trained, EMBEDDING its output too; those of fine-tuning are
 # inputs.finetuning_features.HEADS.
 ENCODER, EMBEDDING, PRETRAINING = "encoder", "embedding", "pretraining"
+_CHOICE = "multiple_choice"
 # Heads that read the pooled [CLS] of a text or a pair.
 POOLED_HEADS = ("classification", "multi_label", "regression")
 SEQUENCE_OUTPUT, POOLED_OUTPUT = "sequence_output", "pooled_output"
@@ -88,13 +89,6 @@ def make_interface(
     """
     rows: Axis = "batch" if batch is None else batch
     pieces: Axis = "length" if length is None else length
-    is_choice = head == "multiple_choice"
-    axes = (rows, "options", pieces) if is_choice else (rows, pieces)
-    inputs = [TensorForm(name, "int32", axes) for name in IDS]
-    if head == PRETRAINING:
-        inputs.append(TensorForm(MASKED_LM_POSITIONS, "int32", (rows, "predictions")))
-    if head == "span_beam":
-        inputs.append(TensorForm(P_MASK, "int32", axes))
     outputs: dict[str, tuple[Axis, ...]]
     if head == ENCODER:
         outputs = {SEQUENCE_OUTPUT: (rows, pieces, config.hidden_size)}
@@ -105,7 +99,7 @@ def make_interface(
     elif head == PRETRAINING:
         outputs = {MASKED_LM_LOGITS: (rows, "predictions", config.vocab_size)}
         outputs |= {SENTENCE_ORDER_LOGITS: (rows, 2)} if has_order else {}
-    elif is_choice:
+    elif head == _CHOICE:
         outputs = {"logits": (rows, "options")}
     elif head in POOLED_HEADS:
         outputs = {"logits": (rows, num_labels)} | ({LAYERS: (rows,)} if has_exits else {})
@@ -119,9 +113,23 @@ def make_interface(
         outputs = _of_beam(rows, "beam" if length is None else min(beam, length))
     else:
         raise ValueError(f"`head` is no kind of head. Received head={head!r}.")
-    whole = [name for name in outputs if name.endswith("_index") or name == LAYERS]
-    forms = [TensorForm(name, "int32" if name in whole else "float32", outputs[name]) for name in outputs]
-    return Interface(head, tuple(inputs), tuple(forms), pooling)
+    return Interface(head, tuple(_inputs(head, rows, pieces)), tuple(map(_output, outputs.items())), pooling)
+
+
+def _inputs(head: str, rows: Axis, pieces: Axis) -> list[TensorForm]:
+    axes = (rows, "options", pieces) if head == _CHOICE else (rows, pieces)
+    inputs = [TensorForm(name, "int32", axes) for name in IDS]
+    if head == PRETRAINING:
+        inputs.append(TensorForm(MASKED_LM_POSITIONS, "int32", (rows, "predictions")))
+    if head == "span_beam":
+        inputs.append(TensorForm(P_MASK, "int32", axes))
+    return inputs
+
+
+def _output(named: tuple[str, tuple[Axis, ...]]) -> TensorForm:
+    """The form of an output by its name and axes: a number of something is whole."""
+    name, axes = named
+    return TensorForm(name, "int32" if name.endswith("_index") or name == LAYERS else "float32", axes)
 
 
 def _of_layers(config: AlbertConfig, rows: Axis, pieces: Axis) -> dict[str, tuple[Axis, ...]]:

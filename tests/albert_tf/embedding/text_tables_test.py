@@ -1,4 +1,4 @@
-"""Files of texts to train vectors on: which columns are read, and how what is wrong is told."""
+"""Files of texts to train vectors on: which columns are read, and the one line about what is wrong."""
 
 import numpy as np
 import pytest
