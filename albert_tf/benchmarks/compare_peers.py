@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from absl import flags
 
@@ -55,11 +56,13 @@ class Contestant:
     def __init__(self, name: str, arguments: list[str], python: str, module: str = "worker"):
         self.name = name
         self.turns = []
+        # Open for as long as the process is: closed by `close`.
+        self._told = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [python, "-m", f"albert_tf.benchmarks.{module}", f"--contestant={name}", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=self._told,
             text=True,
             # JAX would take most of a GPU's memory, which the others need too.
             env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
@@ -71,7 +74,10 @@ class Contestant:
         for line in self._process.stdout:
             if line.startswith("{"):
                 return json.loads(line)
-        return {"skipped": f"ended with exit code {self._process.wait()}"}
+        code = self._process.wait()
+        self._told.seek(0)
+        last = self._told.read().decode(errors="replace").strip().rpartition("\n")[2]
+        return {"skipped": f"ended with exit code {code}: {last.replace('|', '/')[:200]}"}
 
     @property
     def takes_part(self) -> bool:
@@ -98,6 +104,8 @@ class Contestant:
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         self._process.wait()
+        self._process.stdout.close()
+        self._told.close()
 
     def median(self, key: str) -> float:
         """The median over the turns."""
@@ -120,14 +128,14 @@ def ratios_to(reference: Contestant, other: Contestant, key: str) -> float:
 
 
 def format_table(title: str, contestants: list[Contestant], sequences: int, gflop: float) -> str:
-    """A Markdown table: a row for each contestant, compared with the first of them."""
+    """A Markdown table: a row for each contestant, compared with the first of those that take part."""
     lines = [
         f"### {title}",
         "",
         "| | sequences/s | model GFLOP/s | first is faster by | by processor time | peak memory | first step after |",
         "|---|---|---|---|---|---|---|",
     ]
-    first = contestants[0]
+    first = next((one for one in contestants if one.takes_part), None)
     # By how much of what matrix products reach the work is done, where that was measured.
     products = max((one.start.get("products_gflops", 0.0) for one in contestants), default=0.0)
     for one in contestants:

@@ -2,7 +2,8 @@
 
 `formulas` says what is computed, in plain keras.ops; the rest says how the backend is fastest at it. Layers, heads and
 losses use only what is listed here. Models, optimizers and engines also compile and hold variables; what differs by
-backend in that (`compiled`, `compiled_for`, `assign_update`, `read`, `known_values`) they take from `backend`.
+backend in that (`compiled`, `compiled_for`, `compiled_reader`, `assign_update`, `read`, `known_values`) they take from
+`backend`.
 """
 
 from albert_tf.kernels.backend import fold_in, gather_positions, keep_mask

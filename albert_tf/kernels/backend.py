@@ -52,6 +52,10 @@ if _BACKEND == "tensorflow":
     # The function of tensors in one graph.
     compiled = tf.function
 
+    def compiled_reader(function, variables):
+        """The function itself: the operations of TensorFlow are compiled already."""
+        return function
+
     def compiled_for(function, *arguments):
         """The function, compiled for arguments like these before it is called."""
         return tf.function(function).get_concrete_function(*arguments)
@@ -164,6 +168,20 @@ else:
             """
             return jax.checkpoint(function, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
 
+        def compiled_reader(function, variables):
+            """The function of arrays as one program, which reads what the variables hold whenever it is called.
+
+            By itself each operation is a program, and a GPU's compiler takes a tenth of a second and more for each.
+            """
+            variables = list(variables)
+
+            def compute(values, *arguments):
+                with keras.StatelessScope(state_mapping=list(zip(variables, values, strict=True))):
+                    return function(*arguments)
+
+            program = jax.jit(compute)
+            return lambda *arguments: program([variable.value for variable in variables], *arguments)
+
         def compiled_for(function, *arguments):
             """The function, compiled for arguments like these before it is called."""
             return jax.jit(function).lower(*arguments).compile()
@@ -207,7 +225,7 @@ else:
             """The function itself: its operations run one by one."""
             return function
 
-        compiled_for = compiled
+        compiled_for = compiled_reader = compiled
 
         def remat(function):
             """The function itself: recomputation is written for the TensorFlow and JAX backends of Keras."""

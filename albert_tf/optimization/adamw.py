@@ -65,6 +65,11 @@ class AdamW(keras.optimizers.Optimizer):
         self.exclude_from_weight_decay = tuple(exclude_from_weight_decay or ())
         self.learning_rate_factors = tuple((pattern, factor) for pattern, factor in learning_rate_factors)
 
+    @property
+    def schedule_variables(self) -> list[keras.Variable]:
+        """The variables that the learning rate's schedule reads besides the step; most have none."""
+        return list(getattr(self._learning_rate, "variables", ()))
+
     def build(self, variables: Sequence[Any]) -> None:
         """Makes the two moments of every variable and decides which are decayed."""
         if self.built:

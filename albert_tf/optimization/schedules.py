@@ -25,6 +25,11 @@ class _Schedule(keras.optimizers.schedules.LearningRateSchedule):
             for name in self._LENGTHS
         }
 
+    @property
+    def variables(self) -> list[keras.Variable]:
+        """The variables that hold the numbers of steps; none before keep_in_variables."""
+        return list((self._variables or {}).values())
+
     def change_lengths(self, other: "_Schedule") -> None:
         """Takes the numbers of steps of another schedule of the same kind, in its variables too."""
         for name in self._LENGTHS:

@@ -92,7 +92,7 @@ def _make_steps(kind: type, chips: list[Any], model, ways: dict[str, Any], **mor
     from albert_tf.optimization.build import build_optimizer
     from albert_tf.training.jax_devices import DataParallel
 
-    optimizer = build_optimizer(ways["optimizer"], 1e-4)
+    optimizer = build_optimizer(ways["optimizer"], 1e-4, precision=ways["precision"])
     optimizer.build(list(named_weights(model).values()))
     return kind(
         DataParallel(chips),

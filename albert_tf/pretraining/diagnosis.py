@@ -4,6 +4,7 @@ B examples, S max_seq_length, H hidden_size, N attention heads, V vocabulary.
 """
 
 import dataclasses
+import functools
 import math
 from typing import Any
 
@@ -13,7 +14,7 @@ from keras import ops
 
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.inputs.reading import AS_MADE, Reading
-from albert_tf.kernels import View, formulas
+from albert_tf.kernels import View, backend
 from albert_tf.pretraining.constant_answers import count_masked_pieces
 from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, SIGNS
 
@@ -85,66 +86,56 @@ def estimate_entropy(counts: np.ndarray) -> float:
     )
 
 
-def position_similarity(hidden, input_mask) -> float:
+def position_similarity(hidden, input_mask):
     """Computes the mean cosine similarity of two different positions of a sequence, padding left out.
 
     Args:
         hidden: float [B, S, H].
         input_mask: int [B, S], 1 for a token, 0 for padding.
+
+    Returns:
+        float32 scalar.
     """
     tokens = ops.cast(input_mask, "float32")
     counts = ops.sum(tokens, axis=1)
     directions = ops.normalize(ops.cast(hidden, "float32"), axis=-1) * tokens[:, :, None]
     # The sum over all pairs, of which those of a position with itself have 1 each.
     pairs = ops.sum(ops.square(ops.sum(directions, axis=1)), axis=-1) - counts
-    return float(ops.sum(pairs) / ops.sum(counts * (counts - 1)))
+    return ops.sum(pairs) / ops.sum(counts * (counts - 1))
 
 
-def attention_entropy(probabilities, input_mask) -> float:
+def attention_entropy(probabilities, input_mask):
     """Computes the mean entropy of attention as a share of the largest there is, padding left out.
 
     Args:
         probabilities: float32 [B, N, S, S], of queries over keys.
         input_mask: int [B, S], 1 for a token, 0 for padding.
+
+    Returns:
+        float32 scalar.
     """
     tokens = ops.cast(input_mask, "float32")
     # The logarithm is kept finite where the probability is 0, as that of padded keys.
     logs = ops.log(ops.maximum(probabilities, 1e-37))
     entropies = ops.mean(-ops.sum(probabilities * logs, axis=-1), axis=1)
     shares = entropies / ops.log(ops.sum(tokens, axis=1, keepdims=True))
-    return float(ops.sum(shares * tokens) / ops.sum(tokens))
+    return ops.sum(shares * tokens) / ops.sum(tokens)
 
 
-def attention_probabilities(attention, hidden, view):
-    """Computes how much each query attends to each key, without dropout.
-
-    Args:
-        attention: a SelfAttention.
-        hidden: float [B, S, H], the input of its `call`.
-        view: kernels.View, likewise.
-
-    Returns:
-        float32 [B, N, S, S], over the last axis a distribution.
-    """
-    (kernel, _), (bias, *_) = attention.compute_weights()
-    config = attention.config
-    both = slice(0, 2 * config.hidden_size)
-    hidden = ops.cast(hidden, kernel.dtype)
-    query, key = formulas.project_heads(hidden, kernel[:, both], bias[both], config.num_attention_heads, 2)
-    return formulas.attention_probabilities(query, key, view.attention_bias)
+def pooler_saturation(pooled):
+    """Computes the share of the pooler's outputs, float [B, H], within SATURATED of -1 or 1: float32 scalar."""
+    return ops.mean(ops.cast(ops.abs(pooled) > SATURATED, "float32"))
 
 
-def pooler_saturation(pooled) -> float:
-    """Computes the share of the pooler's outputs, float [B, H], that are within SATURATED of -1 or 1."""
-    return float(ops.mean(ops.cast(ops.abs(pooled) > SATURATED, "float32")))
-
-
-def look_at_encoder(model, batch: dict[str, Any]) -> dict[str, float]:
+def look_at_encoder(model, batch: dict[str, Any]) -> dict[str, Any]:
     """Encodes some examples without dropout, layer by layer, and computes the figures of encoder and pooler.
 
     Args:
         model: an AlbertForPretraining; its weights are read, nothing of it is compiled or traced.
         batch: of the Sample.
+
+    Returns:
+        float32 scalars by the names of signs_of_trouble.SIGNS' figures.
     """
     encoder, mask = model.encoder, batch["input_mask"]
     view = View.of(mask)
@@ -154,7 +145,7 @@ def look_at_encoder(model, batch: dict[str, Any]) -> dict[str, float]:
     entropies = []
     for layer in range(encoder.config.num_hidden_layers):
         for block in encoder.blocks_of_layer(layer):
-            entropies.append(attention_entropy(attention_probabilities(block.attention, hidden, view), mask))
+            entropies.append(attention_entropy(block.attention.probabilities(hidden, view), mask))
             hidden = block(hidden, view=view)
     return {
         "position_similarity": position_similarity(hidden, mask),
@@ -187,7 +178,8 @@ class Diagnosis:
     """
 
     def __init__(self, model, sample: Sample, warmup_end: int):
-        self._model, self._sample = model, sample
+        self._sample = sample
+        self._look = backend.compiled_reader(functools.partial(look_at_encoder, model), model.variables)
         self._warns_from = max(warmup_end, FEWEST_STEPS)
         self._looked_at: int | None = None
         self._warnings = {sign.figure: _Warning(sign.text) for sign in SIGNS}
@@ -207,7 +199,7 @@ class Diagnosis:
         figures = {"unigram_loss": self._sample.unigram_loss}
         if looks:
             self._looked_at = step
-            figures |= look_at_encoder(self._model, self._sample.batch)
+            figures |= {name: float(figure) for name, figure in self._look(self._sample.batch).items()}
         if step >= self._warns_from:
             known = {**metrics, **figures}
             for sign in SIGNS:

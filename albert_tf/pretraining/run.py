@@ -33,8 +33,6 @@ from albert_tf.training.reporting import RunFacts
 from albert_tf.training.run import TrainingRun
 from albert_tf.training.strategy import device_kind, input_shares
 
-# Steps on JAX hold the schedule's numbers as they were when they were compiled.
-CAN_BEGIN_ANEW = keras.backend.backend() == "tensorflow"
 # What the progress line shows of the sentence task.
 _SHOWN_OF_TASK = {
     "sop": {"sentence_order_accuracy": "order"},
@@ -130,9 +128,8 @@ class PretrainingRun(TrainingRun):
 
     def _make_optimizer(self):
         settings = self.settings
-        if CAN_BEGIN_ANEW:
-            # In all runs, not only in those of minutes: a division by a constant is rounded otherwise.
-            self.schedule.keep_in_variables()
+        # In all runs, not only in those of minutes: a division by a constant is rounded otherwise.
+        self.schedule.keep_in_variables()
         own = {"matrix_rate": settings.muon_rate} if settings.optimizer == "muon" else {}
         own |= settings.optimizer_settings
         factors = [] if settings.sentence_head_rate == 1.0 else [(SENTENCE_HEAD, settings.sentence_head_rate)]

@@ -6,13 +6,12 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-import keras
 import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.optimization.names import STABLE_DECAY
-from albert_tf.pretraining.run import CAN_BEGIN_ANEW, PretrainingRun
+from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.pretraining.stages import Stage
 from albert_tf.runtime.errors import InputError
@@ -50,26 +49,20 @@ def plan_run(
         return make_run(dataclasses.replace(settings, num_train_steps=before.planned_steps))
     trial_began = time.monotonic()
     run = make_run(settings)
-    values = run.read_values() if CAN_BEGIN_ANEW else []
-    seconds_a_step, first_steps = _measure(run, settings)
-    # What was compiled stays, or is compiled once more for the run itself.
-    first_steps = 0.0 if CAN_BEGIN_ANEW else first_steps
-    left = settings.train_minutes * 60 - (time.monotonic() - began) - first_steps
+    values = run.read_values()
+    seconds_a_step = _measure(run, settings)
+    left = settings.train_minutes * 60 - (time.monotonic() - began)
     steps = math.floor(agreement.mean(left / seconds_a_step)[0])
     if steps < _FEWEST_STEPS:
         raise InputError(
             f"--train_minutes={settings.train_minutes:g}: a step takes {seconds_a_step:.2f} s and to begin takes "
-            f"{first_steps + time.monotonic() - began:.0f} s, which leaves {max(0, steps)} steps; give more minutes, a "
-            "smaller model or a smaller batch"
+            f"{time.monotonic() - began:.0f} s, which leaves {max(0, steps)} steps; give more minutes, a smaller model "
+            "or a smaller batch"
         )
     planned = dataclasses.replace(settings, num_train_steps=steps)
     _log(planned, seconds_a_step, time.monotonic() - trial_began)
-    if CAN_BEGIN_ANEW:
-        run.begin_anew(planned, values)
-        return run
-    del run
-    keras.backend.clear_session()
-    return make_run(planned)
+    run.begin_anew(planned, values)
+    return run
 
 
 def _log(settings: PretrainingSettings, seconds_a_step: float, seconds: float) -> None:
@@ -84,22 +77,18 @@ def _log(settings: PretrainingSettings, seconds_a_step: float, seconds: float) -
     )
 
 
-def _measure(run: PretrainingRun, settings: PretrainingSettings) -> tuple[float, float]:
-    """(seconds of a step, seconds to compile those of all stages) of a run, whose variables change by it."""
-    of_a_step, to_begin = 0.0, 0.0
-    for stage in run.stages:
-        seconds, first_step = _measure_stage(run, stage, settings)
-        of_a_step += seconds * (stage.end_step - stage.first_step) / settings.num_train_steps
-        to_begin += first_step
-    return of_a_step, to_begin
+def _measure(run: PretrainingRun, settings: PretrainingSettings) -> float:
+    """Seconds of a step of a run, whose variables change by it."""
+    return sum(
+        _measure_stage(run, stage, settings) * (stage.end_step - stage.first_step) / settings.num_train_steps
+        for stage in run.stages
+    )
 
 
-def _measure_stage(run: PretrainingRun, stage: Stage, settings: PretrainingSettings) -> tuple[float, float]:
-    """(seconds of a step, seconds to the first one) of a stage."""
-    began = time.monotonic()
+def _measure_stage(run: PretrainingRun, stage: Stage, settings: PretrainingSettings) -> float:
+    """Seconds of a step of a stage."""
     iterator = run.batches_from(dataclasses.replace(run.fresh_state(), step=stage.first_step))
     progress, *_ = run.steps.take(iterator, _STEPS_BEFORE, run.steps.start())
-    first_step = time.monotonic() - began
     count, turns = 0, []
     fewest_seconds, most_seconds = _TRIAL_SECONDS
     enough = min(max(_TRIAL_SHARE * 60 * settings.train_minutes, fewest_seconds), most_seconds)
@@ -110,7 +99,7 @@ def _measure_stage(run: PretrainingRun, stage: Stage, settings: PretrainingSetti
         np.asarray(progress.counted)
         turns.append((time.monotonic() - began, at_once))
         count += at_once
-    return typical_step(turns), first_step
+    return typical_step(turns)
 
 
 def typical_step(turns: Sequence[tuple[float, int]]) -> float:

@@ -50,6 +50,9 @@ class JaxSteps(Steps):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         on_all = self.strategy.replicated
+        if self.optimizer is not None:
+            # What a program reads without being given it stays in it as it was.
+            self._frozen += self.optimizer.schedule_variables
         self._weights = _Placed(self._variables, on_all)
         self._constants = _Placed(self._frozen, on_all)
         if self.optimizer is not None:
@@ -79,31 +82,54 @@ class JaxSteps(Steps):
             return self._predict_share(batch)
 
     def take(self, iterator, num_steps, progress):
-        """Takes steps; see Steps."""
+        """Takes steps; see Steps. The batches of the next call of the device are read while it computes."""
         at_once = 1 if self.static_shapes else _MOST_STEPS_AT_ONCE
-        taken, goes_on, last, waited = 0, True, None, 0.0
+        taken, goes_on, last, waited_before = 0, True, None, progress.waited
         (weights, frozen), slots = self._all_weights(), self._slots.read()
-        waited_before = progress.waited
         progress = jax.device_put(progress._replace(waited=None), self.strategy.replicated)
         try:
+            batches, placed, waited = self._read_ahead(iterator, min(at_once, num_steps), at_once)
             while taken < num_steps and goes_on:
-                began = time.monotonic()
-                batches = [next(iterator) for _ in range(min(at_once, num_steps - taken))]
-                waited += time.monotonic() - began
-                # Always as many, so that one program serves: the last one again, which is not looked at.
-                filled = batches + batches[-1:] * (at_once - len(batches))
-                stacked = {name: np.stack([batch[name] for batch in filled]) for name in batches[0]}
+                count = len(batches)
                 weights, slots, progress, done, last, goes_on = self._take_on_device(
-                    weights, slots, frozen, self.strategy.share_out(stacked, axis=1), len(batches), progress
+                    weights, slots, frozen, placed, count, progress
                 )
+                left = num_steps - taken - count
+                following, placed, late = self._read_ahead(iterator, min(at_once, left), at_once, busy_until=done)
                 done, goes_on = int(done), bool(goes_on)
-                iterator.put_back(batches[done:])
-                taken += done
+                iterator.put_back([] if goes_on else [*batches[done:], *following])
+                taken, batches, waited = taken + done, following, waited + late
         finally:
             # What the variables held before is given to the device, whatever came of a later batch.
             self._weights.write(weights)
             self._slots.write(slots)
         return progress._replace(waited=waited_before + waited), taken, last, goes_on
+
+    def _read_ahead(self, iterator, count, at_once, busy_until=None):
+        """The next `count` batches, and the same on the devices, filled up to `at_once`.
+
+        Args:
+            iterator: of batches.
+            count: of batches; 0 reads none.
+            at_once: batches that the program takes.
+            busy_until: jax.Array that is there once the device has nothing more to do; None: it has nothing to do.
+
+        Returns:
+            (list of batches, arrays by name or None, seconds in which the device had nothing to do).
+        """
+        idle_since = time.monotonic() if busy_until is None else None
+        batches = []
+        while len(batches) < count:
+            batches.append(next(iterator))
+            if idle_since is None and busy_until.is_ready():
+                idle_since = time.monotonic()
+        if not batches:
+            return batches, None, 0.0
+        # Always as many, so that one program serves: the last one again, which is not looked at.
+        filled = batches + batches[-1:] * (at_once - count)
+        stacked = {name: np.stack([batch[name] for batch in filled]) for name in filled[0]}
+        placed = self.strategy.share_out(stacked, axis=1)
+        return batches, placed, 0.0 if idle_since is None else time.monotonic() - idle_since
 
     def lower(self, batch):
         """The program that `take` runs, not yet compiled: for devices that need not be there.

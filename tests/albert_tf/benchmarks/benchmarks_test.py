@@ -159,6 +159,16 @@ def test_the_table_says_who_was_passed_over():
     table = format_table("a title", [ours, absent], sequences=16, gflop=1000)
     assert "| ours | 8.00 | 500 | 1.00 | 1.00 | 100 MB | 9 s |" in table
     assert "| theirs | torch not installed |" in table
+    # Who comes first among those that take part is what the others are compared with.
+    table = format_table("a title", [absent, ours, _Measured("slow", [4.0])], sequences=16, gflop=1000)
+    assert "| slow | 4.00 | 250 | 2.00 | 2.00 |" in table
+
+
+def test_a_contestant_that_ends_says_why():
+    gone = Contestant("albert_tf", ["--no_such_flag"], sys.executable)
+    gone.close()
+    assert gone.start["skipped"].startswith("ended with exit code 2: ")
+    assert "no_such_flag" in gone.start["skipped"]
 
 
 def test_the_table_says_how_near_to_bare_products_the_work_is_done():

@@ -49,7 +49,7 @@ def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
 
     def as_for_twelve(run, settings):
         measure(run, settings)
-        return 60 * settings.train_minutes / 12.5, 0.0
+        return 60 * settings.train_minutes / 12.5
 
     monkeypatch.setattr(time_budget, "_measure", as_for_twelve)
     write_unmasked_records("unmasked", 50)

@@ -207,6 +207,30 @@ def test_packed_rows_are_the_same_rows_on_both_engines(from_weights, write_unmas
     assert abs(last_loss(settings, read_log) - last_loss(on_jax, read_log)) < 1e-5
 
 
+# run_pretraining whose trial, however long it took, leaves room for twelve steps.
+TWELVE_STEPS = """
+from albert_tf.pretraining import time_budget
+from albert_tf.run_pretraining import main
+
+measure, time_budget._TRIAL_SECONDS = time_budget._measure, (0.2, 0.2)
+time_budget._measure = lambda run, settings: (measure(run, settings), 60 * settings.train_minutes / 12.5)[1]
+main()
+"""
+
+
+def test_a_run_of_minutes_is_the_run_of_as_many_steps(from_weights, read_weights, tmp_path):
+    of_minutes = dataclasses.replace(from_weights, output_dir=str(tmp_path / "minutes"))
+    flags = [each for each in arguments_of(of_minutes)[4:] if not each.startswith(("--num_train", "--num_warmup"))]
+    command = [sys.executable, "-c", TWELVE_STEPS, "--backend=jax", "--train_minutes=100", *flags]
+    command.append(f"--warmup_proportion={from_weights.num_warmup_steps / 12}")
+    told = end(subprocess.Popen(command, env=os.environ | ON_JAX, stderr=subprocess.PIPE, text=True))
+    assert f"so the run has 12 steps: {from_weights.num_warmup_steps} of warm-up" in told
+    end(start(from_weights))
+    planned = read_weights(from_weights.output_dir, 12)
+    for name, value in read_weights(of_minutes.output_dir, 12).items():
+        np.testing.assert_array_equal(value, planned[name], err_msg=name)
+
+
 def start_together(settings, addresses, environment=None):
     """Starts the processes of one run, at these addresses."""
     workers = [
