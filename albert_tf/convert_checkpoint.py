@@ -13,7 +13,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 
 _OTHERS = (
     *("albert_config_file", "spm_model_file", "allow_missing_heads", "allow_nonfinite", "hugging_face_architecture"),
-    *("pooling", "normalize"),
+    *("pooling", "normalize", "weight_type"),
 )
 
 

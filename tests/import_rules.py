@@ -45,7 +45,7 @@ TENSORFLOW_MODULES = "albert_tf.kernels.tensorflow_"
 BEFORE_THE_DOORS = ("heads", "layers", "losses")
 OPEN_OF_KERNELS = ("albert_tf.kernels", "albert_tf.kernels.projection")
 # What every other room takes of that file, beside the doors: it compiles, and it holds variables.
-OPEN_OF_BACKEND = ("assign_update", "compiled", "compiled_for", "known_values", "read")
+OPEN_OF_BACKEND = ("assign_update", "compiled", "compiled_for", "compiled_reader", "known_values", "read")
 
 
 @dataclass(frozen=True)

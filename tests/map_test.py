@@ -14,6 +14,7 @@ AS_A_WHOLE = (
     "configs/finetuning/",
     "configs/pretraining/",
     "configs/experiments/",
+    "models/small_vectors/",
     "tests/",
     "docs/experiments/",
     "docs/api/",

@@ -17,11 +17,18 @@ from loading import load_module
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = tuple(
     path.relative_to(ROOT).as_posix()
-    for path in (*sorted(ROOT.glob("*.md")), ROOT / "configs/README.md", *sorted(ROOT.glob("docs/*.md")))
+    for path in (
+        *sorted(ROOT.glob("*.md")),
+        ROOT / "configs/README.md",
+        *sorted(ROOT.glob("docs/*.md")),
+        *sorted(ROOT.glob("models/*/README.md")),
+    )
 )
+# Folders whose scripts a checkout has, and no installed package.
+OF_CHECKOUT = ("demo", "models")
 SCRIPTS = sorted(
     path.relative_to(ROOT).as_posix()
-    for part in ("albert_tf", "data_prep", "demo")
+    for part in ("albert_tf", "data_prep", *OF_CHECKOUT)
     for path in (ROOT / part).glob("*.py")
     if "define_flags" in path.read_text()
 )
@@ -71,14 +78,14 @@ def script_of(words):
     elif words[0] == "python":
         path, arguments = words[1], words[2:]
     else:
-        known = [path for path in SCRIPTS if Path(path).stem == words[0] and not path.startswith("demo/")]
+        known = [path for path in SCRIPTS if Path(path).stem == words[0] and not path.startswith(OF_CHECKOUT)]
         path, arguments = (known[0] if known else ""), words[1:]
     return (path, arguments) if path in SCRIPTS else None
 
 
 def flags_of(path):
     """The flags of a command of ours."""
-    if path.startswith("demo/"):
+    if path.startswith(OF_CHECKOUT):
         module = load_module(ROOT / path)
     else:
         module = importlib.import_module(path.removesuffix(".py").replace("/", "."))
@@ -144,7 +151,7 @@ def test_every_flag_that_is_named_with_its_command_exists(name):
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_command_of_a_shell_block_exists(name):
     text = (ROOT / name).read_text()
-    commands = SHELL_WORDS | {Path(path).stem for path in SCRIPTS if not path.startswith("demo/")}
+    commands = SHELL_WORDS | {Path(path).stem for path in SCRIPTS if not path.startswith(OF_CHECKOUT)}
     for words in [words for language, code in fenced(text) if language in SHELLS for words in statements(code)]:
         assert words[0] in commands, words
         if words[0] == "python":

@@ -9,6 +9,7 @@ from absl import logging
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
 from albert_tf.conversion.formats import output_format, warn_of_pooling
+from albert_tf.conversion.hugging_face_format import SavePretrainedFormat
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.native import NativeFormat
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
@@ -50,6 +51,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
     weights = {name: variable.numpy() for name, variable in named_weights(model).items()}
+    weights = _rounded(weights, settings, target)
     arrays = target.encode(config, weights)
     with files.replace_folder(settings.output) as folder:
         target.write(folder, config, arrays, vocabulary_file, pretrained.task)
@@ -63,8 +65,25 @@ def convert(settings: ConversionSettings) -> LoadReport:
         logging.warning(
             "the model was trained with --sentence_task=%s; %s does not say so", pretrained.sentence_task, target.title
         )
-    logging.info("wrote %s, %s; read back, every number is the same", settings.output, target.title)
+    rounded = "" if settings.weight_type == "float32" else f", rounded to {settings.weight_type}"
+    logging.info("wrote %s, %s%s; read back, every number is the same", settings.output, target.title, rounded)
     return model.load_report
+
+
+def _rounded(weights: dict[str, np.ndarray], settings: ConversionSettings, target: CheckpointFormat):
+    """The weights in the type that the files are to have; raises InputError if they cannot have it."""
+    if settings.weight_type == "float32":
+        return weights
+    if not isinstance(target, SavePretrainedFormat | SentenceTransformersFormat):
+        raise InputError(
+            f"--weight_type={settings.weight_type} is for the formats of Hugging Face and sentence-transformers; "
+            f"{target.title} has float32"
+        )
+    most = np.finfo(settings.weight_type).max
+    for name, array in weights.items():
+        if (np.abs(array[np.isfinite(array)]) > most).any():
+            raise InputError(f"--weight_type={settings.weight_type} ends at {most:g}, and {name} has larger numbers")
+    return {name: array.astype(settings.weight_type) for name, array in weights.items()}
 
 
 def _choose_pooling(target: CheckpointFormat, settings: ConversionSettings, pretrained: Pretrained) -> None:

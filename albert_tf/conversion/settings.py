@@ -55,6 +55,11 @@ class ConversionSettings:
         bool | None,
         "With --to=sentence_transformers: vectors of texts have length 1; left out: as the checkpoint says, else true.",
     ] = None
+    weight_type: Annotated[
+        str,
+        OneOf("float32", "float16"),
+        "How the files of Hugging Face and sentence-transformers hold numbers: float16 is half as large, and rounds.",
+    ] = "float32"
     cleaning: Annotated[
         TextCleaning, "Of texts, as when the records were made; a fine-tuned checkpoint knows its own."
     ] = dataclasses.field(default_factory=TextCleaning)

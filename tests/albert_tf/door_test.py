@@ -298,6 +298,7 @@ def test_texts_and_ids_that_are_none_are_one_line(in_work):
             tokenizer.decode([2, wrong])
 
 
+@pytest.mark.parity
 def test_models_load_on_jax_without_tensorflow(in_work, tmp_path):
     pytest.importorskip("jax")
     folder = tmp_path / "there"

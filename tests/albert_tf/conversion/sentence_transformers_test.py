@@ -111,3 +111,31 @@ def test_a_dense_layer_of_another_width_is_named(saved, tmp_path):
     write_modules(str(tmp_path / "model"), Pooling(dense=VectorDense(2, "tanh", np.eye(5, 2), np.ones(2))), 24, 17)
     with pytest.raises(InputError, match="takes vectors of 5 numbers; the model's have 24"):
         load_pretrained(str(tmp_path / "model"))
+
+
+def test_float16_halves_the_file_and_rounds_each_weight(saved, values_of, tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        settings = {"to_format": FORMAT, "weight_type": "float16"}
+        convert(ConversionSettings(input=str(saved), output=str(tmp_path / "half"), **settings))
+    assert "rounded to float16; read back, every number is the same" in caplog.text
+    sizes = [(folder / "model.safetensors").stat().st_size for folder in (saved, tmp_path / "half")]
+    assert sizes[1] < 0.6 * sizes[0]
+    whole, half = (values_of(load_pretrained(str(folder)).model) for folder in (saved, tmp_path / "half"))
+    for name, value in whole.items():
+        if not name.startswith(HEADS):
+            np.testing.assert_array_equal(half[name], value.astype("float16").astype("float32"), err_msg=name)
+    assert json.loads((tmp_path / "half/config.json").read_text())["dtype"] == "float32"
+
+
+def test_what_float16_cannot_hold_is_refused_and_leaves_nothing(model, saved, tmp_path):
+    settings = {"input": str(saved), "output": str(tmp_path / "half"), "weight_type": "float16"}
+    with pytest.raises(InputError, match="--weight_type=float16 is for the formats of Hugging Face and sentence-tra"):
+        convert(ConversionSettings(**settings, to_format="official", allow_missing_heads=True))
+    kernel = model.albert.embeddings.word_embeddings
+    before = kernel.numpy()
+    kernel.assign(np.full_like(before, 1e5))
+    door.save(model, str(tmp_path / "large"), FORMAT)
+    kernel.assign(before)
+    with pytest.raises(InputError, match=r"ends at 65504, and albert/embeddings/word_embeddings has larger numbers"):
+        convert(ConversionSettings(**{**settings, "input": str(tmp_path / "large")}, to_format=FORMAT))
+    assert not (tmp_path / "half").exists()

@@ -53,7 +53,7 @@ def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
 
     monkeypatch.setattr(time_budget, "_measure", as_for_twelve)
     write_unmasked_records("unmasked", 50)
-    two_stages = {"input_file": str(tmp_path / "unmasked*"), "length_schedule": "8:0.5,16:0.5", "optimizer": "muon"}
+    two_stages = {"input_file": str(tmp_path / "unmasked*"), "length_schedule": "8:0.5,16:0.5"}
     settings = dataclasses.replace(settings, warmup_proportion=0.25, **two_stages)
     of_minutes = dataclasses.replace(settings, train_minutes=100.0)
     of_steps = dataclasses.replace(settings, num_train_steps=12, output_dir=str(tmp_path / "of_steps"))
