@@ -4,6 +4,7 @@ A new flag or a changed default is a decision: it is made by changing the table,
 """
 
 import ast
+import functools
 import importlib
 import json
 import re
@@ -65,6 +66,7 @@ def test_a_command_is_a_thin_script_that_says_what_it_is(command):
     assert lines[-2:] == ['if __name__ == "__main__":', "    main()"]
 
 
+@functools.cache
 def _help(*command):
     return subprocess.run([*command, "--help"], capture_output=True, text=True, cwd=ROOT, check=False)
 

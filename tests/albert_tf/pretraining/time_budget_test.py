@@ -42,8 +42,9 @@ def test_a_run_of_minutes_plans_its_steps_once(settings, short_trial, read_weigh
     assert f"was made {state.step} steps when the run began" in caplog.text
 
 
+@pytest.mark.parametrize("lengths", ["16", pytest.param("8:0.5,16:0.5", marks=pytest.mark.slow)])
 def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
-    settings, short_trial, monkeypatch, write_unmasked_records, read_weights, tmp_path
+    lengths, settings, short_trial, monkeypatch, write_unmasked_records, read_weights, tmp_path
 ):
     measure = time_budget._measure
 
@@ -53,8 +54,8 @@ def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
 
     monkeypatch.setattr(time_budget, "_measure", as_for_twelve)
     write_unmasked_records("unmasked", 50)
-    two_stages = {"input_file": str(tmp_path / "unmasked*"), "length_schedule": "8:0.5,16:0.5"}
-    settings = dataclasses.replace(settings, warmup_proportion=0.25, **two_stages)
+    changes = {"input_file": str(tmp_path / "unmasked*"), "length_schedule": lengths}
+    settings = dataclasses.replace(settings, warmup_proportion=0.25, **changes)
     of_minutes = dataclasses.replace(settings, train_minutes=100.0)
     of_steps = dataclasses.replace(settings, num_train_steps=12, output_dir=str(tmp_path / "of_steps"))
     run(of_minutes)
