@@ -34,7 +34,10 @@ CONTENTS = {
         *("docs/server", "docs/published", "docs/conversion", "docs/python", "docs/analysis", "docs/operations"),
         *("docs/scaling", "docs/experiments", "docs/embeddings", "docs/languages"),
     ),
-    "Reference": ("docs/api/index", "docs/official", "docs/tokenization", "docs/tasks", "configs/README"),
+    "Reference": (
+        *("docs/api/index", "docs/official", "docs/tokenization", "docs/tasks", "configs/README"),
+        "models/small_vectors/README",
+    ),
     "How it is made": ("docs/architecture", "docs/map", "docs/mutants", "CONTRIBUTING", "CHANGELOG"),
     # The newest first.
     "Measured": (*sorted(BENCHMARKS, reverse=True), "docs/experiments/LOG"),
@@ -49,7 +52,7 @@ extensions = [
     "sphinxcontrib.mermaid",
 ]
 root_doc = "README"
-include_patterns = ["*.md", "docs/**.md", "docs/api/*.rst", "configs/README.md"]
+include_patterns = ["*.md", "docs/**.md", "docs/api/*.rst", "configs/README.md", "models/*/README.md"]
 exclude_patterns = [".*", "docs/_build", "demo_output", "build", "dist", "albert_tf", "data_prep", "tests", "**/.*"]
 
 # The documents are GitHub's Markdown: none of MyST's own syntax, and GitHub's names of headings. A drawing is made by

@@ -14,7 +14,9 @@ from loading import load_module
 import albert_tf
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = sorted((*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "configs/README.md"))
+DOCUMENTS = sorted(
+    (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "configs/README.md", *ROOT.glob("models/*/README.md"))
+)
 
 
 def contents():
