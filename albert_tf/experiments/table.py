@@ -12,8 +12,12 @@ from albert_tf.experiments.grid import Unit, held_out_tasks
 
 PERCENT, NUMBER = "percent", "number"
 _TITLES = {"sop": "SOP", "nsp": "NSP"}
-# The figure of a sentence task in what run_evaluation writes, by the evaluation that asks for it.
-_ACCURACIES = {SENTENCE_ORDER: ("sop", "sentence_order_accuracy"), NEXT_SENTENCE: ("nsp", "next_sentence_accuracy")}
+# Records, the figure in what run_evaluation writes, and its title, by the evaluation that asks for it. How frequent the
+# labels of next sentences are is a matter of how short the documents are: there each label counts alike.
+_ACCURACIES = {
+    SENTENCE_ORDER: ("sop", "sentence_order_accuracy", "sentence order"),
+    NEXT_SENTENCE: ("nsp", "next_sentence_balanced_accuracy", "next sentence, balanced"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,9 +123,9 @@ def columns_of(experiment: Experiment) -> list[Column]:
             beside = f", {_TITLES[task]} records" if len(sets) > 1 else ""
             columns.append(Column(f"masked_lm_accuracy/{task}", f"masked LM{beside}", PERCENT))
             columns.append(Column(f"masked_lm_loss/{task}", f"nats{beside}", NUMBER))
-    for name, (task, figure) in _ACCURACIES.items():
+    for name, (task, figure, title) in _ACCURACIES.items():
         if name in experiment.evaluations:
-            columns.append(Column(f"{figure}/{task}", name.replace("_", " "), PERCENT))
+            columns.append(Column(f"{figure}/{task}", title, PERCENT))
     columns += [Column(f"task/{task.name}", task.name, PERCENT) for task in experiment.tasks]
     if len(experiment.tasks) > 1:
         columns.append(Column("task_average", "average of tasks", PERCENT))

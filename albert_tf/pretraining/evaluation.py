@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,8 @@ def evaluate(
     Returns:
         the metrics of the official code, masked_lm_accuracy, masked_lm_loss (nats a masked token), and, unless `steps`
         trains no sentence task, sentence_order_accuracy, sentence_order_loss (nats a pair), each over all tokens or
-        pairs read; and num_predictions and num_examples, how many those were.
+        pairs read; sentence_order_balanced_accuracy, the mean of the shares found of each label, 0.5 for any constant
+        answer, however frequent the labels are; and num_predictions and num_examples, how many those were.
     """
     batches = share_out_batches(
         steps.strategy, lambda context: make_evaluation_dataset(records, batch_size, max_steps, context)
@@ -60,11 +61,13 @@ def evaluate(
         for batch in batches:
             between_batches()
             sums += steps.evaluate(batch)
-    loss, correct, count, order_loss, order_correct, order_count = sums
+    loss, correct, count, order_loss, order_correct, order_count, ones_correct, ones = sums
     metrics = {"masked_lm_accuracy": float(correct / max(count, 1)), "masked_lm_loss": float(loss / max(count, 1))}
     if steps.train_sentence_order:
         metrics["sentence_order_accuracy"] = float(order_correct / max(order_count, 1))
         metrics["sentence_order_loss"] = float(order_loss / max(order_count, 1))
+        found = (ones_correct, order_correct - ones_correct)
+        metrics["sentence_order_balanced_accuracy"] = _balanced_accuracy(found, (ones, order_count - ones))
     return {**metrics, "num_predictions": int(count), "num_examples": int(order_count)}
 
 
@@ -144,6 +147,11 @@ def format_evaluation(result: dict[str, Any]) -> str:
                 f"{distance:+.1f} standard errors from it",
             ),
             (
+                f"{title} balanced",
+                f"{result[f'{figures}_balanced_accuracy']:.4f}  mean of both labels' accuracies; any constant answer: "
+                "0.5000",
+            ),
+            (
                 f"{title} loss",
                 f"{result[f'{figures}_loss']:.4f}  nats a pair; always the labels' frequencies: "
                 f"{result['label_frequency_loss']:.4f}",
@@ -151,6 +159,16 @@ def format_evaluation(result: dict[str, Any]) -> str:
         ]
     width = max(len(title) for title, _ in lines)
     return "\n".join(f"{title:<{width}}  {text}" for title, text in lines)
+
+
+def _balanced_accuracy(found: Sequence[float], there: Sequence[float]) -> float:
+    """The mean over labels that are there of the share that is found of each; 0 if none is there.
+
+    >>> _balanced_accuracy((30, 10), (40, 40)), _balanced_accuracy((0, 90), (10, 90))
+    (0.5, 0.5)
+    """
+    shares = [one / count for one, count in zip(found, there, strict=True) if count]
+    return float(np.mean(shares)) if shares else 0.0
 
 
 def _check_heads(pretrained: Pretrained) -> None:

@@ -24,6 +24,8 @@ EVALUATION_SUMS = (
     "sentence_order_loss",
     "sentence_order_correct",
     "sentence_order_count",
+    "sentence_order_ones_correct",
+    "sentence_order_ones",
 )
 # What a weight's name or path has if only the sentence task goes through it.
 SENTENCE_HEAD = r"(^|/)(albert/pooler|sentence_order)/"
@@ -45,17 +47,24 @@ class PretrainingSteps(EngineSteps):
         self.train_sentence_order = train_sentence_order
 
     def _sums(self, outputs, batch):
+        """The first six of EVALUATION_SUMS."""
         predictions = (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"])
         bias = backend.read(self.model.masked_lm.output_bias)
-        weights = batch.get(SEQUENCE_WEIGHTS, batch.get(EXAMPLE_WEIGHTS))
-        order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], weights)
+        order = (outputs["sentence_order_logits"], batch["sentence_order_labels"], self._pair_weights(batch))
         loss, correct, count = losses.masked_lm_sums(*predictions, bias)
         order_loss, order_count = losses.classification_loss(*order)
         order_correct = losses.classification_correct(*order)
         return loss, correct, count, order_loss, order_correct, order_count
 
     def _evaluate_share(self, batch):
-        return ops.stack(self._sums(self._outputs(batch, training=False), batch))
+        outputs, labels = self._outputs(batch, training=False), batch["sentence_order_labels"]
+        ones, weights = ops.cast(labels, "float32"), self._pair_weights(batch)
+        ones = ones if weights is None else ones * weights
+        correct = losses.classification_correct(outputs["sentence_order_logits"], labels, ones)
+        return ops.stack([*self._sums(outputs, batch), correct, ops.sum(ones)])
+
+    def _pair_weights(self, batch):
+        return batch.get(SEQUENCE_WEIGHTS, batch.get(EXAMPLE_WEIGHTS))
 
     def _outputs(self, batch, **ways):
         return self.model(batch, read_only_predictions=True, add_output_bias=False, **ways)

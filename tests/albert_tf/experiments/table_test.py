@@ -94,7 +94,7 @@ def test_masked_words_of_both_kinds_of_records_have_columns_of_their_own(write):
     experiment = read_experiment(write(evaluations=["masked_lm", "sentence_order", "next_sentence"]))
     assert [column.title for column in columns_of(experiment)] == [
         *("masked LM, SOP records", "nats, SOP records", "masked LM, NSP records", "nats, NSP records"),
-        *("sentence order", "next sentence"),
+        *("sentence order", "next sentence, balanced"),
     ]
 
 

@@ -38,7 +38,8 @@ def test_an_evaluation_tells_the_figures_of_the_task_that_was_trained(
         assert "sentence task       not measured" in text
         assert "was trained without a sentence task" in caplog.text
         return
-    assert names == {f"{figures}_accuracy", f"{figures}_loss", f"{figures}_standard_error"}
+    assert names == {f"{figures}_{figure}" for figure in ("accuracy", "balanced_accuracy", "loss", "standard_error")}
+    assert f"{figures.replace('_', ' ')} balanced" in text
     assert f"{figures.replace('_', ' ')} accuracy" in text
     assert 0 < result["label_frequency_loss"] <= np.log(2)
     # The same head on records of another task, and on records of none.

@@ -169,9 +169,15 @@ def test_an_evaluation_adds_up_examples_that_count(pretraining):
     steps, batch = pretraining()
     filled = batch | {"example_weights": tf.constant([1.0, 1.0, 0.0, 0.0])}
     filled["masked_lm_weights"] = batch["masked_lm_weights"] * filled["example_weights"][:, None]
-    names = ("masked_lm_loss", "correct", "count", "order_loss", "order_correct", "order_count")
+    names = ("loss", "correct", "count", "order_loss", "order_correct", "order_count", "ones_correct", "ones")
     found = dict(zip(names, steps._evaluate_share(filled).numpy(), strict=True))
     half = {name: value[:2] for name, value in batch.items()}
     expected = dict(zip(names, steps._evaluate_share(half).numpy(), strict=True))
     assert found == pytest.approx(expected, rel=1e-5)
     assert (found["count"], found["order_count"]) == (4, 2)
+    # All pairs are swapped, then none is.
+    for label in (1, 0):
+        filled["sentence_order_labels"] = tf.fill([4], label)
+        labelled = dict(zip(names, steps._evaluate_share(filled).numpy(), strict=True))
+        assert labelled["ones"] == 2 * label
+        assert labelled["ones_correct"] == label * labelled["order_correct"]
