@@ -91,7 +91,7 @@ def read_experiment(path: str, num_train_steps: int | None = None) -> Experiment
         raise InputError(f"{path}: rows: give at least one")
     made = tuple(make_row(path, name, base, changes, num_train_steps) for name, changes in rows.items())
     _check_starts(path, made)
-    return Experiment(
+    experiment = Experiment(
         name=os.path.splitext(os.path.basename(path))[0],
         question=as_text(values["question"], f"{path}: question"),
         source=as_text(values.get("source", ""), f"{path}: source"),
@@ -103,6 +103,19 @@ def read_experiment(path: str, num_train_steps: int | None = None) -> Experiment
         tasks=_tasks(values.get("tasks", []), f"{path}: tasks"),
         paper=read_figures(values.get("paper", {}), rows, f"{path}: paper"),
     )
+    _check_measures(path, experiment)
+    return experiment
+
+
+def _check_measures(path: str, experiment: Experiment) -> None:
+    """Sees that what claims are measured by is measured."""
+    measures = (*experiment.evaluations, *(task.name for task in experiment.tasks))
+    for number, claim in enumerate(experiment.paper.claims):
+        if claim.measure not in measures:
+            raise InputError(
+                f"{path}: paper: claims[{number}]: measure: this experiment has {', '.join(measures)}. "
+                f"Received {claim.measure!r}."
+            )
 
 
 def _check_starts(path: str, rows: Sequence[Row]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import albert_tf
+from albert_tf.experiments.claims import ERRORS, verdicts_to_markdown
 from albert_tf.experiments.estimate import duration
 from albert_tf.experiments.experiment import Experiment
 from albert_tf.experiments.grid import Unit
@@ -41,6 +42,8 @@ def make_page(
     parts += [_describe_run(experiment, table), table.to_markdown().rstrip("\n"), _note_on_errors(experiment)]
     if experiment.paper.note:
         parts.append(experiment.paper.note)
+    if table.verdicts:
+        parts += ["## Beside the paper", verdicts_to_markdown(table.verdicts).rstrip("\n"), _note_on_verdicts(table)]
     parts += [f"- **row {name} failed:** {reason}" for name, reason in failures.items()]
     if picture is not None:
         parts.append(f"![the table as a picture]({picture})")
@@ -75,6 +78,12 @@ def _note_on_errors(experiment: Experiment) -> str:
             "another seed of pre-training would change is not in it."
         )
     return "One seed: how much another one would change is not known."
+
+
+def _note_on_verdicts(table: Table) -> str:
+    known = any(verdict.standard_error is not None for verdict in table.verdicts)
+    error = f"less than {ERRORS:g} standard errors is within the error" if known else "one seed: no error is known"
+    return f"Differences in points of a hundred, first row less second; {error}."
 
 
 def _describe_changes(experiment: Experiment) -> str:

@@ -4,19 +4,21 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from albert_tf.experiments.claims import Claim, read_claims
 from albert_tf.experiments.fields import as_object, as_text, check_keys, is_figure
 from albert_tf.runtime.errors import InputError
 
-_KEYS = ("columns", "rows", "note")
+_KEYS = ("columns", "rows", "note", "claims")
 
 
 @dataclasses.dataclass(frozen=True)
 class PaperFigures:
-    """Figures of the paper: the names of the columns, and values by row, None where it has none."""
+    """Figures of the paper: the columns' names, values by row, None where it has none, and what it says of rows."""
 
     columns: tuple[str, ...] = ()
     rows: Mapping[str, tuple[float | None, ...]] = dataclasses.field(default_factory=dict)
     note: str = ""
+    claims: tuple[Claim, ...] = ()
 
 
 def read_figures(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigures:
@@ -42,4 +44,5 @@ def read_figures(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigur
         if not isinstance(row, list) or len(row) != len(columns) or not all(map(is_figure, row)):
             raise InputError(f"{where}: row {name}: a number or null for each of {len(columns)} columns was expected")
     note = as_text(values.get("note", ""), f"{where}: note")
-    return PaperFigures(tuple(columns), {name: tuple(row) for name, row in figures.items()}, note)
+    claims = read_claims(values.get("claims", []), columns, figures, f"{where}: claims")
+    return PaperFigures(tuple(columns), {name: tuple(row) for name, row in figures.items()}, note, claims)

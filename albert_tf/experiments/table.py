@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.analysis.training_log import first_entry
+from albert_tf.experiments.claims import Verdict, judge
 from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, SENTENCE_ORDER, Experiment
 from albert_tf.experiments.grid import Unit, held_out_tasks
 
@@ -81,11 +82,12 @@ class TableRow:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """The columns and the rows, and the names of the paper's columns."""
+    """The columns and the rows, the names of the paper's columns, and how what it says compares."""
 
     columns: Sequence[Column]
     rows: Sequence[TableRow]
     paper_columns: Sequence[str]
+    verdicts: Sequence[Verdict] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Columns and rows as JSON has them."""
@@ -99,6 +101,7 @@ class Table:
                 }
                 for row in self.rows
             ],
+            "claims": [verdict.to_json() for verdict in self.verdicts],
         }
 
     def to_markdown(self) -> str:
@@ -154,7 +157,31 @@ def make_table(experiment: Experiment, units: Sequence[Unit], output_dir: str) -
         start = first_entry(f"{ours[0].pretraining.folder(output_dir)}/{ours[0].pretraining.result}")
         paper = experiment.paper.rows.get(row.name, [None] * len(experiment.paper.columns))
         rows.append(TableRow(row.name, start.get("parameters"), row.num_train_steps, cells, paper))
-    return Table(columns_of(experiment), rows, experiment.paper.columns)
+    return Table(columns_of(experiment), rows, experiment.paper.columns, verdicts_of(experiment, rows))
+
+
+def verdicts_of(experiment: Experiment, rows: Sequence[TableRow]) -> list[Verdict]:
+    """The claims of the paper, and whether they show; "not measured" where a row or its figure is missing."""
+    by_name = {row.name: row for row in rows}
+
+    def found(name: str, key: str) -> tuple[float, float | None] | None:
+        cell = by_name[name].cells.get(key) if name in by_name else None
+        return None if cell is None else (cell.mean, cell.standard_error)
+
+    verdicts = []
+    for claim in experiment.paper.claims:
+        key = _key_of(claim.measure, experiment)
+        verdicts.append(judge(claim, found(claim.row, key), found(claim.than, key)))
+    return verdicts
+
+
+def _key_of(measure: str, experiment: Experiment) -> str:
+    """The column of a measure: an evaluation's accuracy, or a task's score."""
+    if measure == MASKED_LM:
+        return f"masked_lm_accuracy/{held_out_tasks(experiment)[0]}"
+    if measure in _ACCURACIES:
+        return "{1}/{0}".format(*_ACCURACIES[measure])
+    return f"task/{measure}"
 
 
 def _figures(unit: Unit, experiment: Experiment, output_dir: str) -> dict[str, list[float]]:

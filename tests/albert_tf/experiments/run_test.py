@@ -102,6 +102,18 @@ def test_a_run_ends_in_a_table_a_picture_and_a_page_and_does_nothing_twice(files
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+def test_the_page_says_whether_what_the_paper_says_shows_here(files, settings, made_up, write):
+    claim = {"text": "one layer is worse", "rows": ["second", "first"], "measure": "masked_lm", "column": "average"}
+    paper = {"columns": ["average"], "rows": {"first": [80.5], "second": [80]}, "claims": [claim]}
+    ExperimentRun(settings(write(paper=paper))).run()
+    page = (files / "out/which/page.md").read_text()
+    row = "| one layer is worse (second less first) | masked lm | -0.5 | +0.0 ± 0.0 | within the error |"
+    assert row in page
+    assert "less than 2 standard errors is within the error" in page
+    (told,) = json.loads((files / "out/which/table.json").read_text())["claims"]
+    assert (told["verdict"], told["difference"], told["paper"]) == ("within the error", 0.0, -0.5)
+
+
 def test_a_row_that_fails_is_told_of_and_the_others_are_in_the_table(files, settings, made_up):
     made_up.append("1")
     with pytest.raises(InputError, match=r"^which: row second: run_pretraining: no room left \(exit code 1; .*log.txt"):

@@ -1,0 +1,126 @@
+"""Statements of the paper about two rows, beside what an experiment finds of them."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from albert_tf.experiments.fields import as_object, as_text, check_keys
+from albert_tf.runtime.errors import InputError
+
+SAME, OTHER, WITHIN, NOT_HERE = "same sign", "other sign", "within the error", "not measured"
+# A difference of less than so many standard errors is none.
+ERRORS = 2.0
+_KEYS = ("text", "rows", "measure", "column")
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A statement about two rows.
+
+    Attributes:
+        text: the statement.
+        row, than: the rows that it compares.
+        measure: what of ours answers it: an evaluation or a task's name.
+        paper: the paper's difference, row less than.
+    """
+
+    text: str
+    row: str
+    than: str
+    measure: str
+    paper: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """A claim and what was found.
+
+    Attributes:
+        claim: the statement.
+        difference: of our means, row less than, in points of a hundred; None where a row has no figure.
+        standard_error: of the difference; None with one seed.
+        word: SAME, OTHER, WITHIN or NOT_HERE.
+    """
+
+    claim: Claim
+    difference: float | None
+    standard_error: float | None
+    word: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as JSON has it."""
+        found = {"difference": self.difference, "standard_error": self.standard_error, "verdict": self.word}
+        return {**dataclasses.asdict(self.claim), **found}
+
+
+def read_claims(
+    values: Any, columns: Sequence[str], figures: Mapping[str, Sequence[float | None]], where: str
+) -> tuple[Claim, ...]:
+    """The claims of an experiment's file, checked.
+
+    Args:
+        values: as the file has them.
+        columns: the paper's.
+        figures: the paper's, by row.
+        where: the file and the key, for errors.
+
+    Raises:
+        InputError: one line that names the file and the key.
+    """
+    if not isinstance(values, list):
+        raise InputError(f"{where}: a list of claims was expected. Received {values!r}.")
+    claims = []
+    for number, entry in enumerate(values):
+        here = f"{where}[{number}]"
+        entry = as_object(entry, here)
+        check_keys(entry, _KEYS, here, _KEYS)
+        rows, column = entry["rows"], entry["column"]
+        if not isinstance(rows, list) or len(rows) != 2 or not all(isinstance(name, str) for name in rows):
+            raise InputError(f"{here}: rows: the names of two rows were expected. Received {rows!r}.")
+        if column not in columns:
+            raise InputError(f"{here}: column: the paper's columns are {', '.join(columns)}. Received {column!r}.")
+        found = [figures.get(name, [None] * len(columns))[list(columns).index(column)] for name in rows]
+        if found[0] is None or found[1] is None:
+            raise InputError(f"{here}: rows: the paper has no figure of {rows[0]} or of {rows[1]} in {column!r}")
+        text, measure = (as_text(entry[key], f"{here}: {key}") for key in ("text", "measure"))
+        claims.append(Claim(text, rows[0], rows[1], measure, found[0] - found[1]))
+    return tuple(claims)
+
+
+def judge(claim: Claim, row: tuple[float, float | None] | None, than: tuple[float, float | None] | None) -> Verdict:
+    """Compares a claim with what was found.
+
+    Args:
+        claim: the statement.
+        row: mean and standard error of its first row, shares of 1; None for a row without a figure.
+        than: the same of its second row.
+
+    >>> claim = Claim("a is better than b", "a", "b", "masked_lm", 1.5)
+    >>> judge(claim, (0.5, 0.003), (0.492, 0.004)).word, judge(claim, (0.5, 0.003), (0.48, 0.004)).word
+    ('within the error', 'same sign')
+    """
+    if row is None or than is None:
+        return Verdict(claim, None, None, NOT_HERE)
+    difference = 100 * (row[0] - than[0])
+    error = None if row[1] is None or than[1] is None else 100 * math.hypot(row[1], than[1])
+    if abs(difference) <= ERRORS * (error or 0.0):
+        word = WITHIN
+    else:
+        word = SAME if difference * claim.paper > 0 else OTHER
+    return Verdict(claim, difference, error, word)
+
+
+def verdicts_to_markdown(verdicts: Sequence[Verdict]) -> str:
+    """The verdicts as a Markdown table; "" of none."""
+    if not verdicts:
+        return ""
+    lines = [["the paper", "by", "there", "here", ""], ["---"] * 5]
+    for verdict in verdicts:
+        claim, here = verdict.claim, ""
+        if verdict.difference is not None:
+            error = "" if verdict.standard_error is None else f" ± {verdict.standard_error:.1f}"
+            here = f"{verdict.difference:+.1f}{error}"
+        compared = f"{claim.text} ({claim.row} less {claim.than})"
+        lines.append([compared, claim.measure.replace("_", " "), f"{claim.paper:+.1f}", here, verdict.word])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
