@@ -121,6 +121,7 @@ def verdicts_to_markdown(verdicts: Sequence[Verdict]) -> str:
         if verdict.difference is not None:
             error = "" if verdict.standard_error is None else f" ± {verdict.standard_error:.1f}"
             here = f"{verdict.difference:+.1f}{error}"
+        measure = claim.measure.replace("_", " ").replace(" lm", " LM")
         compared = f"{claim.text} ({claim.row} less {claim.than})"
-        lines.append([compared, claim.measure.replace("_", " "), f"{claim.paper:+.1f}", here, verdict.word])
+        lines.append([compared, measure, f"{claim.paper:+.1f}", here, verdict.word])
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

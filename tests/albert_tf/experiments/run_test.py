@@ -107,7 +107,7 @@ def test_the_page_says_whether_what_the_paper_says_shows_here(files, settings, m
     paper = {"columns": ["average"], "rows": {"first": [80.5], "second": [80]}, "claims": [claim]}
     ExperimentRun(settings(write(paper=paper))).run()
     page = (files / "out/which/page.md").read_text()
-    row = "| one layer is worse (second less first) | masked lm | -0.5 | +0.0 ± 0.0 | within the error |"
+    row = "| one layer is worse (second less first) | masked LM | -0.5 | +0.0 ± 0.0 | within the error |"
     assert row in page
     assert "less than 2 standard errors is within the error" in page
     (told,) = json.loads((files / "out/which/table.json").read_text())["claims"]
