@@ -42,7 +42,10 @@ def test_a_run_of_minutes_plans_its_steps_once(settings, short_trial, read_weigh
     assert f"was made {state.step} steps when the run began" in caplog.text
 
 
-@pytest.mark.parametrize("lengths", ["16", pytest.param("8:0.5,16:0.5", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "lengths",
+    [pytest.param("16", marks=pytest.mark.golden), pytest.param("8:0.5,16:0.5", marks=pytest.mark.slow)],
+)
 def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
     lengths, settings, short_trial, monkeypatch, write_unmasked_records, read_weights, tmp_path
 ):
