@@ -172,7 +172,9 @@ def _check_start(where: str, start: Unit, config: AlbertConfig, corpus: Corpus) 
     if start.corpus.vocabulary_key() != corpus.vocabulary_key():
         raise InputError(f"{where}: row {start.row.name} has another vocabulary, or the same of other text")
     theirs, ours = dataclasses.asdict(start.config), dataclasses.asdict(config)
-    other = [name for name in ours if ours[name] != theirs[name] and name not in _FREE]
+    # The same parameters, applied more often or less.
+    free = (*_FREE, "num_hidden_layers") if ours["parameter_sharing"] == "all" else _FREE
+    other = [name for name in ours if ours[name] != theirs[name] and name not in free]
     if other:
         raise InputError(f"{where}: row {start.row.name} has another {', '.join(other)}")
 

@@ -112,11 +112,26 @@ def test_a_row_may_have_more_text_and_a_vocabulary_of_its_own(units, tmp_path, m
     [
         ({"vocabulary": {"vocab_size": 50}}, "row first has another vocabulary"),
         ({"config": {"num_attention_heads": 1}}, "row first has another num_attention_heads"),
+        (
+            {"config": {"num_hidden_layers": 1, "parameter_sharing": "none"}},
+            "row first has another num_hidden_layers, parameter_sharing",
+        ),
     ],
 )
 def test_weights_to_start_from_are_of_the_same_model_and_vocabulary(units, changes, message):
     with pytest.raises(InputError, match=f"row on: start_from: {message}"):
         units(rows={"first": {}, "on": {"start_from": "first", **changes}})
+
+
+def test_a_deeper_model_starts_from_a_shallower_one_where_all_layers_share(units):
+    deep = {"start_from": "first", "config": {"num_hidden_layers": 12}}
+    first, on = units(rows={"first": {}, "on": deep}, seeds=[1])
+    assert first.pretraining in on.pretraining.chain()
+    assert on.config.num_hidden_layers == 12
+    unshared = {"config": {"parameter_sharing": "attention"}}
+    deep["config"]["parameter_sharing"] = "attention"
+    with pytest.raises(InputError, match="row on: start_from: row first has another num_hidden_layers"):
+        units(rows={"first": unshared, "on": deep}, seeds=[1])
 
 
 def test_what_is_made_of_the_text_reads_and_cleans_it_alike():
