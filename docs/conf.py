@@ -32,7 +32,7 @@ CONTENTS = {
     "Using it": (
         *("Start here <self>", "BUILD", "docs/data", "docs/training", "docs/finetuning", "docs/serving"),
         *("docs/server", "docs/published", "docs/conversion", "docs/python", "docs/analysis", "docs/operations"),
-        *("docs/scaling", "docs/experiments", "docs/embeddings", "docs/languages"),
+        *("docs/scaling", "docs/experiments", "docs/paper", "docs/embeddings", "docs/languages"),
     ),
     "Reference": (
         *("docs/api/index", "docs/official", "docs/tokenization", "docs/tasks", "configs/README"),
