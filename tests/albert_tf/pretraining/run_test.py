@@ -84,8 +84,11 @@ def test_the_sentence_head_learns_at_a_rate_of_its_own(settings, read_weights):
     run(dataclasses.replace(given, save_checkpoints_steps=1))
     # The first step of a warm-up moves nothing.
     first, last = read_weights(given.output_dir, 1), read_weights(given.output_dir, 4)
-    moved = {name: np.abs(last[name] - first[name]).max() for name in last if name.endswith("kernel")}
+    # Not the moments, nor the kernels of query and key, whose gradients here are as small as Adam's epsilon.
+    kernels = [name for name in last if name.endswith("/kernel") and not name.startswith("adam_")]
+    moved = {name: np.abs(last[name] - first[name]).max() for name in kernels}
     slow = {name for name in moved if name.startswith(("albert/pooler/", "sentence_order/"))}
+    assert len(moved) > len(slow) + 3
     assert len(slow) == 2
     assert all(0 < moved[name] < 0.02 * min(moved[other] for other in moved.keys() - slow) for name in slow)
 
