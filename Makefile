@@ -72,7 +72,7 @@ browser: $(VENV)/.browser
 	$(BIN)/python -m pytest -m browser
 
 golden: $(VENV)/.dev
-	$(BIN)/python -m pytest -m golden tests/golden tests/albert_tf/pretraining
+	$(BIN)/python -m pytest -m golden tests/golden tests/albert_tf/pretraining tests/albert_tf/door_test.py
 
 # MUTANTS="words" for those whose names or files have one of them; see docs/mutants.md.
 mutants: $(VENV)/.dev

@@ -97,6 +97,7 @@ def test_a_name_that_is_not_there_is_told_of():
         albert_tf.lod
 
 
+@pytest.mark.golden
 def test_the_document_runs_from_top_to_bottom(in_work):
     document = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     names = {}
