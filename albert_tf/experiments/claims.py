@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf.experiments.fields import as_object, as_text, check_keys
+from albert_tf.experiments.fields import as_entries, as_text
 from albert_tf.runtime.errors import InputError
 
 SAME, OTHER, WITHIN, NOT_HERE = "same sign", "other sign", "within the error", "not measured"
@@ -68,13 +68,8 @@ def read_claims(
     Raises:
         InputError: one line that names the file and the key.
     """
-    if not isinstance(values, list):
-        raise InputError(f"{where}: a list of claims was expected. Received {values!r}.")
     claims = []
-    for number, entry in enumerate(values):
-        here = f"{where}[{number}]"
-        entry = as_object(entry, here)
-        check_keys(entry, _KEYS, here, _KEYS)
+    for here, entry in as_entries(values, "claims", _KEYS, _KEYS, where):
         rows, column = entry["rows"], entry["column"]
         if not isinstance(rows, list) or len(rows) != 2 or not all(isinstance(name, str) for name in rows):
             raise InputError(f"{here}: rows: the names of two rows were expected. Received {rows!r}.")

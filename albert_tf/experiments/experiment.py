@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.experiments.command_lines import EVALUATION, FINETUNING, RECORDS, check_flags
-from albert_tf.experiments.fields import as_object, as_text, check_keys, is_count
+from albert_tf.experiments.fields import as_entries, as_object, as_text, check_keys, is_count
 from albert_tf.experiments.paper_figures import PaperFigures, read_figures
 from albert_tf.experiments.row import BASE_KEYS, Row, make_row, merge
 from albert_tf.pretraining.settings import PretrainingSettings
@@ -139,13 +139,8 @@ def _held_out(values: Any, path: str) -> Mapping[str, Any]:
 
 
 def _tasks(values: Any, where: str) -> tuple[TaskOfTable, ...]:
-    if not isinstance(values, list):
-        raise InputError(f"{where}: a list of tasks was expected. Received {values!r}.")
     tasks = []
-    for number, entry in enumerate(values):
-        here = f"{where}[{number}]"
-        entry = as_object(entry, here)
-        check_keys(entry, _TASK_KEYS, here, ("task_name",))
+    for here, entry in as_entries(values, "tasks", _TASK_KEYS, ("task_name",), where):
         if entry["task_name"] not in TASK_NAMES:
             raise InputError(f"{here}: task_name must be one of {', '.join(TASK_NAMES)}")
         flags = _flags_of_task(entry.get("flags", {}), here)

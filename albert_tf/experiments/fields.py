@@ -1,7 +1,7 @@
 """Checks of the values in an experiment's file; every error says where."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from albert_tf.runtime.errors import InputError
@@ -19,6 +19,18 @@ def as_text(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise InputError(f"{where}: text was expected. Received {value!r}.")
     return value
+
+
+def as_entries(
+    values: Any, what: str, known: tuple[str, ...], needed: tuple[str, ...], where: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The objects in a list of them, each after where it stands."""
+    if not isinstance(values, list):
+        raise InputError(f"{where}: a list of {what} was expected. Received {values!r}.")
+    for number, entry in enumerate(values):
+        here = f"{where}[{number}]"
+        check_keys(as_object(entry, here), known, here, needed)
+        yield here, entry
 
 
 def is_count(value: Any, least: int = 1) -> bool:
