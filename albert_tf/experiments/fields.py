@@ -1,10 +1,26 @@
 """Checks of the values in an experiment's file; every error says where."""
 
 import difflib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import refuse_repeats
+
+
+def read_values(path: str) -> Any:
+    """The contents of a JSON file.
+
+    Raises:
+        InputError: not JSON, or a key stands twice.
+        OSError: no such file, or no right to read it.
+    """
+    try:
+        return json.loads(files.read_small(path), object_pairs_hook=refuse_repeats)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
 
 
 def as_object(values: Any, where: str) -> Mapping[str, Any]:
@@ -31,6 +47,17 @@ def as_entries(
         here = f"{where}[{number}]"
         check_keys(as_object(entry, here), known, here, needed)
         yield here, entry
+
+
+def as_seeds(values: Any, where: str) -> tuple[int, ...]:
+    """Seeds of random numbers, each once."""
+
+    def is_seed(value: Any) -> bool:
+        return is_count(value, least=0) and value < 2**32
+
+    if not isinstance(values, list) or not values or not all(map(is_seed, values)) or len(set(values)) < len(values):
+        raise InputError(f"{where}: a list of different integers from 0 to 2^32 - 1 was expected. Received {values!r}.")
+    return tuple(values)
 
 
 def is_count(value: Any, least: int = 1) -> bool:

@@ -141,6 +141,12 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in {**base, **changes}.items() if value is not None}
 
 
+def flags_of(kind: str, values: Any, where: str) -> dict[str, Any]:
+    """The flags of a command, a key of COMMANDS: checked, and without those that are null."""
+    check_flags(kind, as_object(values, f"{where}: {kind}"), where)
+    return merge({}, values)
+
+
 def _merge_sections(base: Mapping[str, Any], changes: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Each section of the base with the row's changes; None for an optional one that neither has."""
     sections: dict[str, Any] = {}

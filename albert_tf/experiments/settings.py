@@ -26,6 +26,9 @@ class ExperimentSettings:
         int, Bounds(2), "Without --held_out_file: every how manyth document of --input_file is held out."
     ] = 20
     rows: Annotated[tuple[str, ...], "Rows to do, comma-separated; left out: all."] = ()
+    tasks_file: Annotated[
+        StrPath | None, "Tasks to fine-tune every row on, beside the experiment's: a JSON list, as its key tasks has."
+    ] = None
     num_train_steps: Annotated[Count | None, "Steps of every row in place of the budget, for a trial."] = None
     task_index: Annotated[CountOrNone, "Which of --num_tasks runs this is, from 0: they share the rows."] = 0
     num_tasks: Annotated[Count, "How many runs of the same command share the rows, here or on several machines."] = 1

@@ -151,6 +151,32 @@ def test_what_is_wrong_is_one_line_that_says_where(write, changes, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_of_tasks_adds_columns_to_any_experiment(write, tmp_path):
+    path = tmp_path / "tasks.json"
+    path.write_text('[{"task_name": "rte", "data_dir": "glue/RTE", "seeds": [1, 2]}, {"task_name": "cola"}]')
+    found = read_experiment(write(tasks=[{"task_name": "mrpc"}]), tasks_file=str(path)).tasks
+    assert [task.name for task in found] == ["mrpc", "rte", "cola"]
+    assert (found[1].data_dir, found[1].seeds) == ("glue/RTE", (1, 2))
+    assert [task.name for task in read_experiment("sharing", tasks_file=str(path)).tasks] == ["rte", "cola"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "tasks.json: no such file"),
+        ("[", "tasks.json: not JSON"),
+        ('{"task_name": "rte"}', "tasks.json: a list of tasks was expected"),
+        ('[{"task_name": "rte", "data_dirs": "x"}]', r"tasks.json\[0\]: unknown key 'data_dirs'; did you mean data_dir\?"),
+        ('[{"task_name": "mrpc"}]', "tasks.json: two tasks have one name"),
+    ],
+)
+def test_what_is_wrong_in_a_file_of_tasks_is_one_line(write, tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "tasks.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_experiment(write(tasks=[{"task_name": "mrpc"}]), tasks_file=str(tmp_path / "tasks.json"))
+
+
 def test_files_that_are_no_experiments_are_refused(tmp_path):
     path = tmp_path / "broken.json"
     with pytest.raises(InputError, match="no such experiment; shipped ones are .*sentence_task"):

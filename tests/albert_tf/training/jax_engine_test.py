@@ -281,7 +281,7 @@ def log_size(settings):
 
 
 def has_saved(settings):
-    """Whether a run's folder has a whole checkpoint."""
+    """Tells whether a run's folder has a whole checkpoint."""
     return any(Path(settings.output_dir).glob("checkpoint-????????"))
 
 
