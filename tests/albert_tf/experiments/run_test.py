@@ -15,6 +15,7 @@ from albert_tf.experiments import run as run_module
 from albert_tf.experiments.run import ExperimentRun
 from albert_tf.experiments.settings import ExperimentSettings
 from albert_tf.experiments.steps import Step
+from albert_tf.runtime import shipped_files
 from albert_tf.runtime.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -77,6 +78,11 @@ def made_up(monkeypatch):
     monkeypatch.setattr(run_module, "draw_table", draw)
     monkeypatch.setattr("albert_tf.experiments.runner._SECONDS_BETWEEN_LOOKS", 0.005)
     return failing
+
+
+@pytest.mark.parametrize("name", shipped_files.names(shipped_files.EXPERIMENTS))
+def test_a_shipped_experiment_can_be_run(name, settings):
+    assert f"{name}: " in ExperimentRun(settings(name)).describe()
 
 
 def _ran(files):
