@@ -25,9 +25,11 @@ FIRST_PROBABILITY = 0.01
 class SpanCategoriesHead(ConfiguredLayer):
     """Scores every span of one to W pieces by its first piece, its last one and its width.
 
-    tanh(first U + last V + w) K + first U' + last V' + w' + b: the endpoints of Lee et al. (2017, arXiv 1707.07045,
+    tanh(first U + last V + w) K + first U' + last V' + H w' + b: the endpoints of Lee et al. (2017, arXiv 1707.07045,
     section 3) without the words between them, which the encoder has put into both. The linear terms are learnt within
-    a few hundred steps, in which what passes through K has hardly left b. U and U' are one kernel, as are V and V'.
+    a few hundred steps, in which what passes through K has hardly left b. w' is one number where a hidden state has H;
+    without the factor its steps are too small to tell a name from all that stands between two names. U and U' are one
+    kernel, as are V and V'.
 
     Args:
         config: AlbertConfig, or the dict of one.
@@ -59,11 +61,14 @@ class SpanCategoriesHead(ConfiguredLayer):
         for name, shape in (
             ("start_kernel", (hidden_size, size + self.num_labels)),
             ("end_kernel", (hidden_size, size + self.num_labels)),
-            ("width_embeddings", (self.max_span_length, size + self.num_labels)),
+            ("width_embeddings", (self.max_span_length, size)),
             ("kernel", (size, self.num_labels)),
         ):
             setattr(self, name, self.add_weight(name=name, shape=shape, initializer=initializer))
         rare = keras.initializers.Constant(math.log(FIRST_PROBABILITY / (1 - FIRST_PROBABILITY)))
+        self.width_bias = self.add_weight(
+            name="width_bias", shape=(self.max_span_length, self.num_labels), initializer="zeros"
+        )
         self.bias = self.add_weight(name="bias", shape=(self.num_labels,), initializer=rare)
 
     def call(self, sequence_output, seed=None, training=False):
@@ -81,7 +86,8 @@ class SpanCategoriesHead(ConfiguredLayer):
         last = ops.pad(ops.matmul(hidden, self.end_kernel), [[0, 0], [0, self.max_span_length - 1], [0, 0]])
         length = ops.shape(hidden)[1]
         last = ops.stack([last[:, width : width + length] for width in range(self.max_span_length)], axis=2)
-        spans = first[:, :, None] + last + self.width_embeddings
+        of_width = ops.concatenate([self.width_embeddings, self.config.hidden_size * self.width_bias], axis=-1)
+        spans = first[:, :, None] + last + of_width
         size = self.kernel.shape[0]
         return ops.matmul(ops.tanh(spans[..., :size]), self.kernel) + spans[..., size:] + self.bias
 

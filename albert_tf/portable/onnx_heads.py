@@ -199,7 +199,7 @@ class _OnnxHeads:
     def _spans(self, hidden: str, widest: Any) -> str:
         """The labels of every span, [B, S, W, C]; see heads.span_categories.SpanCategoriesHead."""
         graph = self._graph
-        names_of = ("start_kernel", "end_kernel", "width_embeddings", "kernel", "bias")
+        names_of = ("start_kernel", "end_kernel", "width_embeddings", "width_bias", "kernel", "bias")
         of = {name: graph.vector(f"span_categories/{name}") for name in names_of}
         first = graph.add("MatMul", hidden, of["start_kernel"])
         last = graph.add("MatMul", hidden, of["end_kernel"])
@@ -209,7 +209,9 @@ class _OnnxHeads:
         ends = graph.add("Add", graph.add("Unsqueeze", starts, graph.constant([1])), graph.constant(range(widest)))
         last = graph.add("Gather", last, ends, axis=1)
         both = graph.add("Add", graph.add("Unsqueeze", first, graph.constant([2])), last)
-        both = graph.add("Add", both, of["width_embeddings"])
+        hidden_size, _ = graph.shape("span_categories/start_kernel")
+        width_scores = graph.add("Mul", of["width_bias"], graph.constant(hidden_size, "float32"))
+        both = graph.add("Add", both, graph.add("Concat", of["width_embeddings"], width_scores, axis=-1))
         # What goes through tanh and a kernel, and after it what is added as it is.
         size, _ = graph.shape("span_categories/kernel")
         inner, linear = (

@@ -95,8 +95,10 @@ def save_finetuned(export_vocabulary, small_config):
             config, head, len(labels), early_exit=early_exit, max_span_length=own["max_span_length"]
         )
         if head == "span_categories":
-            # Half of all spans are found, where a model that learns begins with next to none.
+            # Half of all spans are found, where a model that learns begins with next to none, and widths tell.
             model.span_categories.bias.assign(np.zeros(len(labels)))
+            widths = model.span_categories.width_bias
+            widths.assign(np.random.default_rng(3).normal(scale=0.05, size=widths.shape))
         folder.mkdir()
         tokenizer = AlbertTokenizer(export_vocabulary)
         task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own, options=options or {})

@@ -35,7 +35,7 @@ def test_a_span_is_scored_by_its_ends_and_its_width(head, hidden):
         for first in range(S):
             for more in range(min(W, S - first)):
                 span = hidden[row, first] @ of["start_kernel"] + hidden[row, first + more] @ of["end_kernel"]
-                span += of["width_embeddings"][more]
+                span += np.concatenate([of["width_embeddings"][more], H * of["width_bias"][more]])
                 wanted = np.tanh(span[:-C]) @ of["kernel"] + span[-C:] + of["bias"]
                 np.testing.assert_allclose(logits[row, first, more], wanted, atol=1e-5)
 

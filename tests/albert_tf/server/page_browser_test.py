@@ -8,7 +8,7 @@ from albert_tf.server.tensorflow_model import TensorflowModel
 
 pytestmark = pytest.mark.browser
 
-TASKS = ("pretraining", "pair", "regression", "token_classification", "multiple_choice", "span")
+TASKS = ("pretraining", "pair", "regression", "token_classification", "multiple_choice", "span", "span_categories")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def browser(client, tmp_path_factory):
 @pytest.fixture
 def page(client, browser):
     browser.open(f"http://127.0.0.1:{client.port}/")
-    browser.wait("document.querySelectorAll('[role=tab]').length === 8")
+    browser.wait("document.querySelectorAll('[role=tab]').length === 9")
     browser.events.clear()
     return browser
 
@@ -105,6 +105,21 @@ def test_words_are_tagged(page, client):
     (found,) = client.ask({"instances": ["ba do  mite gi"]}, "token_classification")[1]["predictions"]
     shown = page.evaluate("[...document.querySelectorAll('.word')].map((word) => word.textContent.trim())")
     assert shown == [f"{'' if tag == 'O' else tag}{word}" for word, tag in zip(found["words"], found["tags"])]
+
+
+def test_spans_are_marked_in_the_text_and_those_that_overlap_below_it(page, client):
+    # A character that JavaScript counts as two stands before them.
+    text = "\U0001f600 bado mite ro gi lu"
+    choose(page, "Find entities")
+    ask(page, text=text)
+    found = client.ask({"instances": [text]}, "span_categories")[1]["predictions"][0]
+    places = [place for place in zip(found["starts"], found["ends"], found["labels"]) if place[2]]
+    shown = [f"{text[start:end]} {label}" for start, end, label in places]
+    assert sorted(marks(page)) == sorted(shown)
+    page.evaluate("document.querySelectorAll('.passage small').forEach((label) => label.remove())")
+    whole, *others = page.evaluate("[...document.querySelectorAll('.passage')].map((passage) => passage.textContent)")
+    assert whole == text
+    assert len(shown) > len(others) > 0
 
 
 def test_an_option_is_chosen(page):
