@@ -81,10 +81,16 @@ class Unit:
 
 
 def held_out_tasks(experiment: Experiment) -> tuple[str, ...]:
-    """The sentence tasks of the held-out records, sop first: every row is evaluated on each."""
+    """The sentence tasks of the held-out records, sop first: every row is evaluated on each.
+
+    A row that is trained without one has never seen a second segment, where half of the masked words of pairs are: then
+    there are records of single segments too.
+    """
     asked = experiment.evaluations
     others = [name for name in asked if name not in (MASKED_LM, NEXT_SENTENCE)]
-    return (*(["sop"] if others or NEXT_SENTENCE not in asked else []), *(["nsp"] if NEXT_SENTENCE in asked else []))
+    single = MASKED_LM in asked and any(row.records.get("sentence_task") == "none" for row in experiment.rows)
+    wanted = {"sop": others or NEXT_SENTENCE not in asked, "nsp": NEXT_SENTENCE in asked, "none": single}
+    return tuple(task for task, is_wanted in wanted.items() if is_wanted)
 
 
 def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]) -> list[Unit]:

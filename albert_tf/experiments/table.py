@@ -12,7 +12,7 @@ from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, SENTENCE_
 from albert_tf.experiments.grid import Unit, held_out_tasks
 
 PERCENT, NUMBER = "percent", "number"
-_TITLES = {"sop": "SOP", "nsp": "NSP"}
+_TITLES = {"sop": "SOP records", "nsp": "NSP records", "none": "single segments"}
 # Records, the figure in what run_evaluation writes, and its title, by the evaluation that asks for it. How frequent the
 # labels of next sentences are is a matter of how short the documents are: there each label counts alike.
 _ACCURACIES = {
@@ -123,7 +123,7 @@ def columns_of(experiment: Experiment) -> list[Column]:
     columns = []
     if MASKED_LM in experiment.evaluations:
         for task in sets:
-            beside = f", {_TITLES[task]} records" if len(sets) > 1 else ""
+            beside = f", {_TITLES[task]}" if len(sets) > 1 else ""
             columns.append(Column(f"masked_lm_accuracy/{task}", f"masked LM{beside}", PERCENT))
             columns.append(Column(f"masked_lm_loss/{task}", f"nats{beside}", NUMBER))
     for name, (task, figure, title) in _ACCURACIES.items():

@@ -41,10 +41,10 @@ def test_each_sentence_task_has_held_out_records_on_which_every_row_is_scored(un
     records = [step for step in steps if step.kind == "records"]
     texts = [(step.flags["input_file"].path, step.flags["sentence_task"]) for step in records]
     assert sorted(texts) == [
-        *(("held_out.txt", "nsp"), ("held_out.txt", "sop")),
+        *(("held_out.txt", "none"), ("held_out.txt", "nsp"), ("held_out.txt", "sop")),
         *(("train.txt", "none"), ("train.txt", "nsp"), ("train.txt", "sop")),
     ]
-    assert all(list(unit.evaluations) == ["sop", "nsp"] for unit in found)
+    assert all(list(unit.evaluations) == ["sop", "nsp", "none"] for unit in found)
     assert all(
         "--across_sentence_tasks=true" in step.words("o") for unit in found for step in unit.evaluations.values()
     )
@@ -61,6 +61,12 @@ def test_each_sentence_task_has_held_out_records_on_which_every_row_is_scored(un
 )
 def test_held_out_records_are_of_the_tasks_that_are_asked_for(write, evaluations, tasks):
     assert held_out_tasks(read_experiment(write(evaluations=evaluations))) == tasks
+
+
+def test_a_row_without_a_sentence_task_has_held_out_records_of_its_kind(write):
+    rows = {"sop": {}, "none": {"records": {"sentence_task": "none"}}}
+    assert held_out_tasks(read_experiment(write(rows=rows))) == ("sop", "none")
+    assert held_out_tasks(read_experiment(write(rows=rows, evaluations=["sentence_order"]))) == ("sop",)
 
 
 def test_held_out_records_read_text_as_the_rows_do_and_hide_single_words(units):
