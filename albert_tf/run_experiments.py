@@ -13,7 +13,7 @@ from albert_tf.runtime.settings_flags import define_flags_of, values_of
 
 _GROUPS = {
     "Input and output": ("experiment", "input_file", "held_out_file", "held_out_every", "spm_model_file", "output_dir"),
-    "What to do": ("rows", "tasks_file", "num_train_steps", "dry_run"),
+    "What to do": ("rows", "num_seeds", "tasks_file", "num_train_steps", "dry_run"),
     "Several runs at once": ("task_index", "num_tasks"),
 }
 

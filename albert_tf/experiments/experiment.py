@@ -50,12 +50,19 @@ class Experiment:
     paper: PaperFigures
 
 
-def read_experiment(path: str, num_train_steps: int | None = None, tasks_file: str | None = None) -> Experiment:
+def read_experiment(
+    path: str,
+    *,
+    num_train_steps: int | None = None,
+    num_seeds: int | None = None,
+    tasks_file: str | None = None,
+) -> Experiment:
     """Reads and checks an experiment.
 
     Args:
         path: of the JSON file, or the name of a shipped one.
         num_train_steps: of every row in place of its budget, for a trial.
+        num_seeds: of pre-training; more than the experiment has go on after its highest. None: the experiment's.
         tasks_file: a JSON list of tasks beside those of the experiment, of the same form.
 
     Raises:
@@ -80,7 +87,7 @@ def read_experiment(path: str, num_train_steps: int | None = None, tasks_file: s
         question=as_text(values["question"], f"{path}: question"),
         source=as_text(values.get("source", ""), f"{path}: source"),
         rows=made,
-        seeds=as_seeds(values.get("seeds", [_DEFAULT_SEED]), f"{path}: seeds"),
+        seeds=_seeds(values.get("seeds", [_DEFAULT_SEED]), f"{path}: seeds", num_seeds),
         evaluations=_evaluations(values.get("evaluations", [MASKED_LM, SENTENCE_ORDER]), f"{path}: evaluations"),
         evaluation=flags_of(EVALUATION, values.get(EVALUATION, {}), path),
         held_out=_held_out(values.get(HELD_OUT, {}), path),
@@ -107,6 +114,15 @@ def _check_starts(path: str, rows: Sequence[Row]) -> None:
     for number, row in enumerate(rows):
         if row.start_from is not None and row.start_from not in [earlier.name for earlier in rows[:number]]:
             raise InputError(f"{path}: row {row.name}: start_from: no row {row.start_from!r} comes before it")
+
+
+def _seeds(values: Any, where: str, number: int | None) -> tuple[int, ...]:
+    """The seeds of the file; or so many of them, and, where it has fewer, those that follow the highest."""
+    seeds = as_seeds(values, where)
+    if number is None:
+        return seeds
+    more = range(max(seeds) + 1, max(seeds) + 1 + number - len(seeds))
+    return as_seeds([*seeds, *more][:number], f"{where} with --num_seeds={number}")
 
 
 def _held_out(values: Any, path: str) -> Mapping[str, Any]:

@@ -42,7 +42,12 @@ class ExperimentRun:
         self._settings = settings
         self.output_dir = str(settings.output_dir)
         tasks_file = None if settings.tasks_file is None else str(settings.tasks_file)
-        self.experiment = read_experiment(str(settings.experiment), settings.num_train_steps, tasks_file)
+        self.experiment = read_experiment(
+            str(settings.experiment),
+            num_train_steps=settings.num_train_steps,
+            num_seeds=settings.num_seeds,
+            tasks_file=tasks_file,
+        )
         if self.experiment.name == STEPS_FOLDER:
             raise InputError(
                 f"--experiment={settings.experiment}: {STEPS_FOLDER}/ is the folder of the steps; rename it"

@@ -29,6 +29,9 @@ class ExperimentSettings:
     tasks_file: Annotated[
         StrPath | None, "Tasks to fine-tune every row on, beside the experiment's: a JSON list, as its key tasks has."
     ] = None
+    num_seeds: Annotated[
+        int | None, Bounds(1, 1000), "Seeds of pre-training: so many, the experiment's own first, then those above."
+    ] = None
     num_train_steps: Annotated[Count | None, "Steps of every row in place of the budget, for a trial."] = None
     task_index: Annotated[CountOrNone, "Which of --num_tasks runs this is, from 0: they share the rows."] = 0
     num_tasks: Annotated[Count, "How many runs of the same command share the rows, here or on several machines."] = 1

@@ -41,6 +41,6 @@ def units(write):
     corpus = Corpus(Given("train.txt", "t"), Given("held_out.txt", "h"), Given("v.model", "v"), 100)
 
     def make(corpus=corpus, data=(), num_train_steps=None, **changes):
-        return make_units(read_experiment(write(**changes), num_train_steps), corpus, dict(data))
+        return make_units(read_experiment(write(**changes), num_train_steps=num_train_steps), corpus, dict(data))
 
     return make

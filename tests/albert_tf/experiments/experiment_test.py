@@ -72,6 +72,11 @@ def test_counted_embeddings_are_of_the_base_unless_a_row_goes_without(write):
     assert row.embeddings == {}
 
 
+@pytest.mark.parametrize(("number", "seeds"), [(None, (7, 3)), (1, (7,)), (2, (7, 3)), (4, (7, 3, 8, 9))], ids=str)
+def test_seeds_are_those_of_the_file_or_so_many_of_them_and_more(write, number, seeds):
+    assert read_experiment(write(seeds=[7, 3]), num_seeds=number).seeds == seeds
+
+
 def test_null_stands_for_a_flag_that_is_left_out(write):
     tasks = [{"task_name": "rte", "flags": {"dev_file": None, "learning_rate": "1e-5"}}]
     found = read_experiment(write(tasks=tasks, evaluation={"max_eval_steps": None}, held_out={"ngram": None}))
@@ -80,7 +85,8 @@ def test_null_stands_for_a_flag_that_is_left_out(write):
 
 def test_a_trial_gives_every_row_as_many_steps(write):
     rows = {"short": {}, "long": {"budget": {"steps": 500}}}
-    assert [row.num_train_steps for row in read_experiment(write(base=BASE, rows=rows), 3).rows] == [3, 3]
+    trial = read_experiment(write(base=BASE, rows=rows), num_train_steps=3)
+    assert [row.num_train_steps for row in trial.rows] == [3, 3]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,15 @@ def test_a_part_of_the_rows_makes_a_table_of_its_own(files, settings, made_up):
     assert len(_ran(files)) == 2 + 2 + 2
 
 
+def test_more_seeds_are_done_beside_those_that_are_finished(files, settings, made_up):
+    ExperimentRun(settings(num_seeds=1)).run()
+    assert _ran(files).count("pretraining") == 2
+    ExperimentRun(settings(num_seeds=3)).run()
+    assert _ran(files).count("pretraining") == 6
+    table = json.loads((files / "out/which/table.json").read_text())
+    assert [len(cell["values"]) for row in table["rows"] for cell in row["cells"].values()] == [3] * 6
+
+
 def test_a_changed_file_does_what_changed_anew(files, settings, write, made_up):
     ExperimentRun(settings()).run()
     rows = {"first": {}, "second": {"config": {"num_hidden_layers": 1}}, "third": {"pretraining": {"beta_2": 0.98}}}
@@ -190,6 +199,7 @@ def test_a_dry_run_tells_what_is_left_and_how_long_it_takes(files, settings, mad
     ("changes", "message"),
     [
         ({"rows": ("fist",)}, "--rows: which has no row 'fist'; it has first, second"),
+        ({"num_seeds": 0}, "--num_seeds must be at least 1"),
         ({"task_index": 2, "num_tasks": 2}, "--task_index must be from 0 to --num_tasks - 1"),
         ({"output_dir": "gs://bucket/out"}, "steps need a folder of this machine"),
         ({"held_out_every": 50}, "holds 20 documents, too few for --held_out_every=50"),
