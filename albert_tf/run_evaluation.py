@@ -13,6 +13,9 @@ from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
+# What its flags are the fields of.
+SETTINGS = (EvaluationSettings,)
+
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""

@@ -20,6 +20,9 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.strategy import TpuAddress
 from albert_tf.training.training_flags import asks_for_tpu
 
+# What its flags are the fields of.
+SETTINGS = (FinetuningSettings, TaskOptions, TaskSettings, TextCleaning)
+
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""

@@ -17,6 +17,9 @@ from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.strategy import TpuAddress
 from albert_tf.training.training_flags import asks_for_tpu
 
+# What its flags are the fields of.
+SETTINGS = (PretrainingSettings,)
+
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""

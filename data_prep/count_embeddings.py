@@ -13,6 +13,8 @@ from data_prep.text.neighbour_counts import EmbeddingCounting, count_embeddings
 from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
+# What its flags are the fields of.
+SETTINGS = (EmbeddingCounting, TextReading, TextCleaning)
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:

@@ -15,6 +15,8 @@ from data_prep.job.settings import RecordJob
 from data_prep.text.text_reading import TextReading
 
 FLAGS = flags.FLAGS
+# What its flags are the fields of.
+SETTINGS = (RecordJob, InstanceSettings, TextReading, TextCleaning)
 
 # Names and defaults are the official ones where the official code has the flag.
 _FILES = ("input_file", "output_file", "spm_model_file", "compression", "overwrite", "dry_run")

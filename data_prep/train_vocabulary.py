@@ -12,6 +12,8 @@ from data_prep.text.text_reading import TextReading
 from data_prep.text.vocabulary import WRITTEN_ENDINGS, VocabularyTraining, train
 
 FLAGS = flags.FLAGS
+# What its flags are the fields of.
+SETTINGS = (VocabularyTraining, TextReading, TextCleaning)
 
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Annotated
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.run_names import name_runs
 from albert_tf.runtime.settings import Count, StrPath, check, described
 
 
@@ -36,6 +37,5 @@ class LayerSettings:
     @property
     def titles(self) -> list[str]:
         """A name for each model, no two alike."""
-        paths = [path.rstrip("/") for path in self.init_checkpoint]
-        names = list(self.names) or [path.rpartition("/")[2] or path for path in paths]
+        names = list(self.names or name_runs(list(self.init_checkpoint)))
         return names if len(set(names)) == len(names) else [f"{name} ({at + 1})" for at, name in enumerate(names)]

@@ -78,6 +78,11 @@ def read_claims(
         found = [figures.get(name, [None] * len(columns))[list(columns).index(column)] for name in rows]
         if found[0] is None or found[1] is None:
             raise InputError(f"{here}: rows: the paper has no figure of {rows[0]} or of {rows[1]} in {column!r}")
+        if found[0] == found[1]:
+            raise InputError(
+                f"{here}: rows: the paper has the same figure of {rows[0]} and {rows[1]} in {column!r}; "
+                "a claim is about a difference"
+            )
         text, measure = (as_text(entry[key], f"{here}: {key}") for key in ("text", "measure"))
         claims.append(Claim(text, rows[0], rows[1], measure, found[0] - found[1]))
     return tuple(claims)
@@ -119,4 +124,13 @@ def verdicts_to_markdown(verdicts: Sequence[Verdict]) -> str:
         measure = claim.measure.replace("_", " ").replace(" lm", " LM")
         compared = f"{claim.text} ({claim.row} less {claim.than})"
         lines.append([compared, measure, f"{claim.paper:+.1f}", here, verdict.word])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return markdown_table(lines)
+
+
+def markdown_table(lines: Sequence[Sequence[str]]) -> str:
+    r"""Lines of cells as a Markdown table; a bar within a cell does not end it.
+
+    >>> markdown_table([["a|b", "c"], ["---", "---"]])
+    '| a\\|b | c |\n| --- | --- |\n'
+    """
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

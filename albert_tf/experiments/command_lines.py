@@ -9,7 +9,7 @@ from typing import Any
 from absl import flags
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings import fields_of
+from albert_tf.runtime.settings import explain, fields_of
 from albert_tf.runtime.settings_flags import values_of
 
 # The commands by what they do in an experiment. They run as processes of their own and are asked for their flags by
@@ -48,6 +48,11 @@ OWN_FLAGS = {
     ),
 }
 
+# Types of flags whose values may be written in several ways.
+_PLAIN = ("bool", "int", "float")
+# A number, or text with several; whoever takes one alone says so.
+_ONE_OR_SEVERAL = "learning_rate"
+
 
 def as_word(name: str, value: Any) -> str:
     """A flag as a word of a command line.
@@ -60,6 +65,22 @@ def as_word(name: str, value: Any) -> str:
     elif isinstance(value, list | tuple):
         value = ",".join(map(str, value))
     return f"--{name}={value}"
+
+
+def as_read(kind: str, name: str, value: Any) -> Any:
+    """A number or a switch as the command reads it, whichever way it is written; any other value as it is.
+
+    >>> as_read("records", "short_seq_prob", 0.0), as_read("pretraining", "train_batch_size", "8")
+    (0, 8)
+    """
+    if not isinstance(value, str | int | float):
+        return value
+    declared = _declared(kind)
+    if name not in declared or declared[name].flag_type() not in _PLAIN:
+        return value
+    flag = declared[name]
+    read = flag.parser.parse(as_word(name, value).partition("=")[2])
+    return int(read) if isinstance(read, float) and read.is_integer() else read
 
 
 def check_flags(kind: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -94,6 +115,9 @@ def check_flags(kind: str, given: Mapping[str, Any], where: str) -> dict[str, An
             except ValueError as error:
                 reason = " ".join(str(error.args[0]).split())
                 raise InputError(f"{where}: {kind}: {name!r} cannot be {value!r}: {reason}") from None
+            wanted = None if name == _ONE_OR_SEVERAL else _explain(kind, name, values[name])
+            if wanted is not None:
+                raise InputError(f"{where}: {kind}: {name!r} must {wanted}. Received {value!r}.")
     return values
 
 
@@ -114,6 +138,15 @@ def check_settings(kind: str, settings: type, values: Mapping[str, Any], where: 
         settings(**{name: value for name, value in known.items() if name in fields})
     except InputError as error:
         raise InputError(f"{where}: {kind}: {error}") from None
+
+
+def _explain(kind: str, name: str, value: Any) -> str | None:
+    """Says what a flag's value must be by its settings, unless it is."""
+    for settings in importlib.import_module(COMMANDS[kind]).SETTINGS:
+        field = fields_of(settings).get(name)
+        if field is not None:
+            return explain(value, field)
+    return None
 
 
 @functools.cache

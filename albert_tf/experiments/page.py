@@ -25,6 +25,8 @@ def make_page(
     failures: Mapping[str, str],
     output_dir: str,
     picture: str | None,
+    left_out: Sequence[str] = (),
+    is_trial: bool = False,
 ) -> str:
     """The page as Markdown.
 
@@ -35,16 +37,22 @@ def make_page(
         failures: what went wrong, by the name of the row.
         output_dir: of the run.
         picture: its file's name beside the page; None for none.
+        left_out: rows that did not fail and are not finished.
+        is_trial: whether the rows had fewer steps than the file says.
     """
     parts = [f"# {experiment.name}", f"**Question.** {experiment.question}"]
     if experiment.source:
         parts.append(f"**Source.** {experiment.source}")
+    if is_trial:
+        parts.append("**A trial:** all rows had as many steps as `--num_train_steps` says, not those of their budgets.")
     parts += [_describe_run(experiment, table), table.to_markdown().rstrip("\n"), _note_on_errors(experiment)]
     if experiment.paper.note:
         parts.append(experiment.paper.note)
     if table.verdicts:
         parts += ["## Beside the paper", verdicts_to_markdown(table.verdicts).rstrip("\n"), _note_on_verdicts(table)]
+    parts += [f"- **{warning}**" for row in table.rows for warning in row.warnings]
     parts += [f"- **row {name} failed:** {reason}" for name, reason in failures.items()]
+    parts += [f"- row {name} is left out: with these flags it is not finished" for name in left_out]
     if picture is not None:
         parts.append(f"![the table as a picture]({picture})")
     parts.append("## Rows")

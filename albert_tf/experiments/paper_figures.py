@@ -37,6 +37,8 @@ def read_figures(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigur
     columns = values.get("columns", [])
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise InputError(f"{where}: columns: a list of names was expected. Received {columns!r}.")
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{where}: columns: each name may stand once. Received {columns!r}.")
     figures = as_object(values.get("rows", {}), f"{where}: rows")
     for name, row in figures.items():
         if name not in rows:

@@ -31,7 +31,7 @@ _INITIAL = ("init_checkpoint", "init_from_group0", "allow_missing_heads", "init_
 # Flags of pre-training that are those of the records.
 _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
 _BUDGETS = ("steps", "tokens")
-_ROW_NAME = re.compile(r"[A-Za-z0-9][\w.+=-]*")
+_ROW_NAME = re.compile(r"\w[\w.+=-]*")
 _LONGEST_NAME = 60
 
 
@@ -80,8 +80,8 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
     where = f"{path}: row {name}"
     if not _ROW_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise InputError(
-            f"{where}: a row's name has letters, digits and _ . + = -, no comma or space, and at most "
-            f"{_LONGEST_NAME} of them"
+            f"{where}: a row's name has letters, digits and _ . + = -, no comma or space, none of . + = - at its "
+            f"beginning, and at most {_LONGEST_NAME} characters"
         )
     changes = as_object(changes, where)
     check_keys(changes, _ROW_KEYS, where)
@@ -89,9 +89,7 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
     if start_from is not None:
         base = _without_initial_values(base, where)
     sections = _merge_sections(base, changes, where)
-    model = as_text({**base, **changes}["model"], f"{where}: model")
-    shape = dataclasses.asdict(AlbertConfig.from_json_file(model))
-    config = AlbertConfig.from_dict({**shape, **sections["config"]}, where=f"{where}: config")
+    config = _config({**base, **changes}["model"], sections["config"], where)
     for section in (VOCABULARY, RECORDS, EMBEDDINGS):
         check_flags(section, sections[section] or {}, where)
         reading = next(iter(names_of(sections[section] or {}, READING)), None)
@@ -99,7 +97,9 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
             raise InputError(f"{where}: give {reading!r} in {RECORDS}, by which {section} goes too")
     sections[PRETRAINING] = {**names_of(sections[RECORDS], _LENGTHS), **sections[PRETRAINING]}
     given = check_flags(PRETRAINING, sections[PRETRAINING], where)
-    steps = num_train_steps or _steps({**base, **changes}["budget"], given, f"{where}: budget")
+    _check_length(given, config, where)
+    budget = _steps({**base, **changes}["budget"], given, f"{where}: budget")
+    steps = num_train_steps or budget
     own = {"albert_config_file": "", "input_file": "", "output_dir": "", "num_train_steps": steps, "do_train": True}
     if start_from is not None:
         if "init_checkpoint" in given:
@@ -123,6 +123,26 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         None if more_text is None else as_text(more_text, f"{where}: more_text"),
         _vocabulary(sections[VOCABULARY], where),
     )
+
+
+def _config(model: Any, keys: Mapping[str, Any], where: str) -> AlbertConfig:
+    """The shape of a row's model."""
+    path = as_text(model, f"{where}: model")
+    try:
+        shape = dataclasses.asdict(AlbertConfig.from_json_file(path))
+    except InputError as error:
+        raise InputError(f"{where}: model: {error}") from None
+    return AlbertConfig.from_dict({**shape, **keys}, where=f"{where}: config")
+
+
+def _check_length(given: Mapping[str, Any], config: AlbertConfig, where: str) -> None:
+    """Refuses examples that are longer than the model."""
+    longest = given.get("max_seq_length", PretrainingSettings.max_seq_length)
+    if longest > config.max_position_embeddings:
+        raise InputError(
+            f"{where}: {RECORDS}: max_seq_length is {longest}, more than config's max_position_embeddings, "
+            f"{config.max_position_embeddings}"
+        )
 
 
 def _vocabulary(flags: Mapping[str, Any] | None, where: str) -> Mapping[str, Any] | None:
@@ -157,7 +177,8 @@ def _merge_sections(base: Mapping[str, Any], changes: Mapping[str, Any], where: 
         if section in _OPTIONAL and (ours[1] is None or (ours[0] is None and section not in changes)):
             sections[section] = None
             continue
-        sections[section] = merge(*(as_object(part or {}, f"{where}: {section}") for part in ours))
+        ours = [{} if part is None else part for part in ours]
+        sections[section] = merge(*(as_object(part, f"{where}: {section}") for part in ours))
     return sections
 
 
@@ -181,4 +202,6 @@ def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:
             f"{where}: with {PRETRAINING}'s batch_schedule the steps are of different sizes; give steps, not tokens"
         )
     sizes = [given.get(name, getattr(PretrainingSettings, name)) for name in ("train_batch_size", "max_seq_length")]
-    return max(1, round(budget["tokens"] / max(1, math.prod(sizes))))
+    tokens, each = budget["tokens"], max(1, math.prod(sizes))
+    # To the nearest, in integers: tokens may be more than a float holds.
+    return max(1, (2 * tokens + each) // (2 * each))

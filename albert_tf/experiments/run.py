@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from absl import logging
 
+from albert_tf.experiments.command_lines import RECORDS, VOCABULARY
 from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
@@ -18,7 +19,8 @@ from albert_tf.experiments.runner import Runner
 from albert_tf.experiments.settings import ExperimentSettings
 from albert_tf.experiments.steps import STEPS_FOLDER, Given, Step, finished_notes
 from albert_tf.experiments.table import make_table
-from albert_tf.experiments.text_split import HELD_OUT, TRAIN, digest_of, split_documents
+from albert_tf.experiments.task_columns import check_splits
+from albert_tf.experiments.text_split import HELD_OUT, TRAIN, check_documents, digest_of, split_documents
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabularies import make_tokenizer
@@ -26,6 +28,11 @@ from albert_tf.training.stop_signals import StopSignals
 
 TABLE_NAME, TABLE_JSON, PICTURE_NAME, PAGE_NAME = "table.md", "table.json", "table.png", "page.md"
 _KEY_DIGITS = 12
+# Steps that need no model.
+_OF_TEXT = (VOCABULARY, RECORDS)
+_TRIAL = "-trial"
+# Flags of records with which a blank line ends no document.
+_OTHER_DOCUMENTS = {"blank_line": ("paragraph",), "input_format": ("jsonl", "parquet")}
 
 
 class ExperimentRun:
@@ -58,6 +65,8 @@ class ExperimentRun:
             raise InputError(f"--rows: {self.experiment.name} has no row {unknown[0]!r}; it has {', '.join(names)}")
         digests = {path: digest_of_named(path) for path in named_paths(self.experiment)}
         data = {path: Given(path, digest) for path, digest in digests.items() if digest is not None}
+        for task in self.experiment.tasks:
+            check_splits(task, self.experiment.name)
         self.units = make_units(self.experiment, self._corpus(), data)
 
     @property
@@ -102,7 +111,10 @@ class ExperimentRun:
             names = {**unit.names(), **names}
         with StopSignals("after the step under way") as signals:
             runner = Runner(self.output_dir, signals, names)
-            runner.run(distinct(step for unit in self.share for step in unit.steps()))
+            # All records first: of text that cannot be used one hears before hours of training.
+            failed = runner.run(distinct(step for unit in self.share for step in unit.steps() if step.kind in _OF_TEXT))
+            units = [unit for unit in self.share if not any(step.key in failed for step in unit.steps())]
+            runner.run(distinct(step for unit in units for step in unit.steps()))
         failures = self._failures(self.chosen)
         left = [unit.row.name for unit in self.chosen if self._left([unit]) and unit.row.name not in failures]
         if left:
@@ -119,10 +131,15 @@ class ExperimentRun:
         """Writes table, picture and page of the rows whose seeds are all finished; returns the table."""
         unfinished = {unit.row.name for unit in self.units if self._left([unit])}
         finished = [unit for unit in self.units if unit.row.name not in unfinished]
+        # What a trial comes to takes nothing's place.
+        trial = "" if self._settings.num_train_steps is None else _TRIAL
+        folder = os.path.join(self.output_dir, self.experiment.name + trial)
         if not finished:
-            return "no row is finished"
+            earlier = os.path.join(folder, PAGE_NAME)
+            return "no row is finished" + (f"; {earlier} is of an earlier run" if os.path.exists(earlier) else "")
         table = make_table(self.experiment, finished, self.output_dir)
-        folder = os.path.join(self.output_dir, self.experiment.name)
+        for warning in (warning for row in table.rows for warning in row.warnings):
+            logging.warning("%s", warning)
         picture: str | None = None
         try:
             # A row may have no figure: without a sentence task it has no score of one.
@@ -135,7 +152,9 @@ class ExperimentRun:
         files.write_json(
             os.path.join(folder, TABLE_JSON), {**head, "source": self.experiment.source, **table.to_json()}
         )
-        page = make_page(self.experiment, table, finished, failures, self.output_dir, picture)
+        left_out = [name for name in dict.fromkeys(unit.row.name for unit in self.units) if name in unfinished]
+        left_out = [name for name in left_out if name not in failures]
+        page = make_page(self.experiment, table, finished, failures, self.output_dir, picture, left_out, bool(trial))
         for name, text in ((TABLE_NAME, table.to_markdown()), (PAGE_NAME, page)):
             with files.replace_file(os.path.join(folder, name)) as file:
                 file.write(text.encode())
@@ -167,13 +186,29 @@ class ExperimentRun:
             train = Given(str(settings.input_file), digest)
             held_out_text = str(settings.held_out_file)
             held_out = Given(held_out_text, digest_of(files.list_files(held_out_text, "held_out_file")))
+            if held_out.digest == digest:
+                raise InputError(f"--held_out_file={held_out_text} is the text of --input_file: nothing is held out")
         else:
+            self._check_split(text)
             key = hashlib.sha256(f"{digest} {settings.held_out_every}".encode()).hexdigest()[:_KEY_DIGITS]
             folder = os.path.join(self.output_dir, STEPS_FOLDER, f"text-{key}")
-            if not os.path.exists(folder) and not settings.dry_run:
+            parts = {name: os.path.join(folder, name) for name in (TRAIN, HELD_OUT)}
+            if not all(map(os.path.exists, parts.values())) and not settings.dry_run:
                 split_documents(text, settings.held_out_every, folder)
-            train, held_out = (Given(os.path.join(folder, name), f"{key} {name}") for name in (TRAIN, HELD_OUT))
+            train, held_out = (Given(path, f"{key} {name}") for name, path in parts.items())
         return Corpus(train, held_out, Given(vocabulary, digest_of([vocabulary])), vocab_size)
+
+    def _check_split(self, text: list[str]) -> None:
+        """Sees that the text can be split at its blank lines, which is how every row reads it."""
+        for row in self.experiment.rows:
+            other = [name for name, values in _OTHER_DOCUMENTS.items() if row.records.get(name) in values]
+            if other:
+                raise InputError(
+                    f"{self.experiment.name}: row {row.name}: {RECORDS}: {other[0]}={row.records[other[0]]}: "
+                    "--held_out_every splits the text at blank lines, which end no document there; give "
+                    "--held_out_file"
+                )
+        check_documents(text, self._settings.held_out_every)
 
 
 def _count(steps: Sequence[Step]) -> str:

@@ -109,7 +109,7 @@ class Runner:
             )
             self._wait(child)
         self._stop_if_asked()
-        if child.returncode or not os.path.exists(os.path.join(folder, step.result)):
+        if child.returncode or not step.is_written(self._output_dir):
             reason = f"{_last_line(log)} (exit code {child.returncode}; {log})"
             # For those who share the rows.
             files.write_json(failure, {"reason": reason})

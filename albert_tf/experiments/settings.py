@@ -1,6 +1,7 @@
 """Settings of run_experiments."""
 
 import dataclasses
+import os
 from typing import Annotated
 
 from albert_tf.runtime import files
@@ -43,6 +44,10 @@ class ExperimentSettings:
             raise InputError(
                 f"--task_index must be from 0 to --num_tasks - 1; received {self.task_index} and {self.num_tasks}"
             )
+        if "," in str(self.output_dir):
+            raise InputError(f"--output_dir={self.output_dir}: a comma separates paths; give a folder without one")
+        if os.path.exists(self.output_dir) and not os.path.isdir(self.output_dir):
+            raise InputError(f"--output_dir={self.output_dir} is no folder")
         if files.is_remote(str(self.output_dir)):
             raise InputError(
                 f"--output_dir={self.output_dir}: steps need a folder of this machine or of a network disk"

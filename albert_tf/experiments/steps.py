@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from albert_tf.experiments.command_lines import COMMANDS, as_word
+from albert_tf.experiments.command_lines import COMMANDS, as_read, as_word
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
@@ -17,6 +17,8 @@ from albert_tf.runtime.json_text import to_json
 DONE_NAME, FAILED_NAME, LOG_NAME, LOCK_NAME = "done.json", "failed.json", "log.txt", "step.lock"
 STEPS_FOLDER = "steps"
 _KEY_DIGITS = 12
+# A flag that names how the files begin that are written.
+_PREFIX = "model_prefix"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Step:
     @functools.cached_property
     def key(self) -> str:
         """Its name: its kind and a digest of all that decides its output."""
-        settings = {name: _identity(value) for name, value in self.flags.items()}
+        settings = {name: _identity(as_read(self.kind, name, value)) for name, value in self.flags.items()}
         digest = hashlib.sha256(to_json([self.kind, settings], sort_keys=True).encode()).hexdigest()
         return f"{self.kind}-{digest[:_KEY_DIGITS]}"
 
@@ -118,13 +120,17 @@ class Step:
             if isinstance(value, Written):
                 files.write_json(os.path.join(self.folder(output_dir), value.name), value.values)
 
+    def is_written(self, output_dir: str) -> bool:
+        """Tells whether all that its command writes is there."""
+        own = {name: value.name for name, value in self.flags.items() if isinstance(value, Own) and name != _PREFIX}
+        return all(os.path.exists(os.path.join(self.folder(output_dir), name)) for name in {self.result, *own.values()})
+
     def done(self, output_dir: str) -> Mapping[str, Any] | None:
         """The note of when it was finished, {"seconds", "work", ...}; None if it is not, or its output is gone."""
-        folder = self.folder(output_dir)
-        if not os.path.exists(os.path.join(folder, self.result)):
+        if not self.is_written(output_dir):
             return None
         try:
-            return files.read_json(os.path.join(folder, DONE_NAME))
+            return files.read_json(os.path.join(self.folder(output_dir), DONE_NAME))
         except (OSError, InputError):
             return None
 

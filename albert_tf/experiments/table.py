@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.analysis.training_log import first_entry
-from albert_tf.experiments.claims import Verdict, judge
+from albert_tf.experiments.claims import Verdict, judge, markdown_table
 from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, SENTENCE_ORDER, Experiment
+from albert_tf.experiments.fields import is_figure
 from albert_tf.experiments.grid import Unit, held_out_tasks
+from albert_tf.experiments.steps import Step
+from albert_tf.runtime.errors import InputError
 
 PERCENT, NUMBER = "percent", "number"
 _TITLES = {"sop": "SOP records", "nsp": "NSP records", "none": "single segments"}
@@ -41,21 +44,23 @@ class Cell:
     """The figure of a row in a column.
 
     Attributes:
-        values: by seed.
+        values: that the mean is of: by seed of pre-training, or, of one such seed, by seed of fine-tuning.
         mean: of them.
         standard_error: of the mean; None for one value.
+        groups: by seed of pre-training, each with its seeds of fine-tuning; () where there are none of those.
     """
 
     values: tuple[float, ...]
     mean: float
     standard_error: float | None
+    groups: tuple[tuple[float, ...], ...] = ()
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Cell":
         """The mean, and the standard deviation (of a sample) by the root of how many there are.
 
         >>> Cell.of([1.0, 2.0, 3.0])
-        Cell(values=(1.0, 2.0, 3.0), mean=2.0, standard_error=0.5773502691896258)
+        Cell(values=(1.0, 2.0, 3.0), mean=2.0, standard_error=0.5773502691896258, groups=())
         """
         error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
         return cls(tuple(values), statistics.fmean(values), error)
@@ -66,18 +71,21 @@ class Cell:
 
         Seeds of fine-tuning that share a seed of pre-training are no independent measurements of the row.
         """
-        return cls.of(groups[0]) if len(groups) == 1 else cls.of([statistics.fmean(group) for group in groups])
+        cell = cls.of(groups[0]) if len(groups) == 1 else cls.of([statistics.fmean(group) for group in groups])
+        several = any(len(group) > 1 for group in groups)
+        return dataclasses.replace(cell, groups=tuple(map(tuple, groups))) if several else cell
 
 
 @dataclasses.dataclass(frozen=True)
 class TableRow:
-    """A row: what it is, and its cells by the column's key, without those that it has no figure for."""
+    """A row: what it is, its cells by the column's key, without those that it has no figure for, and warnings."""
 
     name: str
     parameters: int | None
     num_train_steps: int
     cells: Mapping[str, Cell]
     paper: Sequence[float | None]
+    warnings: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +106,7 @@ class Table:
                     **{"name": row.name, "parameters": row.parameters, "num_train_steps": row.num_train_steps},
                     "cells": {key: dataclasses.asdict(cell) for key, cell in row.cells.items()},
                     "paper": dict(zip(self.paper_columns, row.paper)),
+                    "warnings": list(row.warnings),
                 }
                 for row in self.rows
             ],
@@ -114,7 +123,7 @@ class Table:
             paper = ["" if value is None else str(value) for value in row.paper]
             count = "" if row.parameters is None else f"{row.parameters / 1e6:.2f} M"
             lines.append([row.name, count, *cells, *paper])
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        return markdown_table(lines)
 
 
 def columns_of(experiment: Experiment) -> list[Column]:
@@ -151,12 +160,14 @@ def make_table(experiment: Experiment, units: Sequence[Unit], output_dir: str) -
         ours = [unit for unit in units if unit.row.name == row.name]
         if not ours:
             continue
-        figures = [_figures(unit, experiment, output_dir) for unit in ours]
+        results = [_results(unit, experiment, output_dir) for unit in ours]
+        figures = [_figures(unit, experiment, output_dir, of_tasks) for unit, of_tasks in zip(ours, results)]
         names = [column.key for column in columns_of(experiment) if all(column.key in found for found in figures)]
         cells = {name: Cell.of_groups([found[name] for found in figures]) for name in names}
         start = first_entry(f"{ours[0].pretraining.folder(output_dir)}/{ours[0].pretraining.result}")
         paper = experiment.paper.rows.get(row.name, [None] * len(experiment.paper.columns))
-        rows.append(TableRow(row.name, start.get("parameters"), row.num_train_steps, cells, paper))
+        warnings = _warnings(row.name, experiment, results)
+        rows.append(TableRow(row.name, start.get("parameters"), row.num_train_steps, cells, paper, warnings))
     return Table(columns_of(experiment), rows, experiment.paper.columns, verdicts_of(experiment, rows))
 
 
@@ -184,16 +195,57 @@ def _key_of(measure: str, experiment: Experiment) -> str:
     return f"task/{measure}"
 
 
-def _figures(unit: Unit, experiment: Experiment, output_dir: str) -> dict[str, list[float]]:
+# Of a task: by seed of fine-tuning, the score and whether the run learned nothing.
+_Results = Mapping[str, Sequence[tuple[float, bool]]]
+
+
+def _results(unit: Unit, experiment: Experiment, output_dir: str) -> _Results:
+    """The outcome of a unit's fine-tunings, by the task's name."""
+    found = {}
+    for task in experiment.tasks:
+        steps = [unit.finetuning[task.name, seed] for seed in task.seeds]
+        found[task.name] = [_result_of(step, output_dir) for step in steps]
+    return found
+
+
+def _result_of(step: Step, output_dir: str) -> tuple[float, bool]:
+    result = step.read_result(output_dir)
+    try:
+        score = next(iter(result["scores"].values()))[result["metric"]]
+    except (AttributeError, KeyError, StopIteration, TypeError):
+        score = None
+    return _checked(score, step, output_dir), bool(result.get("stuck"))
+
+
+def _checked(figure: Any, step: Step, output_dir: str) -> float:
+    """A figure that a command wrote; InputError if it is none."""
+    if not is_figure(figure) or figure is None:
+        folder = step.folder(output_dir)
+        raise InputError(f"{folder}/{step.result} is not what {step.kind} writes; remove {folder} to do it again")
+    return float(figure)
+
+
+def _warnings(row: str, experiment: Experiment, results: Sequence[_Results]) -> list[str]:
+    """A line for each task of which fine-tunings of the row learned nothing."""
+    lines = []
+    for task in experiment.tasks:
+        stuck = [is_stuck for found in results for _, is_stuck in found[task.name]]
+        if any(stuck):
+            lines.append(
+                f"row {row}: {sum(stuck)} of {len(stuck)} fine-tunings on {task.name} learned nothing (the loss of a "
+                "constant answer); they count in its mean"
+            )
+    return lines
+
+
+def _figures(unit: Unit, experiment: Experiment, output_dir: str, results: _Results) -> dict[str, list[float]]:
     """The values of a unit by column: one, or one for each seed of fine-tuning."""
     found: dict[str, list[float]] = {}
     for kind, step in unit.evaluations.items():
-        for name, value in step.read_result(output_dir).items():
-            if isinstance(value, float):
-                found[f"{name}/{kind}"] = [value]
-    for task in experiment.tasks:
-        results = [unit.finetuning[task.name, seed].read_result(output_dir) for seed in task.seeds]
-        found[f"task/{task.name}"] = [next(iter(one["scores"].values()))[one["metric"]] for one in results]
+        evaluation = step.read_result(output_dir)
+        _checked(evaluation.get("masked_lm_loss"), step, output_dir)
+        found |= {f"{name}/{kind}": [value] for name, value in evaluation.items() if isinstance(value, float)}
+    found |= {f"task/{name}": [score for score, _ in of_task] for name, of_task in results.items()}
     if len(experiment.tasks) > 1:
         found["task_average"] = [
             statistics.fmean(statistics.fmean(found[f"task/{task.name}"]) for task in experiment.tasks)

@@ -9,7 +9,8 @@ from albert_tf.experiments.fields import as_entries, as_object, as_seeds, as_tex
 from albert_tf.experiments.row import flags_of
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.runtime.errors import InputError
-from albert_tf.tasks.registry import TASK_NAMES
+from albert_tf.runtime.settings import fields_of
+from albert_tf.tasks.registry import TASK_NAMES, TaskOptions, make_task
 
 _KEYS = ("task_name", "name", "data_dir", "flags", "seeds")
 _DEFAULT_SEED = FinetuningSettings.random_seed
@@ -48,6 +49,24 @@ def read_tasks(values: Any, where: str, more_file: str | None = None) -> tuple[T
     if len(set(names)) < len(names):
         raise InputError(f"{where}: two tasks have one name; give each a name of its own")
     return tuple(tasks)
+
+
+def check_splits(task: TaskColumn, where: str) -> None:
+    """Sees that a task has what it is trained on and scored by.
+
+    Raises:
+        InputError: one line that names the place, the task and the file.
+    """
+    flags = check_flags(FINETUNING, task.flags, where)
+    given = {name: flags[name] for name in fields_of(TaskOptions) if name in flags}
+    try:
+        made = make_task(task.task_name, task.data_dir, TaskOptions(**given))
+        for kind in ("train", "dev"):
+            if not any(name.split("_")[0] == kind for name in made.splits()):
+                made.input_files(kind)
+                raise InputError(f"there is no {kind} split")
+    except InputError as error:
+        raise InputError(f"{where}: task {task.name}: {error}") from None
 
 
 def _as_columns(values: Any, where: str) -> list[TaskColumn]:

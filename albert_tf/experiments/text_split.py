@@ -1,6 +1,7 @@
 """Documents of a text in two files: to train on, and held out."""
 
 import hashlib
+import itertools
 import os
 from collections.abc import Iterator
 
@@ -10,14 +11,35 @@ from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.text_endings import COMPRESSED, NOT_TEXT, RAW_FORMATS
 
 TRAIN, HELD_OUT = "train.txt", "held_out.txt"
-_COMPRESSED = (".gz", ".xz", ".zst", ".jsonl", ".parquet")
+_NOT_PLAIN = (*COMPRESSED, *RAW_FORMATS, *NOT_TEXT)
 
 
 def digest_of(paths: list[str]) -> str:
     """A digest of the contents of files, in their order."""
     return hashlib.sha256(to_json([describe_file(path) for path in paths]).encode()).hexdigest()
+
+
+def check_documents(paths: list[str], every: int) -> None:
+    """Sees that documents of a text can be held out.
+
+    Args:
+        paths: as those of `split_documents`.
+        every: likewise.
+
+    Raises:
+        InputError: a file is no plain text, or there are too few documents.
+    """
+    for path in paths:
+        if path.lower().endswith(_NOT_PLAIN):
+            raise InputError(f"--held_out_every takes plain text; {path} is not: split it, and give --held_out_file")
+    found = sum(1 for _ in itertools.islice(_documents(paths), every))
+    if found < every:
+        raise InputError(
+            f"--input_file holds {found} documents, too few for --held_out_every={every}; a blank line ends a document"
+        )
 
 
 def split_documents(paths: list[str], every: int, folder: str) -> None:
@@ -29,11 +51,9 @@ def split_documents(paths: list[str], every: int, folder: str) -> None:
         folder: for the two.
 
     Raises:
-        InputError: a file is compressed, or there are too few documents.
+        InputError: as `check_documents` has it.
     """
-    for path in paths:
-        if path.endswith(_COMPRESSED):
-            raise InputError(f"--held_out_every takes plain text; {path} is not: split it, and give --held_out_file")
+    check_documents(paths, every)
     with files.replace_folder(folder) as temporary:
         counts = [0, 0]
         with (
@@ -44,11 +64,6 @@ def split_documents(paths: list[str], every: int, folder: str) -> None:
                 is_held_out = number % every == 0
                 counts[is_held_out] += 1
                 (held_out if is_held_out else train).write(document + b"\n")
-        if not all(counts):
-            raise InputError(
-                f"--input_file holds {sum(counts)} documents, too few for --held_out_every={every}; "
-                "a blank line ends a document"
-            )
     logging.info("%s: %d documents to train on, %d held out", folder, *counts)
 
 

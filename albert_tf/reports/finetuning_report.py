@@ -17,6 +17,9 @@ from albert_tf.tasks.thresholds import EACH, ONE, THRESHOLD_SCORE, USUAL_THRESHO
 # What tells runs apart: its name in their results, and on the page.
 _VARYING = {"learning_rate": "rate", "random_seed": "seed", "fold": "fold"}
 _FEATURES = os.path.join("features", "{split}", "manifest.json")
+_LEARNED_NOTHING = (
+    "The loss stayed at that of a constant answer: nothing was learned; try a lower rate or another seed."
+)
 
 
 def finetuning_sections(run: RunFolder) -> list[Section]:
@@ -32,6 +35,11 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
         *run.notes,
         *(f"{member.name}: {note}" for member in members for note in member.notes),
         *run_sections.stop_notes(shown),
+    ]
+    notes += [
+        f"{_LEARNED_NOTHING} ({one.name})" if members else _LEARNED_NOTHING
+        for one in members or [run]
+        if one.results.get("stuck")
     ]
     if not run.results and not run.is_locked:
         notes.append("results.json is not there: the run did not come to its end.")

@@ -9,9 +9,10 @@ from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
 from albert_tf.reports.page import render
 from albert_tf.reports.pretraining_report import pretraining_sections
 from albert_tf.reports.records_facts import Records, find_records
-from albert_tf.reports.run_folder import FINETUNING, RunFolder, name_runs, read_run
+from albert_tf.reports.run_folder import FINETUNING, RunFolder, read_run
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.run_names import name_runs
 
 _LEADS = {"run_pretraining": "Pre-training", "run_finetuning": "Fine-tuning", "": "A run"}
 _MOST_RUNS = 8

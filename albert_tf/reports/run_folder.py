@@ -13,6 +13,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.reports.run_settings import RunSettings, read_settings
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.run_names import name_runs
 
 PRETRAINING, FINETUNING = "run_pretraining", "run_finetuning"
 _COMMANDS = (PRETRAINING, FINETUNING)
@@ -141,17 +142,6 @@ def read_run(path: str, name: str = "") -> RunFolder:
         is_locked=_LOCK_NAME in names,
         notes=tuple(_sentences(notes)),
     )
-
-
-def name_runs(paths: list[str]) -> list[str]:
-    """Names by which runs are told apart: the folders' own, with as many of those above as that takes."""
-    parts = [os.path.abspath(path).split(os.sep) if not files.is_remote(path) else path.split("/") for path in paths]
-    parts = [[part for part in one if part] for one in parts]
-    for depth in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(one[-depth:]) for one in parts]
-        if len(set(names)) == len(names):
-            return names
-    return [f"{name} ({number})" for number, name in enumerate(paths, 1)]
 
 
 def _name_of(path: str) -> str:

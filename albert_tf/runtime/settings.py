@@ -172,13 +172,13 @@ def check(settings: Any) -> None:
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
             object.__setattr__(settings, name, value)
-        wanted = None if value is None and field.default is None else _explain(value, field)
+        wanted = None if value is None and field.default is None else explain(value, field)
         if wanted:
             raise InputError(f"--{name} must {wanted}. Received {value!r}.")
 
 
-def _explain(value: Any, field: Described) -> str | None:
-    """Says what a value must be, unless it is."""
+def explain(value: Any, field: Described) -> str | None:
+    """Says what a field's value must be, by its type and rules, unless it is."""
     if not any(_is_of(value, kind) for kind in field.kinds):
         return f"be one of {', '.join(field.words)}" if field.words else f"be {_describe(field.kinds)}"
     if value is None:

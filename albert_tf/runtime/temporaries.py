@@ -60,7 +60,11 @@ def created_folder(path: str) -> Iterator[str]:
     while True:
         temporary = name_beside(path)
         os.mkdir(temporary, 0o700)
-        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+        try:
+            descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+        except FileNotFoundError:
+            # Another process took it for a leftover before it could be marked.
+            continue
         if hold(descriptor, temporary):
             break
         os.close(descriptor)

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import is_remote, open_binary
 
-COMPRESSED = (".gz", ".xz", ".zst")
-
 # A longer line (bytes) is a binary file or an endless one; it is refused before it fills the memory.
 LONGEST_LINE = 1 << 28
 

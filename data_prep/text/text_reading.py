@@ -6,15 +6,9 @@ from typing import Annotated
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import CountOrNone, OneOf, check, described
-from data_prep.text.text_files import COMPRESSED
+from albert_tf.runtime.text_endings import COMPRESSED, NOT_TEXT, RAW_FORMATS
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
-# Files that hold more than text, or none: read as text, their marks and commas would be words.
-_NOT_TEXT = (
-    *(".csv", ".tsv", ".html", ".htm", ".xml", ".rtf", ".pdf", ".doc", ".docx", ".odt", ".epub"),
-    *(".tar", ".tgz", ".zip", ".7z", ".bz2", ".arrow", ".feather", ".tfrecord", ".model"),
-)
-_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
 
 
 @described
@@ -54,8 +48,8 @@ class TextReading:
             name = name.removesuffix(ending)
         kind = self.input_format
         if kind == "auto":
-            kind = next((kind for ending, kind in _ENDINGS.items() if name.endswith(ending)), "text")
-            if kind == "text" and name.endswith(_NOT_TEXT):
+            kind = next((kind for ending, kind in RAW_FORMATS.items() if name.endswith(ending)), "text")
+            if kind == "text" and name.endswith(NOT_TEXT):
                 raise InputError(
                     f"--input_file: {path} does not look like plain text; make .txt, .jsonl or .parquet of it, or read "
                     "it as it stands with --input_format=text"

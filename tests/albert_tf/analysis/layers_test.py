@@ -90,7 +90,9 @@ def test_texts_longer_than_a_model_takes_are_refused(settings):
 
 def test_names_are_as_many_as_models_and_no_two_alike(settings):
     alike = dataclasses.replace(settings, init_checkpoint=("a/run", "b/run/"))
-    assert alike.titles == ["run (1)", "run (2)"]
+    assert alike.titles == ["a/run", "b/run"]
+    alike = dataclasses.replace(settings, init_checkpoint=("a/run", "a/run"))
+    assert len(set(alike.titles)) == 2
     assert dataclasses.replace(alike, names=("x", "y")).titles == ["x", "y"]
     message = "--names must be as many as --init_checkpoint: 1. Received 2: a, b."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):

@@ -14,7 +14,7 @@ import pytest
 from albert_tf.experiments import run as run_module
 from albert_tf.experiments.run import ExperimentRun
 from albert_tf.experiments.settings import ExperimentSettings
-from albert_tf.experiments.steps import Step
+from albert_tf.experiments.steps import Own, Step
 from albert_tf.runtime import shipped_files
 from albert_tf.runtime.errors import InputError
 
@@ -59,16 +59,9 @@ def made_up(monkeypatch):
             return ["sh", "-c", "echo 'run_pretraining: no room left' >&2; exit 1"]
         path, written = Path(step.folder(output_dir), step.result), json.dumps(_WRITTEN.get(step.kind, {}))
         path.parent.mkdir(exist_ok=True)
-        return [
-            "sh",
-            "-c",
-            'echo "$1" >> "$2"; echo "$3" > "$4"',
-            "",
-            step.kind,
-            f"{output_dir}/ran.txt",
-            written,
-            path,
-        ]
+        others = [value.name for value in step.flags.values() if isinstance(value, Own)]
+        script = 'echo "$1" >> "$2"; echo "$3" > "$4"; cd "$5"; shift 5; touch "$@"'
+        return ["sh", "-c", script, "", step.kind, f"{output_dir}/ran.txt", written, path, path.parent, *others]
 
     def draw(table, output_file, title):
         Path(output_file).parent.mkdir(exist_ok=True)
@@ -174,6 +167,63 @@ def test_more_seeds_are_done_beside_those_that_are_finished(files, settings, mad
     assert [len(cell["values"]) for row in table["rows"] for cell in row["cells"].values()] == [3] * 6
 
 
+def test_a_trial_takes_nothings_place(files, settings, made_up):
+    ExperimentRun(settings()).run()
+    page = (files / "out/which/page.md").read_text()
+    ExperimentRun(settings(num_train_steps=3)).run()
+    assert (files / "out/which/page.md").read_text() == page
+    assert "A trial" not in page
+    assert "**A trial:**" in (files / "out/which-trial/page.md").read_text()
+
+
+def test_a_page_tells_of_rows_that_it_has_not(files, settings, made_up):
+    ExperimentRun(settings(rows=("first",))).run()
+    assert "row second is left out: with these flags" in (files / "out/which/page.md").read_text()
+
+
+def test_text_that_cannot_be_used_stops_a_row_before_its_training(files, settings, made_up, monkeypatch):
+    usual = Step.program
+
+    def program(step, output_dir):
+        is_bad = step.kind == "records" and step.flags.get("sentence_task") == "sop"
+        return ["sh", "-c", "echo 'holds no sentence' >&2; exit 1"] if is_bad else usual(step, output_dir)
+
+    monkeypatch.setattr(Step, "program", program)
+    with pytest.raises(InputError, match="row first: holds no sentence"):
+        ExperimentRun(settings()).run()
+    assert _ran(files) == ["records"]
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ({"split_sentences": True, "blank_line": "paragraph"}, "row first: records: blank_line=paragraph: --held_out"),
+        (
+            {"split_sentences": True, "input_format": "jsonl"},
+            "row first: records: input_format=jsonl: --held_out_every",
+        ),
+    ],
+)
+def test_text_whose_documents_no_blank_line_ends_is_not_split(settings, write, records, message):
+    path = write(rows={"first": {"records": records}})
+    with pytest.raises(InputError, match=message):
+        ExperimentRun(settings(path))
+
+
+def test_held_out_text_is_not_that_of_training(files, settings):
+    with pytest.raises(InputError, match="is the text of --input_file: nothing is held out"):
+        ExperimentRun(settings(held_out_file=str(files / "text.txt")))
+
+
+def test_a_step_is_the_same_however_its_numbers_are_written(settings, write):
+    def keys(**records):
+        path = write(rows={"first": {"records": records}})
+        return [step.key for unit in ExperimentRun(settings(path)).units for step in unit.steps()]
+
+    assert keys(short_seq_prob=0, dupe_factor=2) == keys(short_seq_prob=0.0, dupe_factor="2")
+    assert keys(short_seq_prob=0.1) != keys(short_seq_prob=0)
+
+
 def test_a_changed_file_does_what_changed_anew(files, settings, write, made_up):
     ExperimentRun(settings()).run()
     rows = {"first": {}, "second": {"config": {"num_hidden_layers": 1}}, "third": {"pretraining": {"beta_2": 0.98}}}
@@ -202,6 +252,8 @@ def test_a_dry_run_tells_what_is_left_and_how_long_it_takes(files, settings, mad
         ({"num_seeds": 0}, "--num_seeds must be at least 1"),
         ({"task_index": 2, "num_tasks": 2}, "--task_index must be from 0 to --num_tasks - 1"),
         ({"output_dir": "gs://bucket/out"}, "steps need a folder of this machine"),
+        ({"output_dir": "out,1"}, "--output_dir=out,1: a comma separates paths"),
+        ({"output_dir": __file__}, "run_test.py is no folder"),
         ({"held_out_every": 50}, "holds 20 documents, too few for --held_out_every=50"),
     ],
 )
@@ -213,10 +265,12 @@ def test_flags_that_cannot_be_are_one_line(settings, changes, message):
 @pytest.mark.parametrize("flag", ["train_file", "teacher", "spm_model_file", "albert_config_file"])
 def test_a_changed_file_of_a_task_is_another_step(files, settings, write, flag):
     train = files / "train.tsv"
-    path = write(tasks=[{"task_name": "classification", "flags": {flag: str(train)}}])
+    (files / "dev.tsv").write_text("text\tlabel\na\tx\nb\ty\n")
+    given = {"train_file": str(files / "dev.tsv"), "dev_file": str(files / "dev.tsv"), flag: str(train)}
+    path = write(tasks=[{"task_name": "classification", "flags": given}])
     keys = []
     for text in ("a", "b", "a"):
-        train.write_text(text)
+        train.write_text(f"text\tlabel\n{text}\tx\nc\ty\n")
         (unit, *_) = ExperimentRun(settings(path)).units
         keys.append(unit.finetuning["classification", 12345].key)
     assert keys[0] == keys[2] != keys[1]

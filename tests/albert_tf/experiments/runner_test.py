@@ -70,9 +70,9 @@ def test_a_step_runs_once_and_leaves_a_note_and_a_log(tmp_path, shell):
     assert finished_notes(str(tmp_path)) == [note]
 
 
-@pytest.mark.parametrize("lost", [DONE_NAME, "result.json"])
+@pytest.mark.parametrize("lost", [DONE_NAME, "result.json", "out"])
 def test_a_step_without_its_note_or_its_output_runs_again(tmp_path, shell, lost):
-    step = _step()
+    step = _step(f"{_WRITE}; touch {{folder}}/out", output=Own("out"))
     _run(tmp_path, step)
     Path(step.folder(str(tmp_path)), lost).unlink()
     _run(tmp_path, step)
@@ -84,7 +84,7 @@ def test_a_step_without_its_note_or_its_output_runs_again(tmp_path, shell, lost)
 def test_a_step_that_fails_takes_with_it_what_needs_it_and_nothing_else(tmp_path, shell, caplog):
     bad = _step("echo one; echo 'create: no such file' >&2; exit 3", name="row x: records")
     needs = _step(name="row x: pretraining", input_file=Made(bad, "out"))
-    good = _step(name="row y", output=Own("out"))
+    good = _step(f"{_WRITE}; touch {{folder}}/out", name="row y", output=Own("out"))
     failed = _run(tmp_path, bad, needs, good)
     assert set(failed) == {bad.key, needs.key}
     log = os.path.join(bad.folder(str(tmp_path)), "log.txt")

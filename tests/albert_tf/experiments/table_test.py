@@ -8,6 +8,7 @@ import pytest
 
 from albert_tf.experiments.experiment import read_experiment
 from albert_tf.experiments.table import NUMBER, PERCENT, Cell, Column, Table, TableRow, columns_of, make_table
+from albert_tf.runtime.errors import InputError
 
 
 @pytest.fixture
@@ -48,7 +49,9 @@ def test_a_cell_is_the_mean_and_its_standard_error():
 
 
 def test_seeds_of_fine_tuning_are_no_seeds_of_pre_training():
-    assert Cell.of_groups([[0.1, 0.3]]) == Cell.of([0.1, 0.3])
+    assert Cell.of_groups([[0.1], [0.3]]) == Cell.of([0.1, 0.3])
+    alone = Cell.of_groups([[0.1, 0.3]])
+    assert (alone.values, alone.groups) == ((0.1, 0.3), ((0.1, 0.3),))
     # Means 0.2 and 0.6: their standard error is half of their distance.
     cell = Cell.of_groups([[0.1, 0.3], [0.6, 0.6]])
     assert (cell.mean, cell.standard_error) == (pytest.approx(0.4), pytest.approx(0.2))
@@ -84,10 +87,52 @@ def test_the_table_of_finished_rows(units, write, fill):
         "values": [4.0, 5.0],
         "mean": 4.5,
         "standard_error": pytest.approx(0.5),
+        "groups": [],
     }
+    # What each fine-tuning came to, by the seeds of pre-training.
+    assert values["rows"][1]["cells"]["task/rte"]["groups"] == [pytest.approx([0.5, 0.6])] * 2
     assert values["rows"][1]["paper"] == {"F1": 86.5}
     # A row whose seeds are not all there is left out.
     assert [row.name for row in make_table(experiment, made[2:], output_dir).rows] == ["sop"]
+
+
+def test_fine_tunings_that_learned_nothing_are_told_of(units, write, fill):
+    changes = {"tasks": [{"task_name": "rte", "seeds": [1, 2]}]}
+    made, experiment = units(**changes), read_experiment(write(**changes))
+    output_dir = fill(made)
+    assert [row.warnings for row in make_table(experiment, made, output_dir).rows] == [[], []]
+    step = made[0].finetuning["rte", 2]
+    _write(step, output_dir, {**step.read_result(output_dir), "stuck": True})
+    (warning,) = make_table(experiment, made, output_dir).rows[0].warnings
+    # Two seeds of pre-training, two of fine-tuning.
+    assert warning.startswith("row first: 1 of 4 fine-tunings on rte learned nothing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("evaluation", {}),
+        ("evaluation", {"masked_lm_loss": None}),
+        ("finetuning", {"scores": {}}),
+        ("finetuning", {"metric": "f1", "scores": {"dev": {"f1": None}}}),
+        ("finetuning", {"metric": "f1", "scores": [1]}),
+    ],
+)
+def test_what_no_command_writes_is_refused(units, write, fill, kind, values):
+    changes = {"tasks": [{"task_name": "rte"}]}
+    made, experiment = units(**changes), read_experiment(write(**changes))
+    output_dir = fill(made)
+    step = next(step for step in made[0].steps() if step.kind == kind)
+    _write(step, output_dir, values)
+    with pytest.raises(InputError, match=f"is not what {kind} writes; remove .*{step.key} to do it again"):
+        make_table(experiment, made, output_dir)
+
+
+def test_a_bar_in_a_name_ends_no_cell(units, write, fill):
+    changes = {"tasks": [{"task_name": "rte", "name": "a|b"}]}
+    made, experiment = units(**changes), read_experiment(write(**changes))
+    head = make_table(experiment, made, fill(made)).to_markdown().splitlines()[0]
+    assert "| a\\|b |" in head
 
 
 def test_masked_words_of_both_kinds_of_records_have_columns_of_their_own(write):

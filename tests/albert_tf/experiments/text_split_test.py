@@ -22,8 +22,9 @@ def test_texts_that_cannot_be_split_are_refused_and_leave_nothing(tmp_path):
     path.write_text("one\n\ntwo\n")
     with pytest.raises(InputError, match="holds 2 documents, too few for --held_out_every=3"):
         split_documents([str(path)], 3, str(tmp_path / "split"))
-    with pytest.raises(InputError, match="a.txt.gz is not: split it, and give --held_out_file"):
-        split_documents([str(path) + ".gz"], 2, str(tmp_path / "split"))
+    for ending in (".gz", ".ndjson", ".CSV"):
+        with pytest.raises(InputError, match=f"a.txt{ending} is not: split it, and give --held_out_file"):
+            split_documents([str(path) + ending], 2, str(tmp_path / "split"))
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
 
 

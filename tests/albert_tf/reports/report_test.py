@@ -90,6 +90,14 @@ def test_a_finetuning_page_has_scores_and_errors(write_finetuned, show, report, 
     assert "Scores on held-out examples" in page.texts
 
 
+def test_a_finetuning_that_learned_nothing_is_told_at_the_top(write_finetuned, show):
+    folder = write_finetuned("run", {"classes": []}, {"accuracy": 0.5})
+    assert not any("nothing was learned" in text for text in show(folder).texts)
+    path = folder / "results.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "stuck": True}))
+    assert any("nothing was learned" in text for text in show(folder).texts)
+
+
 def test_many_classes_are_the_pairs_that_are_confused_most(write_finetuned, show):
     labels = [f"class {number}" for number in range(31)]
     counts = [[0] * 31 for _ in labels]

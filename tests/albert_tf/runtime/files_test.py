@@ -34,6 +34,23 @@ def test_a_folder_appears_with_all_it_holds(path):
     assert files.list_folder(path.rpartition("/")[0]) == ["folder"]
 
 
+def test_a_new_folder_that_another_process_took_for_a_leftover_is_made_again(tmp_path, monkeypatch):
+    path = str(tmp_path / "output")
+    usual, taken = os.open, []
+
+    def open_late(name, *arguments, **more):
+        if not taken and str(name).endswith(".tmp"):
+            taken.append(name)
+            temporaries.remove_leftovers(str(tmp_path))
+        return usual(name, *arguments, **more)
+
+    monkeypatch.setattr(temporaries.os, "open", open_late)
+    with files.replace_folder(path) as temporary:
+        _write(temporary, "file", b"here")
+    assert taken and taken[0] != temporary
+    assert os.listdir(tmp_path) == ["output"]
+
+
 def test_a_folder_takes_the_place_of_another_as_a_whole(path):
     for name in ("old", "new"):
         with files.replace_folder(path) as temporary:
