@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,22 +89,23 @@ def read_claims(
     return tuple(claims)
 
 
-def judge(claim: Claim, row: tuple[float, float | None] | None, than: tuple[float, float | None] | None) -> Verdict:
-    """Compares a claim with what was found.
+def judge(claim: Claim, row: Sequence[float] | None, than: Sequence[float] | None) -> Verdict:
+    """Compares a claim with what was found, seed by seed: rows share what a seed decides, such as a bad start.
 
     Args:
         claim: the statement.
-        row: mean and standard error of its first row, shares of 1; None for a row without a figure.
-        than: the same of its second row.
+        row: values of its first row by seed, shares of 1; None for a row without a figure.
+        than: the same of its second row, of the same seeds.
 
     >>> claim = Claim("a is better than b", "a", "b", "masked_lm", 1.5)
-    >>> judge(claim, (0.5, 0.003), (0.492, 0.004)).word, judge(claim, (0.5, 0.003), (0.48, 0.004)).word
-    ('within the error', 'same sign')
+    >>> judge(claim, (0.50, 0.53), (0.49, 0.52)).word, judge(claim, (0.50, 0.53), (0.51, 0.51)).word
+    ('same sign', 'within the error')
     """
     if row is None or than is None:
         return Verdict(claim, None, None, NOT_HERE)
-    difference = 100 * (row[0] - than[0])
-    error = None if row[1] is None or than[1] is None else 100 * math.hypot(row[1], than[1])
+    differences = [100 * (ours - theirs) for ours, theirs in zip(row, than, strict=True)]
+    difference = statistics.fmean(differences)
+    error = statistics.stdev(differences) / math.sqrt(len(differences)) if len(differences) > 1 else None
     if abs(difference) <= ERRORS * (error or 0.0):
         word = WITHIN
     else:

@@ -91,7 +91,7 @@ def _note_on_errors(experiment: Experiment) -> str:
 def _note_on_verdicts(table: Table) -> str:
     known = any(verdict.standard_error is not None for verdict in table.verdicts)
     error = f"less than {ERRORS:g} standard errors is within the error" if known else "one seed: no error is known"
-    return f"Differences in points of a hundred, first row less second; {error}."
+    return f"Differences in points of a hundred, first row less second, seed by seed; {error}."
 
 
 def _describe_changes(experiment: Experiment) -> str:

@@ -175,9 +175,9 @@ def verdicts_of(experiment: Experiment, rows: Sequence[TableRow]) -> list[Verdic
     """The claims of the paper, and whether they show; "not measured" where a row or its figure is missing."""
     by_name = {row.name: row for row in rows}
 
-    def found(name: str, key: str) -> tuple[float, float | None] | None:
+    def found(name: str, key: str) -> tuple[float, ...] | None:
         cell = by_name[name].cells.get(key) if name in by_name else None
-        return None if cell is None else (cell.mean, cell.standard_error)
+        return None if cell is None else cell.values
 
     verdicts = []
     for claim in experiment.paper.claims:

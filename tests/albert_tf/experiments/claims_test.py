@@ -14,12 +14,14 @@ PAPER = {"columns": ["average"], "rows": {"first": [80.0], "second": [81.5]}}
 @pytest.mark.parametrize(
     ("row", "than", "word", "difference"),
     [
-        ((0.52, 0.003), (0.5, 0.004), SAME, 2.0),
-        ((0.48, 0.003), (0.5, 0.004), OTHER, -2.0),
-        # 0.9 points, and a standard error of 0.5.
-        ((0.509, 0.003), (0.5, 0.004), WITHIN, 0.9),
-        ((0.501, None), (0.5, 0.004), SAME, 0.1),
-        ((0.5, None), (0.5, None), WITHIN, 0.0),
+        ((0.52, 0.53), (0.5, 0.51), SAME, 2.0),
+        ((0.48, 0.49), (0.5, 0.51), OTHER, -2.0),
+        # Differences of 0.4 and 1.4 points: a mean of 0.9, with a standard error of 0.5.
+        ((0.504, 0.514), (0.5, 0.5), WITHIN, 0.9),
+        # Seeds that differ by ten points differ in both rows.
+        ((0.41, 0.511, 0.612), (0.4, 0.5, 0.6), SAME, 1.1),
+        ((0.501,), (0.5,), SAME, 0.1),
+        ((0.5,), (0.5,), WITHIN, 0.0),
         (None, (0.5, 0.1), NOT_HERE, None),
     ],
 )
@@ -59,6 +61,10 @@ def test_a_claim_is_measured_by_the_column_that_it_names(write, measure, key):
         ([{**CLAIM, "column": ["average"]}], r"claims\[0\]: column: the paper's columns"),
         ([{**CLAIM, "measure": "rte"}], r"claims\[0\]: measure: this experiment has masked_lm, sentence_order"),
         ([{**CLAIM, "text": 3}], r"claims\[0\]: text: text was expected"),
+        (
+            [{**CLAIM, "rows": ["first", "first"]}],
+            r"claims\[0\]: rows: the paper has the same figure of first and first",
+        ),
     ],
 )
 def test_a_wrong_claim_is_one_line(write, claims, message):
