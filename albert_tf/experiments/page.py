@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import albert_tf
-from albert_tf.experiments.claims import ERRORS, verdicts_to_markdown
+from albert_tf.experiments.claims import ERRORS, markdown_table, verdicts_to_markdown
 from albert_tf.experiments.estimate import duration
 from albert_tf.experiments.experiment import Experiment
 from albert_tf.experiments.grid import Unit
@@ -95,11 +95,10 @@ def _note_on_verdicts(table: Table) -> str:
 
 
 def _describe_changes(experiment: Experiment) -> str:
-    lines = ["| | changes to the base |", "| --- | --- |"]
+    lines = [["", "changes to the base"], ["---", "---"]]
     for row in experiment.rows:
-        changes = to_json(row.changes, ensure_ascii=False)
-        lines.append(f"| {row.name} | `{changes}` |" if row.changes else f"| {row.name} | none |")
-    return "\n".join(lines)
+        lines.append([row.name, f"`{to_json(row.changes, ensure_ascii=False)}`" if row.changes else "none"])
+    return markdown_table(lines).rstrip("\n")
 
 
 def _commands(steps: Sequence[Step], output_dir: str) -> str:
