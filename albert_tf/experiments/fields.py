@@ -37,6 +37,13 @@ def as_text(value: Any, where: str) -> str:
     return value
 
 
+def as_path(value: Any, where: str) -> str:
+    """A path, as it is."""
+    if not as_text(value, where):
+        raise InputError(f"{where}: a path was expected. Received ''.")
+    return value
+
+
 def as_entries(
     values: Any, what: str, known: tuple[str, ...], needed: tuple[str, ...], where: str
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -16,7 +16,7 @@ from albert_tf.experiments.command_lines import (
 )
 from albert_tf.experiments.corpus import Corpus, corpus_of_row
 from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, Experiment
-from albert_tf.experiments.fields import as_text
+from albert_tf.experiments.fields import as_path
 from albert_tf.experiments.row import Row
 from albert_tf.experiments.steps import Given, Made, Own, Step, Written
 from albert_tf.pretraining.settings import PretrainingSettings
@@ -128,7 +128,7 @@ def named_paths(experiment: Experiment) -> list[str]:
         **{f"task {task.name}": task.flags for task in experiment.tasks},
     }
     named = [
-        _path_of(name, as_text(given[name], f"{experiment.name}: {where}: {name}"))
+        _path_of(name, as_path(given[name], f"{experiment.name}: {where}: {name}"))
         for where, given in flags.items()
         for name in _PATHS
         if name in given

@@ -17,7 +17,7 @@ from albert_tf.experiments.command_lines import (
     check_settings,
     names_of,
 )
-from albert_tf.experiments.fields import as_object, as_text, check_keys, is_count
+from albert_tf.experiments.fields import as_object, as_path, as_text, check_keys, is_count
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime.errors import InputError
 
@@ -120,7 +120,7 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         *(sections[section] for section in (RECORDS, EMBEDDINGS, PRETRAINING)),
         steps,
         start_from,
-        None if more_text is None else as_text(more_text, f"{where}: more_text"),
+        None if more_text is None else as_path(more_text, f"{where}: more_text"),
         _vocabulary(sections[VOCABULARY], where),
     )
 

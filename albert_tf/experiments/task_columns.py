@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from albert_tf.experiments.command_lines import FINETUNING, check_flags
-from albert_tf.experiments.fields import as_entries, as_object, as_seeds, as_text, read_values
+from albert_tf.experiments.fields import as_entries, as_object, as_path, as_seeds, as_text, read_values
 from albert_tf.experiments.row import flags_of
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.runtime.errors import InputError
@@ -78,7 +78,7 @@ def _as_columns(values: Any, where: str) -> list[TaskColumn]:
         folder = entry.get("data_dir")
         seeds = as_seeds(entry.get("seeds", [_DEFAULT_SEED]), f"{here}: seeds")
         name = as_text(entry.get("name", entry["task_name"]), f"{here}: name")
-        folder = None if folder is None else as_text(folder, f"{here}: data_dir")
+        folder = None if folder is None else as_path(folder, f"{here}: data_dir")
         tasks.append(TaskColumn(name, entry["task_name"], folder, flags, seeds))
     return tasks
 

@@ -294,6 +294,10 @@ def test_a_changed_config_is_another_evaluation_and_a_shipped_one_is_found(files
         ({"evaluation": {"albert_config_file": 5}}, "which: evaluation: albert_config_file: text was expected"),
         ({"tasks": [{"task_name": "rte", "flags": {"dev_file": ["a"]}}]}, "which: task rte: dev_file: text was expect"),
         ({"tasks": [{"task_name": "rte", "flags": {"teacher": "no/such"}}]}, "there is no no/such, which the experim"),
+        ({"tasks": [{"task_name": "rte"}]}, "which: task rte: --data_dir must say where the files"),
+        ({"tasks": [{"task_name": "rte", "data_dir": ""}]}, "data_dir: a path was expected"),
+        ({"evaluation": {"init_checkpoint": ""}}, "'init_checkpoint' is set by run_experiments"),
+        ({"evaluation": {"albert_config_file": ""}}, "which: evaluation: albert_config_file: a path was expected"),
     ],
 )
 def test_what_is_no_path_is_one_line(settings, write, changes, message):
