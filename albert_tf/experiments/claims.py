@@ -8,6 +8,7 @@ from typing import Any
 
 from albert_tf.experiments.fields import as_entries, as_text
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.markdown_table import markdown_table
 
 SAME, OTHER, WITHIN, NOT_HERE = "same sign", "other sign", "within the error", "not measured"
 # A difference of less than so many standard errors is none.
@@ -127,12 +128,3 @@ def verdicts_to_markdown(verdicts: Sequence[Verdict]) -> str:
         compared = f"{claim.text} ({claim.row} less {claim.than})"
         lines.append([compared, measure, f"{claim.paper:+.1f}", here, verdict.word])
     return markdown_table(lines)
-
-
-def markdown_table(lines: Sequence[Sequence[str]]) -> str:
-    r"""Lines of cells as a Markdown table; a bar within a cell does not end it.
-
-    >>> markdown_table([["a|b", "c"], ["---", "---"]])
-    '| a\\|b | c |\n| --- | --- |\n'
-    """
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

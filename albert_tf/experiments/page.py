@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import albert_tf
-from albert_tf.experiments.claims import ERRORS, markdown_table, verdicts_to_markdown
+from albert_tf.experiments.claims import ERRORS, verdicts_to_markdown
 from albert_tf.experiments.estimate import duration
 from albert_tf.experiments.experiment import Experiment
 from albert_tf.experiments.grid import Unit
 from albert_tf.experiments.steps import Step, Written
 from albert_tf.experiments.table import Table
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.markdown_table import markdown_table
 
 _WIDTH = 116
 

@@ -152,8 +152,7 @@ class ExperimentRun:
         files.write_json(
             os.path.join(folder, TABLE_JSON), {**head, "source": self.experiment.source, **table.to_json()}
         )
-        left_out = [name for name in dict.fromkeys(unit.row.name for unit in self.units) if name in unfinished]
-        left_out = [name for name in left_out if name not in failures]
+        left_out = [row.name for row in self.experiment.rows if row.name in unfinished and row.name not in failures]
         page = make_page(self.experiment, table, finished, failures, self.output_dir, picture, left_out, bool(trial))
         for name, text in ((TABLE_NAME, table.to_markdown()), (PAGE_NAME, page)):
             with files.replace_file(os.path.join(folder, name)) as file:

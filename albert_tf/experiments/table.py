@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.analysis.training_log import first_entry
-from albert_tf.experiments.claims import Verdict, judge, markdown_table
+from albert_tf.experiments.claims import Verdict, judge
 from albert_tf.experiments.experiment import MASKED_LM, NEXT_SENTENCE, SENTENCE_ORDER, Experiment
 from albert_tf.experiments.fields import is_figure
 from albert_tf.experiments.grid import Unit, held_out_tasks
 from albert_tf.experiments.steps import Step
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.markdown_table import markdown_table
 
 PERCENT, NUMBER = "percent", "number"
 _TITLES = {"sop": "SOP records", "nsp": "NSP records", "none": "single segments"}

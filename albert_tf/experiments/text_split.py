@@ -26,8 +26,8 @@ def check_documents(paths: list[str], every: int) -> None:
     """Sees that documents of a text can be held out.
 
     Args:
-        paths: as those of `split_documents`.
-        every: likewise.
+        paths: text files, a sentence a line, a blank line between documents; a file's end ends a document.
+        every: how manyth document is held out.
 
     Raises:
         InputError: a file is no plain text, or there are too few documents.
@@ -46,14 +46,10 @@ def split_documents(paths: list[str], every: int, folder: str) -> None:
     """Writes every so manyth document to HELD_OUT, and all others to TRAIN; the folder appears whole or not at all.
 
     Args:
-        paths: text files, a sentence a line, a blank line between documents; a file's end ends a document.
+        paths: text files that `check_documents` let pass.
         every: 20 holds out the 20th document, the 40th, ...
         folder: for the two.
-
-    Raises:
-        InputError: as `check_documents` has it.
     """
-    check_documents(paths, every)
     with files.replace_folder(folder) as temporary:
         counts = [0, 0]
         with (

@@ -8,6 +8,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.records.manifest import Manifest
 from albert_tf.records.names import NSP, SOP
+from albert_tf.runtime.markdown_table import markdown_table
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.uploading.provenance import Provenance
 
@@ -152,7 +153,7 @@ def _use(facts: CardFacts) -> Iterable[str]:
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    return markdown_table([list(map(str, line)) for line in lines]).rstrip("\n")
 
 
 def _count(number: int, what: str) -> str:
