@@ -25,7 +25,8 @@ help:
 	@echo "make clean      remove .venv, caches, demo_output, docs/_build and bench.md"
 
 $(VENV)/.dev: setup.py
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed: make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14) and \
+	  "Python %d.%d: TensorFlow 2.21 needs one of 3.10 to 3.13 (make PYTHON=python3.13 ...)" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
 	$(PIP) --editable '.[dev]'

@@ -56,7 +56,8 @@ setup(
     long_description=(HERE / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
-    python_requires=">=3.10",
+    # Those that TensorFlow 2.21 has wheels for.
+    python_requires=">=3.10,<3.14",
     packages=[
         *find_packages(include=["albert_tf", "albert_tf.*", "data_prep", "data_prep.*"]),
         *(f"albert_tf.configs.{kind}" for kind in CONFIGS),
