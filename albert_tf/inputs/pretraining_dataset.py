@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from albert_tf.inputs.batch_parsing import EVALUATION, TRAINING, batch_parser, resolve_masking
 from albert_tf.inputs.host_batches import ready_ahead, share_of_host
 from albert_tf.inputs.reading import AS_MADE, Reading
-from albert_tf.records.manifest import find_record_files
+from albert_tf.records.manifest import find_entries, find_record_files
 from albert_tf.records.masking_rules import STATIC
 from albert_tf.records.names import EXAMPLE_WEIGHTS
 from albert_tf.records.pretraining_records import (
@@ -84,7 +84,10 @@ def open_records(
             "to that vocabulary, or a copy of this one with that vocab_size"
         )
     check_records(paths, max_seq_length, max_predictions_per_seq, vocab_size)
-    count = manifest.examples_in(paths) if manifest is not None else count_examples(paths)
+    if manifest is not None:
+        count = sum(entry["examples"] for entry in find_entries(paths).values())
+    else:
+        count = count_examples(paths)
     return RecordSet(tuple(paths), count, max_seq_length, max_predictions_per_seq, manifest)
 
 

@@ -122,11 +122,6 @@ class Manifest:
         cleaning = {name: self.flags.get(name, value) for name, value in usual.items()}
         return self.vocabulary if cleaning == usual else {**self.vocabulary, "cleaning": cleaning}
 
-    def examples_in(self, paths: Sequence[str]) -> int:
-        """The number of examples in those of its files that the paths name."""
-        names = {os.path.basename(path) for path in paths}
-        return sum(file["examples"] for file in self.files if file["name"] in names)
-
 
 def read_manifest(paths: Sequence[str]) -> Manifest | None:
     """The manifest of record files, found in their folders by the file names it lists.
@@ -141,17 +136,9 @@ def read_manifest(paths: Sequence[str]) -> Manifest | None:
     Raises:
         InputError: a manifest cannot be read, or the files belong to sets that do not agree.
     """
-    found: dict[str, Manifest] = {}
-    for folder in dict.fromkeys(os.path.dirname(path) for path in paths):
-        wanted = {os.path.basename(path) for path in paths if os.path.dirname(path) == folder}
-        for name in _manifest_files(folder):
-            manifest = _read(name)
-            listed = {file["name"] for file in manifest.files} & wanted
-            if listed:
-                found[name] = manifest
-                wanted -= listed
-        if wanted:
-            return None
+    found, entries = _find(paths)
+    if len(entries) < len(set(paths)):
+        return None
     manifests = list(found.values())
     if not manifests:
         return None
@@ -167,6 +154,32 @@ def read_manifest(paths: Sequence[str]) -> Manifest | None:
         flags={},
         input=[],
     )
+
+
+def find_entries(paths: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """The entries of record files in their manifests: {"name", "examples", "bytes", "sha256"} by path.
+
+    Files of one name in two folders have an entry each; a file that no manifest lists has none.
+
+    Raises:
+        InputError: a manifest cannot be read.
+    """
+    return _find(paths)[1]
+
+
+def _find(paths: Sequence[str]) -> tuple[dict[str, Manifest], dict[str, dict[str, Any]]]:
+    """The manifests that list any of the files, by their names, and their entries of these, by path."""
+    found: dict[str, Manifest] = {}
+    entries: dict[str, dict[str, Any]] = {}
+    for folder in dict.fromkeys(os.path.dirname(path) for path in paths):
+        wanted = {os.path.basename(path): path for path in paths if os.path.dirname(path) == folder}
+        for name in _manifest_files(folder):
+            manifest = _read(name)
+            listed = {file["name"]: file for file in manifest.files if file["name"] in wanted}
+            if listed:
+                found[name] = manifest
+                entries |= {wanted.pop(file): entry for file, entry in listed.items()}
+    return found, entries
 
 
 def check_vocabulary(first: dict | None, second: dict | None, where: str) -> None:

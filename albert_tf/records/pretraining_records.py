@@ -6,13 +6,12 @@ there; it is renamed here, once. Nothing here imports tensorflow except parse_ba
 """
 
 import dataclasses
-import os
 from collections.abc import Sequence
 
 import numpy as np
 
 from albert_tf.records.example_messages import decode_example, encode_example, pack_integers
-from albert_tf.records.manifest import Manifest, read_manifest
+from albert_tf.records.manifest import Manifest, find_entries, read_manifest
 from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.names import (
     BOUNDARY_FEATURE,
@@ -174,7 +173,7 @@ def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per
         InputError: one line for the first file that does not fit, with what to do.
     """
     manifest = read_manifest(paths)
-    sizes = {file["name"]: file["bytes"] for file in manifest.files} if manifest else {}
+    entries = find_entries(paths) if manifest else {}
     for path in paths:
         features = _first_features(path)
         tokens, predictions = _lengths(path, features, manifest)
@@ -192,10 +191,10 @@ def check_records(paths: Sequence[str], max_seq_length: int, max_predictions_per
                 f"{path}: records hold the id {largest}, the model has vocab_size={vocab_size}; "
                 "use the config and vocabulary that the records were made for"
             )
-        expected = sizes.get(os.path.basename(path))
-        if expected is not None and file_size(path) != expected:
+        if path in entries and file_size(path) != entries[path]["bytes"]:
             raise InputError(
-                f"{path}: {file_size(path)} bytes, its manifest says {expected}; the file is cut short or was replaced"
+                f"{path}: {file_size(path)} bytes, its manifest says {entries[path]['bytes']}; the file is cut short "
+                "or was replaced"
             )
 
 

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from albert_tf.records.manifest import Manifest, read_manifest
+from albert_tf.inputs.pretraining_dataset import open_records
+from albert_tf.records.manifest import Manifest, find_entries, read_manifest
 from albert_tf.records.masking_rules import MaskingRules, PieceIds, masking_to_json
 from albert_tf.records.pretraining_records import PretrainingInstance, check_records, to_example
 from albert_tf.records.record_files import frame
@@ -42,7 +43,7 @@ def test_a_manifest_is_found_by_its_files(tmp_path):
     first = _make_set(tmp_path, "a", "a-0", "a-1")
     _make_set(tmp_path, "b", "b-0")
     assert read_manifest(first) == read_manifest(first[1:]) == _manifest("a-0", "a-1")
-    assert read_manifest(first).examples_in(first[1:]) == 2
+    assert find_entries(first[1:]) == {first[1]: _manifest("a-1").files[0]}
 
 
 def test_files_that_no_manifest_lists_have_none(tmp_path):
@@ -65,6 +66,21 @@ def test_sets_that_agree_are_one(tmp_path):
     both = _make_set(tmp_path / "x", "a", "a-0") + _make_set(tmp_path / "y", "b", "b-0", "b-1")
     assert read_manifest(both).num_examples == 6
     assert [file["name"] for file in read_manifest(both).files] == ["a-0", "b-0", "b-1"]
+
+
+def test_files_of_one_name_in_two_folders_are_two_files(tmp_path):
+    (small,) = _make_set(tmp_path / "x", "train", "train-0")
+    (large,) = _make_set(tmp_path / "y", "train", "train-0")
+    entry = {"name": "train-0", "examples": 3, "bytes": 3 * len(frame(EXAMPLE)), "sha256": "0"}
+    (tmp_path / "y" / "train-0").write_bytes(3 * frame(EXAMPLE))
+    (tmp_path / "y" / "train.manifest.json").write_text(_manifest(files=[entry], num_examples=3).to_json())
+    assert [one["examples"] for one in find_entries([small, large]).values()] == [2, 3]
+    check_records([small, large], 8, 2, 10)
+    assert open_records(f"{small},{large}", 8, 2, 10).num_examples == 5
+    (tmp_path / "x" / "train-1").write_bytes(2 * frame(EXAMPLE))
+    both = _manifest("train-0", "train-1")
+    (tmp_path / "x" / "train.manifest.json").write_text(both.to_json())
+    assert open_records(f"{tmp_path}/x/train-1,{large}", 8, 2, 10).num_examples == 5
 
 
 @pytest.mark.parametrize(
