@@ -116,11 +116,15 @@ class Manifest:
                 raise InputError(f"{name}: {error}; make the records again") from None
 
     @property
+    def cleaning(self) -> dict[str, Any]:
+        """The cleaning of texts: the fields of TextCleaning."""
+        return {name: self.flags.get(name, value) for name, value in dataclasses.asdict(OFFICIAL_CLEANING).items()}
+
+    @property
     def vocabulary_and_cleaning(self) -> dict[str, Any]:
         """The vocabulary, with how texts were cleaned as "cleaning" where that was not the usual way."""
-        usual = dataclasses.asdict(OFFICIAL_CLEANING)
-        cleaning = {name: self.flags.get(name, value) for name, value in usual.items()}
-        return self.vocabulary if cleaning == usual else {**self.vocabulary, "cleaning": cleaning}
+        is_usual = self.cleaning == dataclasses.asdict(OFFICIAL_CLEANING)
+        return self.vocabulary if is_usual else {**self.vocabulary, "cleaning": self.cleaning}
 
 
 def read_manifest(paths: Sequence[str]) -> Manifest | None:
@@ -130,8 +134,8 @@ def read_manifest(paths: Sequence[str]) -> Manifest | None:
         paths: record files, all of a set or a part of it.
 
     Returns:
-        The manifest; for files of several sets that agree in lengths, vocabulary and task, one manifest of
-        all of them; None if any file is listed nowhere (official records).
+        The manifest; for files of several sets that agree in lengths, vocabulary, cleaning and task, one manifest of
+        all of them, with the flags in which they agree; None if any file is listed nowhere (official records).
 
     Raises:
         InputError: a manifest cannot be read, or the files belong to sets that do not agree.
@@ -151,7 +155,11 @@ def read_manifest(paths: Sequence[str]) -> Manifest | None:
         files=[file for manifest in manifests for file in manifest.files],
         num_examples=sum(manifest.num_examples for manifest in manifests),
         statistics={},
-        flags={},
+        flags={
+            name: value
+            for name, value in manifests[0].flags.items()
+            if all(name in manifest.flags and manifest.flags[name] == value for manifest in manifests)
+        },
         input=[],
     )
 
@@ -232,5 +240,10 @@ def _check_agreement(first_name: str, first: Manifest, name: str, manifest: Mani
         ours, theirs = getattr(first, field), getattr(manifest, field)
         if ours != theirs:
             raise InputError(f"{name} has {field}={theirs}, {first_name} has {ours}; give files of one kind")
+    for name_of, ours in first.cleaning.items():
+        if (theirs := manifest.cleaning[name_of]) != ours:
+            raise InputError(
+                f"{name} was made with --{name_of}={theirs}, {first_name} with {ours}; give files of one kind"
+            )
     if first.vocabulary.get("sha256") != manifest.vocabulary.get("sha256"):
         raise InputError(f"{name} was made with another vocabulary than {first_name}; give files of one kind")

@@ -83,12 +83,21 @@ def test_files_of_one_name_in_two_folders_are_two_files(tmp_path):
     assert open_records(f"{tmp_path}/x/train-1,{large}", 8, 2, 10).num_examples == 5
 
 
+def test_sets_that_agree_have_the_flags_and_the_cleaning_in_which_they_do(tmp_path):
+    flags = {"keep_accents": True, "random_seed": 1, "ngram": 3}
+    both = _make_set(tmp_path, "a", "a-0", flags=flags) + _make_set(tmp_path, "b", "b-0", flags=flags | {"ngram": 1})
+    joined = read_manifest(both)
+    assert joined.flags == {"keep_accents": True, "random_seed": 1}
+    assert joined.vocabulary_and_cleaning["cleaning"] == dataclasses.asdict(TextCleaning(keep_accents=True))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"max_seq_length": 16}, "max_seq_length=16, .* has 8"),
         ({"sentence_task": "none"}, "sentence_task=none"),
         ({"vocabulary": {"file": "w.model", "sha256": "cd", "size": 10}}, "another vocabulary"),
+        ({"flags": {"keep_accents": True}}, "b.manifest.json was made with --keep_accents=True, .*a.manifest.json"),
     ],
 )
 def test_sets_that_do_not_agree_are_refused(tmp_path, change, message):
