@@ -7,7 +7,7 @@ from albert_tf.inputs.batch_parsing import resolve_masking
 from albert_tf.inputs.pretraining_dataset import RecordSet, open_records
 from albert_tf.inputs.reading import AS_MADE
 from albert_tf.pretraining.settings import PretrainingSettings
-from albert_tf.records.manifest import check_vocabulary
+from albert_tf.records.manifest import check_cleaning, check_vocabulary
 from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.names import SOP
 from albert_tf.runtime.errors import InputError
@@ -55,6 +55,7 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
     evaluation = open_records(settings.eval_input_file, *lengths, flag="eval_input_file")
     if records.manifest is not None and evaluation.manifest is not None:
         check_vocabulary(records.manifest.vocabulary, evaluation.manifest.vocabulary, "--eval_input_file")
+        check_cleaning(records.manifest, evaluation.manifest, "--eval_input_file", "--input_file")
         tasks = records.manifest.sentence_task, evaluation.manifest.sentence_task
         if tasks[0] != tasks[1] and settings.sentence_task != "none":
             raise InputError(

@@ -205,6 +205,20 @@ def check_vocabulary(first: dict | None, second: dict | None, where: str) -> Non
         )
 
 
+def check_cleaning(first: Manifest, second: Manifest, where: str, other: str) -> None:
+    """Raises InputError if the texts of two sets were not cleaned alike.
+
+    Args:
+        first: of what `other` names.
+        second: of what `where` names.
+        where: a manifest, or the flag of records.
+        other: likewise.
+    """
+    for name, ours in first.cleaning.items():
+        if (theirs := second.cleaning[name]) != ours:
+            raise InputError(f"{where}: made with --{name}={theirs}, {other} with {ours}; give records of one kind")
+
+
 def find_record_files(patterns: str, flag: str = "input_file") -> list[str]:
     """The record files that comma-separated paths and globs name.
 
@@ -240,10 +254,6 @@ def _check_agreement(first_name: str, first: Manifest, name: str, manifest: Mani
         ours, theirs = getattr(first, field), getattr(manifest, field)
         if ours != theirs:
             raise InputError(f"{name} has {field}={theirs}, {first_name} has {ours}; give files of one kind")
-    for name_of, ours in first.cleaning.items():
-        if (theirs := manifest.cleaning[name_of]) != ours:
-            raise InputError(
-                f"{name} was made with --{name_of}={theirs}, {first_name} with {ours}; give files of one kind"
-            )
+    check_cleaning(first, manifest, name, first_name)
     if first.vocabulary.get("sha256") != manifest.vocabulary.get("sha256"):
         raise InputError(f"{name} was made with another vocabulary than {first_name}; give files of one kind")

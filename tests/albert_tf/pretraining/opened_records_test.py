@@ -64,6 +64,18 @@ def test_records_to_evaluate_on_are_of_the_same_sentence_task(settings, write_re
     run(dataclasses.replace(settings, sentence_task="none"))
 
 
+def test_records_to_evaluate_on_are_cleaned_as_those_to_train_on(settings, small_config, write_records, write_manifest):
+    write_manifest(settings.input_file, "a" * 64, flags={"keep_accents": True})
+    other = write_records("other/train", 50)
+    write_manifest(other, "a" * 64)
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=other)
+    message = "^--eval_input_file: made with --keep_accents=False, --input_file with True; give records of one kind$"
+    with pytest.raises(InputError, match=message):
+        open_all_records(settings, small_config)
+    write_manifest(other, "a" * 64, flags={"keep_accents": True, "ngram": 1})
+    open_all_records(settings, small_config)
+
+
 def test_masks_of_the_other_kind_are_refused(settings, write_unmasked_records):
     with pytest.raises(InputError, match="--masking=dynamic, but the records have their masks in them"):
         run(dataclasses.replace(settings, masking="dynamic"))

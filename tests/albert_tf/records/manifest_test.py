@@ -97,7 +97,7 @@ def test_sets_that_agree_have_the_flags_and_the_cleaning_in_which_they_do(tmp_pa
         ({"max_seq_length": 16}, "max_seq_length=16, .* has 8"),
         ({"sentence_task": "none"}, "sentence_task=none"),
         ({"vocabulary": {"file": "w.model", "sha256": "cd", "size": 10}}, "another vocabulary"),
-        ({"flags": {"keep_accents": True}}, "b.manifest.json was made with --keep_accents=True, .*a.manifest.json"),
+        ({"flags": {"keep_accents": True}}, "b.manifest.json: made with --keep_accents=True, .*a.manifest.json"),
     ],
 )
 def test_sets_that_do_not_agree_are_refused(tmp_path, change, message):
