@@ -103,6 +103,7 @@ def create_records(job: RecordJob) -> Manifest | None:
     with end_on_terminate() as check_for_end, given as paths:
         for path in paths:
             job.reading.format_of(path)
+        output.check_apart([*paths, job.spm_model_file])
         identity = _identify(job, output, paths, tokenizer)
         if (finished := _find_finished(output, identity, job.overwrite)) is not None:
             logging.info("%s: all of it is there already, made with the same flags of the same text", output.manifest)

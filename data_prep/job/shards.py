@@ -86,6 +86,13 @@ class OutputFiles:
                     "or choose another --output_file"
                 )
 
+    def check_apart(self, sources: Sequence[str]) -> None:
+        """Raises InputError if one of the files to write, the manifest among them, is one of these that are read."""
+        read = {_place(path) for path in sources}
+        for path in (*self.paths, self.manifest):
+            if _place(path) in read:
+                raise InputError(f"--output_file: {path} is read too, as text or vocabulary; write to another file")
+
     def check_no_strangers(self) -> None:
         """Raises InputError if a file of one of these names is there, and no manifest says that it is of this set."""
         strangers = [path for path in self.paths if files.exists(path)] if self.read_manifest() is None else []
@@ -116,6 +123,10 @@ class OutputFiles:
             if os.path.exists(temporary):
                 os.replace(temporary, path)
         os.replace(written, self.manifest)
+
+
+def _place(path: str) -> str:
+    return path if files.is_remote(path) else os.path.realpath(path)
 
 
 def scatter(path: str, framed: Sequence[bytes], num_buckets: int, seed: int, header: Mapping, **arrays) -> None:

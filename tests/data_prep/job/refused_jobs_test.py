@@ -39,6 +39,20 @@ def test_bad_text_is_one_line_and_nothing_is_written(small_vocabulary, tmp_path,
     assert not output.parent.exists()
 
 
+def test_what_is_read_is_not_written_over(small_corpus, small_vocabulary, tmp_path, make_job, checksums):
+    folder = tmp_path / "read"
+    folder.mkdir()
+    text, vocabulary, link = folder / "text.txt", folder / "v.model", folder / "link.txt"
+    text.write_bytes(Path(small_corpus).read_bytes())
+    vocabulary.write_bytes(Path(small_vocabulary).read_bytes())
+    link.symlink_to(text)
+    before = checksums(folder)
+    for output in (text, link, vocabulary, f"{folder / 'new'},{text}"):
+        with pytest.raises(InputError, match=r"--output_file: .* is read too, as text or vocabulary; write to another"):
+            create_records(make_job(text, vocabulary, output, overwrite=True))
+    assert checksums(folder) == before
+
+
 def test_one_document_has_no_other_for_nsp(small_vocabulary, tmp_path, make_job):
     (tmp_path / "one.txt").write_text("bada falo.\nfalo bada.\nbada.\n")
     with pytest.raises(InputError, match="holds one document; --sentence_task=nsp"):
