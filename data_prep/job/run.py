@@ -195,6 +195,8 @@ def _find_finished(output: OutputFiles, identity: dict, overwrite: bool) -> Mani
             f"{output.manifest} was made with {describe_differences(found, wanted)}; give --overwrite to replace it, "
             "or another --output_file"
         )
+    if [file["name"] for file in manifest.files] != identity["output"]:
+        return None
     for path, file in zip(output.paths, manifest.files):
         if not files.exists(path) or describe_file(path) != {name: file[name] for name in ("bytes", "sha256")}:
             logging.warning("%s is missing or is not as it was made; the records are made again", path)

@@ -78,11 +78,11 @@ class OutputFiles:
                 raise InputError(f"--output_file: {path} is a folder; give a file name, as in {path}/train@8")
         manifest = self.read_manifest()
         if manifest is not None and not overwrite:
-            listed = {file["name"] for file in manifest.files}
-            others = sorted(listed - {os.path.basename(path) for path in self.paths})
-            if others:
+            listed = sorted(file["name"] for file in manifest.files)
+            if listed != sorted(map(os.path.basename, self.paths)):
+                first = next(iter(listed), "none")
                 raise InputError(
-                    f"{self.manifest} belongs to other files ({others[0]}, {len(others)} in all); delete that set "
+                    f"{self.manifest} belongs to other files ({first}, {len(listed)} in all); delete that set "
                     "or choose another --output_file"
                 )
 

@@ -16,6 +16,17 @@ def test_another_set_of_the_same_name_is_not_mixed_with(small_corpus, small_voca
     assert checksums(tmp_path) == before
 
 
+def test_more_files_or_fewer_are_another_set(small_corpus, small_vocabulary, tmp_path, make_job):
+    a, b, c = (str(tmp_path / "out" / name) for name in "abc")
+    create_records(make_job(small_corpus, small_vocabulary, f"{a},{b}"))
+    with pytest.raises(InputError, match=r"a\.manifest\.json belongs to other files \(a, 2 in all\)"):
+        create_records(make_job(small_corpus, small_vocabulary, f"{a},{b},{c}"))
+    whole = create_records(make_job(small_corpus, small_vocabulary, f"{a},{b},{c}", overwrite=True))
+    assert [file["name"] for file in whole.files] == ["a", "b", "c"]
+    one = create_records(make_job(small_corpus, small_vocabulary, a, overwrite=True))
+    assert [(file["name"], file["examples"]) for file in one.files] == [("a", whole.num_examples)]
+
+
 def test_what_is_finished_is_not_made_again(small_corpus, small_vocabulary, tmp_path, monkeypatch, make_job, checksums):
     job = make_job(small_corpus, small_vocabulary, tmp_path / "out" / "train@2")
     manifest = create_records(job)
