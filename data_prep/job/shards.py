@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from albert_tf.records.manifest import MANIFEST_SUFFIX, Manifest
+from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.workspace import naming
@@ -106,7 +107,11 @@ class OutputFiles:
         return Manifest.from_json(files.read_small(self.manifest).decode("utf-8", "replace"), self.manifest)
 
     def publish(self, temporary_paths: Sequence[str], manifest_json: str) -> None:
-        """Moves finished shards to their names, then the manifest, which is written before anything is moved."""
+        """Moves finished shards to their names, then the manifest, which is written before anything is moved.
+
+        Files of an older set that is overwritten go first: beside the new ones, a glob would find them too.
+        """
+        self._remove_former_files()
         if files.is_remote(self.manifest):
             for temporary, path in zip(temporary_paths, self.paths):
                 with files.replace_file(path) as target, Path(temporary).open("rb") as source:
@@ -123,6 +128,21 @@ class OutputFiles:
             if os.path.exists(temporary):
                 os.replace(temporary, path)
         os.replace(written, self.manifest)
+
+    def _remove_former_files(self) -> None:
+        """Removes the files of the manifest that stands there, but those of this set, and what has another size now."""
+        manifest = self.read_manifest()
+        names = {os.path.basename(path) for path in self.paths}
+        for file in manifest.files if manifest is not None else ():
+            path = os.path.join(os.path.dirname(self.manifest), file["name"])
+            if file["name"] in names or not files.exists(path) or file_size(path) != file["bytes"]:
+                continue
+            if files.is_remote(path):
+                from albert_tf.runtime.tensorflow_import import remote_files
+
+                remote_files().remove(path)
+            else:
+                Path(path).unlink()
 
 
 def _place(path: str) -> str:

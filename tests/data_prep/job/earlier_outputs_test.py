@@ -62,6 +62,21 @@ def test_a_changed_flag_or_text_is_refused_unless_overwriting_is_asked_for(
     assert checksums(tmp_path / "out") == checksums(tmp_path / "fresh") != before
 
 
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_files_of_a_set_that_is_overwritten_go(small_corpus, small_vocabulary, tmp_path, make_job, scheme):
+    create_records(make_job(small_corpus, small_vocabulary, tmp_path / "out" / "train@3"))
+    (tmp_path / "out" / "train-00001-of-00003").write_bytes(b"something else now")
+    (tmp_path / "out" / "train-00000-of-00009").write_bytes(b"of no manifest")
+    output = f"{scheme}{tmp_path}/out/train@2"
+    with pytest.raises(InputError, match="belongs to other files"):
+        create_records(make_job(small_corpus, small_vocabulary, output))
+    assert (tmp_path / "out" / "train-00002-of-00003").exists()
+    create_records(make_job(small_corpus, small_vocabulary, output, overwrite=True))
+    left = ["train-00000-of-00002", "train-00001-of-00002", "train.manifest.json"]
+    others = ["train-00000-of-00009", "train-00001-of-00003"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(left + others)
+
+
 def test_a_failed_run_leaves_the_older_set_whole(small_corpus, small_vocabulary, tmp_path, make_job, checksums):
     create_records(make_job(small_corpus, small_vocabulary, tmp_path / "r"))
     before = checksums(tmp_path)
