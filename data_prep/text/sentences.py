@@ -3,6 +3,7 @@
 Sentences are found by sentencex (Wikimedia's segmenter, about 300 languages); docs/tokenization.md says why.
 """
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,9 @@ _HEADING = re.compile(r"#{1,6}\s+")
 # A line end with the characters before and after it.
 _LINE_END = re.compile(r"(\S)[^\S\n]*\n\s*(?=(\S))")
 _BLANK_LINE = re.compile(r"\n\s*\n")
+# A language with a script, a region or both, and the languages of this form that are others than they begin with.
+_VARIETY = re.compile(r"([a-z]{2,3})(-[a-z]{4})?(-([a-z]{2}|\d{3}))?")
+_NO_VARIETIES = frozenset({"nds-nl", "roa-tara"})
 
 
 def split_paragraph(paragraph: str, language: str = "en", longest: int = 0) -> list[str]:
@@ -36,7 +40,8 @@ def split_paragraph(paragraph: str, language: str = "en", longest: int = 0) -> l
         longest: a sentence of more characters is cut; 0: none is.
     """
     text = _without_line_ends(LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, paragraph))
-    sentences = (" ".join(sentence.split()) for sentence in sentencex.segment(language, " ".join(text.split())))
+    found = sentencex.segment(code_of(language), " ".join(text.split()))
+    sentences = (" ".join(sentence.split()) for sentence in found)
     return [
         part
         for sentence in sentences
@@ -44,6 +49,18 @@ def split_paragraph(paragraph: str, language: str = "en", longest: int = 0) -> l
         for phrase in cut_phrases(sentence, language)
         for part in cut_to_length(phrase, longest)
     ]
+
+
+@functools.cache
+def code_of(language: str) -> str:
+    """The code by which sentencex knows a language; by any other it takes English rules without a word.
+
+    >>> code_of("DE"), code_of("de-DE"), code_of("zh-Hant-TW"), code_of("zh-min-nan")
+    ('de', 'de', 'zh', 'zh-min-nan')
+    """
+    code = language.lower()
+    variety = _VARIETY.fullmatch(code)
+    return variety[1] if variety and code not in _NO_VARIETIES else code
 
 
 def _without_line_ends(text: str) -> str:

@@ -68,6 +68,21 @@ def test_the_language_decides_what_ends_a_sentence():
     assert split_paragraph("今天很好。明天去吗？", "zh") == ["今天很好。", "明天去吗？"]
 
 
+@pytest.mark.parametrize(
+    ("languages", "sentences"),
+    [
+        (("de", "DE", "de-DE", "de-AT", "de-Latn-CH"), ["Er wohnt bzw. Arbeitet in Bonn.", "Ja."]),
+        (("el", "EL", "el-GR"), ["Τι κάνεις;", "Καλά."]),
+        (("es", "es-MX", "es-419"), ["Vd. Sabe.", "Sí."]),
+        (("nl", "nl-BE", "nds-nl", "NDS-NL"), ["Bijv. Dit is.", "Ja."]),
+        (("roa-tara", "it", "it-IT"), ["Cfr. Due.", "Sì."]),
+    ],
+)
+def test_a_region_a_script_and_capitals_leave_a_language_its_rules(languages, sentences):
+    for language in languages:
+        assert split_paragraph(" ".join(sentences), language) == sentences, language
+
+
 @pytest.mark.parametrize("row", _LANGUAGES.strip().splitlines())
 def test_every_language_has_its_full_stops(row):
     language, sentences, text = row.split(maxsplit=2)
