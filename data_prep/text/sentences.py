@@ -16,8 +16,8 @@ from albert_tf.tokenization.scripts import is_joint
 from albert_tf.tokenization.text_cleaning import LONE_SURROGATES, REPLACEMENT_CHARACTER
 from data_prep.text.long_sentences import cut_phrases, cut_to_length
 
-# In JSON lines a paragraph that starts so is a heading.
-_HEADING = re.compile(r"#{1,6}\s+")
+# A line that starts so, at the start of a paragraph of JSON lines, is a heading.
+_HEADING = re.compile(r"#{1,6}(?:[^\S\n]+|(?=\n))")
 # A line end with the characters before and after it.
 _LINE_END = re.compile(r"(\S)[^\S\n]*\n\s*(?=(\S))")
 _BLANK_LINE = re.compile(r"\n\s*\n")
@@ -76,7 +76,7 @@ def paragraphs_of_json(line: str, where: str, keep_headings: bool) -> Iterator[s
     Args:
         line: a JSON object.
         where: file and line, for errors.
-        keep_headings: whether a heading ("# ...") is a paragraph of its own, or is left out.
+        keep_headings: whether a heading (a line "# ...") is a paragraph of its own, or is left out.
 
     Raises:
         InputError: not such an object.
@@ -91,11 +91,13 @@ def paragraphs_of_text(text: str, keep_headings: bool) -> Iterator[str]:
 
 def _without_headings(paragraphs: Iterable[str], keep_headings: bool) -> Iterator[str]:
     for paragraph in paragraphs:
-        heading = _HEADING.match(paragraph)
-        if heading is None:
-            yield paragraph
-        elif keep_headings:
-            yield paragraph[heading.end() :]
+        text = paragraph.lstrip("\r\n")
+        # In Markdown the text may begin on the next line.
+        while heading := _HEADING.match(text):
+            title, _, text = text[heading.end() :].partition("\n")
+            if keep_headings:
+                yield title
+        yield text
 
 
 def _paragraphs_of_document(line: str, where: str) -> list[str]:

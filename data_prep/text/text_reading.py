@@ -27,7 +27,7 @@ class TextReading:
     headings: Annotated[
         str,
         OneOf("drop", "keep"),
-        "Headings (paragraphs of .jsonl and .parquet that start with '# '): leave out, or a sentence.",
+        "Headings (lines '# ...' at the start of paragraphs of .jsonl and .parquet): leave out, or a sentence.",
     ] = "drop"
     blank_line: Annotated[str, OneOf("document", "paragraph"), "What a blank line in raw .txt ends."] = "document"
     text_column: Annotated[str, "The column of a Parquet file that holds the text."] = "text"

@@ -142,6 +142,14 @@ def test_json_lines_hold_paragraphs_or_text(split):
     assert split({"a.jsonl": lines}) == expected
 
 
+@pytest.mark.parametrize(("headings", "kept"), [("drop", False), ("keep", True)])
+def test_the_text_on_the_lines_after_a_heading_is_no_heading(split, headings, kept):
+    text = "\n# A title\r\n## Its part\nOne. Two\nends.\n\n#\nThree.\n\n\n# The last"
+    found = split({"a.jsonl": json.dumps({"text": text})}, headings=headings)
+    sentences = ["A title", "Its part", "One.", "Two ends.", "Three.", "The last"]
+    assert found == [*(one for one in sentences if kept or one[-1] == "."), ""]
+
+
 def test_headings_can_be_kept_as_sentences(split):
     line = json.dumps({"paragraphs": ["# A heading", "One. Two.", "#2 is no heading."]})
     found = split({"a.jsonl": line}, headings="keep")
