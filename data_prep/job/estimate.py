@@ -5,16 +5,21 @@ import time
 from collections import Counter
 
 from albert_tf.records.record_files import FRAME_BYTES
+from albert_tf.runtime.parquet_files import open_parquet
+from albert_tf.runtime.text_endings import COMPRESSED
 from albert_tf.tokenization.base import Tokenizer
 from data_prep.examples.draws import Draws
 from data_prep.examples.instances import draw_instances, encode_instances
 from data_prep.job.settings import RecordJob
 from data_prep.job.work_units import UnitMaker
-from data_prep.text.documents import read_parts
-from data_prep.text.text_files import size_of_files
+from data_prep.text.documents import Part, read_parts
+from data_prep.text.text_files import read_lines, size_of_files
+from data_prep.text.text_reading import TextReading
 
 # Characters that are looked at, of the first file and of one in the middle.
 _SAMPLE_CHARACTERS = 1 << 15
+# Bytes of text by which it is judged how much a file was compressed; a reader takes some 100 kB of one at a time.
+_BYTES_TO_COMPARE = 1 << 22
 # What a pass over the finished records costs beside making them, measured: shuffling, checksums, writing.
 _SECONDS_A_RECORD_BYTE = 4e-9
 _START_SECONDS = 1.0
@@ -70,16 +75,12 @@ def describe_estimate(estimated: Estimate, name: str) -> list[str]:
 
 def _sample(job: RecordJob, maker: UnitMaker, path: str) -> tuple[float, int, int, float]:
     """(seconds for all passes, examples and bytes of one pass, share of the file) of a little text of a file."""
-    read: list[int] = []
-    parts = read_parts([path], _SAMPLE_CHARACTERS, False, read.append, job.reading)
+    parts = read_parts([path], _SAMPLE_CHARACTERS, False, reading=job.reading)
     part = next(parts, None)
     if part is None:
         return 0.0, 0, 0, 1.0
-    size = max(1, size_of_files([path]))
     whole = next(parts, None) is None
-    # A block of the file is read at a time; how much of it the part is, its characters tell.
-    characters = sum(len(text) for document in part.documents for text in document.texts)
-    share = 1.0 if whole else min(1.0, characters / size) if not _is_compressed(path) else sum(read) / size
+    share = 1.0 if whole else min(1.0, _share_of(part, path, job.reading))
     started = time.perf_counter()
     store, _ = maker.encode(part)
     tokenised = time.perf_counter()
@@ -90,8 +91,27 @@ def _sample(job: RecordJob, maker: UnitMaker, path: str) -> tuple[float, int, in
     return seconds, len(examples), sum(map(len, examples)) + FRAME_BYTES * len(examples), share
 
 
-def _is_compressed(path: str) -> bool:
-    return path.endswith((".gz", ".xz", ".zst", ".parquet"))
+def _share_of(part: Part, path: str, reading: TextReading) -> float:
+    """The share that a part has of its file."""
+    if reading.format_of(path) == "parquet":
+        with open_parquet(path) as file:
+            return len({document.source for document in part.documents}) / max(1, file.num_rows)
+    # With the ends of lines, which are no part of the texts.
+    texts = [text for document in part.documents for text in document.texts]
+    return sum(len(text.encode("utf-8")) + 1 for text in texts) / max(1.0, _bytes_of_text(path))
+
+
+def _bytes_of_text(path: str) -> float:
+    """The size of a file of text; of a compressed one as it was before, judged from its start."""
+    size = size_of_files([path])
+    if not path.lower().endswith(COMPRESSED):
+        return size
+    text, read = 0, [0]
+    for _, line in read_lines(path, read.append):
+        text += len(line.encode("utf-8")) + 1
+        if text >= _BYTES_TO_COMPARE:
+            break
+    return size * text / max(1, sum(read))
 
 
 def _megabytes(count: int) -> str:

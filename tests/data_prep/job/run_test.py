@@ -1,9 +1,11 @@
 """The whole of data creation on a small corpus: the same bytes, the manifest, the figures."""
 
 import dataclasses
+import gzip
 import hashlib
 import itertools
 import json
+import lzma
 import re
 import subprocess
 import sys
@@ -24,6 +26,7 @@ from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.job.run import create_records
 from data_prep.job.settings import RecordJob
 from data_prep.text.documents import PART_CHARACTERS
+from data_prep.text.text_reading import TextReading
 
 
 def test_any_number_of_workers_writes_the_same_bytes(small_corpus, small_vocabulary, tmp_path, make_job, checksums):
@@ -76,6 +79,29 @@ def test_a_dry_run_writes_nothing_and_comes_near(small_corpus, small_vocabulary,
     assert examples == pytest.approx(manifest.num_examples, rel=0.1)
     megabytes = float(re.search(r"([\d.]+) MB before", estimated)[1])
     assert megabytes == pytest.approx(sum(file["bytes"] for file in manifest.files) / 1e6, abs=0.06)
+
+
+@pytest.mark.parametrize("ending", [".txt", ".txt.gz", ".TXT.XZ", ".parquet"])
+def test_an_estimate_minds_letters_of_several_bytes_and_compression(
+    small_corpus, small_vocabulary, tmp_path, caplog, make_job, ending
+):
+    caplog.set_level("INFO", logger="absl")
+    documents = 20 * Path(small_corpus).read_text().translate({ord("a"): "中", ord("o"): "ж"}).split("\n\n")
+    path = tmp_path / f"long{ending}"
+    reading = TextReading()
+    if ending == ".parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pyarrow.table({"text": documents}), path)
+        reading = TextReading(split_sentences=True)
+    else:
+        pack = {".gz": gzip.compress, ".xz": lzma.compress}.get(ending.lower()[4:], bytes)
+        path.write_bytes(pack("\n\n".join(documents).encode()))
+    job = make_job(path, small_vocabulary, tmp_path / "out" / "train", reading=reading, part_characters=PART_CHARACTERS)
+    create_records(dataclasses.replace(job, dry_run=True))
+    (estimated,) = (message for message in caplog.messages if "examples" in message)
+    examples = int(re.search(r"about ([\d,]+) examples", estimated)[1].replace(",", ""))
+    assert examples == pytest.approx(create_records(job).num_examples, rel=0.1)
 
 
 def test_memory_for_shuffling_is_bounded_and_loses_nothing(
