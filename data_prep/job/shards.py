@@ -54,6 +54,8 @@ class OutputFiles:
         names = [name.strip() for name in output_file.split(",") if name.strip()]
         if not names:
             raise InputError(f"--output_file names no file; received {output_file!r}")
+        if folder := next((name for name in names if not os.path.basename(name)), None):
+            raise InputError(f"--output_file: {folder} is a folder; give a file name, as in {folder}train@8")
         sharded = re.fullmatch(r"(.+)@(\d+)", names[0])
         if sharded and len(names) == 1:
             base, count = sharded[1], int(sharded[2])

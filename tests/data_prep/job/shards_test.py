@@ -37,6 +37,8 @@ def test_names_of_shards():
         ("a@x", "stands alone"),
         ("a,b,a", "twice"),
         ("x/a,y/b", "one folder"),
+        ("x/", "x/ is a folder; give a file name, as in x/train@8"),
+        ("x/a,x/", "x/ is a folder"),
     ],
 )
 def test_wrong_names_are_one_line(flag, message):
