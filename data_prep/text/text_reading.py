@@ -8,6 +8,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import CountOrNone, OneOf, check, described
 from albert_tf.runtime.text_endings import COMPRESSED, NOT_TEXT, RAW_FORMATS
 
+# Settings without effect on text that is split into sentences already.
+_OF_RAW_TEXT = ("language", "longest_sentence", "headings", "blank_line", "text_column")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
 
 
@@ -36,6 +38,18 @@ class TextReading:
         check(self)
         if not _LANGUAGE.fullmatch(self.language):
             raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
+        if not self.split_sentences:
+            self._check_no_raw_text()
+
+    def _check_no_raw_text(self) -> None:
+        """Raises InputError for what says how raw text is split, which would have no effect."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in _OF_RAW_TEXT and value != field.default:
+                raise InputError(
+                    f"--{field.name} is for raw text, which --split_sentences splits; give that too, or leave out "
+                    f"--{field.name}. Received {value!r}"
+                )
 
     def format_of(self, path: str) -> str:
         """text, jsonl or parquet.

@@ -263,6 +263,23 @@ def test_options_are_checked():
             TextReading(**options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"language": "de"},
+        {"longest_sentence": 9},
+        {"headings": "keep"},
+        {"blank_line": "paragraph"},
+        {"text_column": "x"},
+    ],
+)
+def test_options_of_raw_text_are_refused_for_sentences(options):
+    (name,) = options
+    with pytest.raises(InputError, match=f"^--{name} is for raw text, which --split_sentences splits; give that too"):
+        TextReading(**options)
+    assert TextReading(split_sentences=True, **options) != TextReading(split_sentences=True)
+
+
 @pytest.mark.parametrize("name", ["a.csv", "b.HTML", "c.tar", "d.tar.gz", "e.tfrecord"])
 def test_a_name_that_is_not_that_of_a_text_is_refused_unless_told_so(name):
     reading = TextReading(split_sentences=True)
