@@ -3,8 +3,9 @@
 import dataclasses
 import io
 import os
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import sentencepiece
@@ -40,6 +41,10 @@ FIRST_PIECES = (PAD, UNK, *CONTROL_SYMBOLS, *USER_DEFINED_SYMBOLS)
 LONGEST_SENTENCE = 4192
 # The sums of the training depend on how many threads share them, so the number is the official one on any machine.
 NUM_THREADS = 16
+# Of the sample of a larger corpus; sentencepiece would take another in every process, whatever its seed.
+_SEED = 12345
+# sentencepiece refuses to sample fewer; what it is given it takes whole.
+_SMALLEST_SAMPLE = 101
 
 _ERRORS_ONLY = 2
 _TOO_HIGH = re.compile(r"Vocabulary size too high .* a value <= (\d+)")
@@ -106,8 +111,11 @@ def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
         replace_file(f"{settings.model_prefix}.vocab") as vocab_file,
         replace_file(f"{settings.model_prefix}.model") as model_file,
     ):
-        with ByteProgress(size_of_files(paths), "reading") as progress:
-            sentences = _Sentences(paths, settings, progress)
+        sentences = _Sentences(paths, settings)
+        try:
+            model_bytes = _train(sentences, settings)
+        except _MoreThanTheSample:
+            logging.info("more than --input_sentence_size=%d: reading again for a sample", settings.input_sentence_size)
             model_bytes = _train(sentences, settings)
         proto = parse_model(model_bytes, settings.model_prefix)
         assert tuple(piece.piece for piece in proto.pieces[: len(FIRST_PIECES)]) == FIRST_PIECES
@@ -120,18 +128,17 @@ def _train_on_files(paths: list[str], settings: VocabularyTraining) -> int:
 def _train_word_pieces(paths: list[str], settings: VocabularyTraining) -> int:
     check_switches(settings.cleaning)
     with replace_file(f"{settings.model_prefix}{WordPieceTokenizer.ending}") as file:
+        sentences = _Sentences(paths, settings)
+
+        def read() -> Iterator[list[str]]:
+            sentences.count = 0
+            for sentence in sentences.read():
+                if words := split_words(sentence, settings.cleaning):
+                    yield words
+                    sentences.count += 1
+
         # Read twice, first for the characters alone.
-        with ByteProgress(2 * size_of_files(paths), "reading") as progress:
-            sentences = _Sentences(paths, settings, progress)
-
-            def read() -> Iterator[list[str]]:
-                sentences.count = 0
-                for sentence in sentences.read():
-                    if words := split_words(sentence, settings.cleaning):
-                        yield words
-                        sentences.count += 1
-
-            pieces = train_word_pieces(read, settings.vocab_size, settings.character_coverage)
+        pieces = train_word_pieces(read, settings.vocab_size, settings.character_coverage)
         file.write("".join(f"{piece}\n" for piece in pieces).encode("utf-8"))
     sentences.warn()
     return sentences.count
@@ -142,41 +149,67 @@ def vocabulary_text(proto) -> str:
     return "".join(f"{piece.piece}\t{piece.score:g}\n" for piece in proto.pieces)
 
 
+class _MoreThanTheSample(Exception):
+    """Signal that there are more sentences than the sample takes, so that they have to be read again."""
+
+
 class _Sentences:
-    """The cleaned sentences of the files, once; keeps the error that stopped it.
+    """The cleaned sentences of the files, or a sample of them; keeps the error that stopped it.
 
     sentencepiece turns any exception of its sentence iterator into a RuntimeError, so it has to be kept here.
     """
 
-    def __init__(self, paths: list[str], settings: VocabularyTraining, progress: ByteProgress):
+    def __init__(self, paths: list[str], settings: VocabularyTraining):
         self.count = 0
         self.error: BaseException | None = None
-        self._paths, self._progress = paths, progress
+        self._paths, self._sample_size, self._total = paths, settings.input_sentence_size, 0
         self._cleaning, self._reading = settings.cleaning, settings.reading
         self.lost_letters = LostLetters(settings.cleaning, settings.kind == WORDPIECE)
 
     def __iter__(self) -> Iterator[str]:
+        self.count, self.error = 0, None
         try:
-            for sentence in self.read():
-                cleaned = clean_text(sentence, self._cleaning)
-                if cleaned:
-                    yield from cut_long_sentence(cleaned)
-                    self.count += 1
+            yield from self._sampled(self._cleaned())
         except BaseException as error:
             self.error = error
             raise
         logging.info("read %d sentences; training, which takes minutes for a large corpus", self.count)
 
+    def _cleaned(self) -> Iterator[str]:
+        for sentence in self.read():
+            cleaned = clean_text(sentence, self._cleaning)
+            if cleaned:
+                self.count += 1
+                yield from cut_long_sentence(cleaned)
+
+    def _sampled(self, sentences: Iterable[str]) -> Iterator[str]:
+        """All sentences; of more than the sample takes, at the second reading, so many of them, each as likely."""
+        if not self._total:
+            number = 0
+            for number, sentence in enumerate(sentences, 1):
+                if number <= self._sample_size:
+                    yield sentence
+            if number > self._sample_size:
+                self._total = number
+                raise _MoreThanTheSample
+            return
+        draws, missing = random.Random(_SEED), self._sample_size
+        for left, sentence in zip(range(self._total, 0, -1), sentences):
+            if draws.random() * left < missing:
+                missing -= 1
+                yield sentence
+
     def read(self) -> Iterator[str]:
         """The sentences as they stand in the files."""
-        if self._reading.split_sentences:
-            for part in read_parts(self._paths, report=self._progress.advance, reading=self._reading):
-                for document in part.documents:
-                    yield from map(self._counted, sentences_of(document, self._reading))
-            return
-        for path in self._paths:
-            for _, line in read_lines(path, self._progress.advance):
-                yield self._counted(line)
+        with ByteProgress(size_of_files(self._paths), "reading") as progress:
+            if self._reading.split_sentences:
+                for part in read_parts(self._paths, report=progress.advance, reading=self._reading):
+                    for document in part.documents:
+                        yield from map(self._counted, sentences_of(document, self._reading))
+                return
+            for path in self._paths:
+                for _, line in read_lines(path, progress.advance):
+                    yield self._counted(line)
 
     def _counted(self, sentence: str) -> str:
         self.lost_letters.add(sentence)
@@ -212,7 +245,7 @@ def _train(sentences: _Sentences, settings: VocabularyTraining) -> bytes:
             vocab_size=settings.vocab_size,
             character_coverage=settings.character_coverage,
             byte_fallback=settings.byte_fallback,
-            input_sentence_size=settings.input_sentence_size,
+            input_sentence_size=max(_SMALLEST_SAMPLE, settings.input_sentence_size),
             shuffle_input_sentence=True,
             max_sentence_length=LONGEST_SENTENCE,
             num_threads=NUM_THREADS,

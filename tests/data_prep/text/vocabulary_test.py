@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,40 @@ def test_training_again_gives_the_same_bytes(corpus, tmp_path):
         train(VocabularyTraining(corpus, str(tmp_path / name), vocab_size=120, input_sentence_size=700))
     assert (tmp_path / "a.model").read_bytes() == (tmp_path / "b.model").read_bytes()
     assert (tmp_path / "a.vocab").read_bytes() == (tmp_path / "b.vocab").read_bytes()
+
+
+def test_a_sample_is_the_same_in_every_process(corpus, tmp_path):
+    train(VocabularyTraining(corpus, str(tmp_path / "here"), vocab_size=120, input_sentence_size=100))
+    command = [
+        *(sys.executable, "-m", "data_prep.train_vocabulary", f"--input_file={corpus}", "--vocab_size=120"),
+        *("--input_sentence_size=100", f"--model_prefix={tmp_path / 'there'}"),
+    ]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
+    assert "more than --input_sentence_size=100: reading again" in told
+    assert "120 pieces from 1500 sentences" in told
+    assert (tmp_path / "here.model").read_bytes() == (tmp_path / "there.model").read_bytes()
+
+
+def test_a_sample_is_of_the_whole_corpus(tmp_path, monkeypatch):
+    (tmp_path / "c.txt").write_text("".join(f"sentence {number}\n" for number in range(1000)))
+    taken = []
+
+    def take(sentence_iterator, **_):
+        taken.clear()
+        try:
+            taken.extend(sentence_iterator)
+        except Exception:
+            raise RuntimeError("as sentencepiece does") from None
+        raise RuntimeError("enough")
+
+    monkeypatch.setattr("sentencepiece.SentencePieceTrainer.train", take)
+    for size, kept in ((1, 1), (400, 400), (999, 999), (1000, 1000), (5000, 1000)):
+        with pytest.raises(RuntimeError, match="enough"):
+            train(VocabularyTraining(str(tmp_path / "c.txt"), str(tmp_path / "v"), input_sentence_size=size))
+        numbers = [int(sentence.split()[1]) for sentence in taken]
+        assert len(numbers) == len(set(numbers)) == kept
+        assert numbers == sorted(numbers)
+        assert kept == 1 or abs(sum(numbers) / kept - 499.5) < 50
 
 
 def test_sentences_are_cleaned_by_the_switches_first(tmp_path):
