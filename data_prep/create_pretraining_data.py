@@ -62,8 +62,8 @@ def _run() -> None:
     given = values_of(InstanceSettings, FLAGS, but=("sentence_task",))
     if FLAGS.masking == "dynamic" and not FLAGS["dupe_factor"].present:
         given["dupe_factor"] = 1
-    # As the official tokenizer takes it: WordPiece, where no sentencepiece model is given.
-    if FLAGS.spm_model_file is None:
+    # As the official tokenizer takes it: WordPiece, where no sentencepiece model is given, or "".
+    if not FLAGS.spm_model_file:
         FLAGS.spm_model_file = FLAGS.vocab_file
     job = RecordJob(
         **values_of(RecordJob, FLAGS),

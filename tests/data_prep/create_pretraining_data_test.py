@@ -9,6 +9,7 @@ from absl import flags
 
 from albert_tf.runtime.errors import InputError
 from data_prep import create_pretraining_data, inspect_records
+from tests.support.word_pieces import write_word_pieces
 
 
 def _run(module, *arguments):
@@ -71,6 +72,18 @@ def test_the_official_flag_names_the_task(arguments, task):
 def test_contradicting_tasks_are_refused(arguments):
     with pytest.raises(InputError, match=r"--random_next_sentence=\w+ contradicts --sentence_task="):
         create_pretraining_data.resolve_sentence_task(_parse(*arguments))
+
+
+def test_an_official_line_names_a_word_piece_vocabulary_beside_an_empty_one(small_corpus, tmp_path):
+    vocabulary = write_word_pieces(tmp_path / "vocab.txt")
+    for number, empty in enumerate(([], ["--spm_model_file="])):
+        finished = _run(
+            "create_pretraining_data",
+            *(f"--input_file={small_corpus}", f"--output_file={tmp_path}/{number}.tfrecord", *empty),
+            *(f"--vocab_file={vocabulary}", "--max_seq_length=64", "--dupe_factor=1", "--num_workers=1"),
+        )
+        assert finished.returncode == 0, finished.stderr
+    assert (tmp_path / "0.tfrecord").read_bytes() == (tmp_path / "1.tfrecord").read_bytes()
 
 
 @pytest.mark.parametrize(
