@@ -69,8 +69,7 @@ def decompressed(raw, path: str) -> Iterator:
         with gzip.GzipFile(fileobj=raw) as file:
             yield file
     elif name.endswith(".xz"):
-        with lzma.LZMAFile(raw) as file:
-            yield file
+        yield io.BufferedReader(_XzReader(raw), _BLOCK)
     elif name.endswith(".zst"):
         yield io.BufferedReader(_ZstandardReader(raw), _BLOCK)
     else:
@@ -88,6 +87,46 @@ def import_zstandard():
     except ImportError:
         raise InputError(".zst files need the extra zstd: pip install 'albert_tf[zstd]'") from None
     return zstandard
+
+
+class _XzReader(io.RawIOBase):
+    """The decompressed bytes of one or several xz streams, with padding or without; what else follows is an error.
+
+    Python's LZMAFile takes a damaged stream for the end, if it is not the first one, and so does it padding.
+    """
+
+    def __init__(self, raw):
+        self._raw = raw
+        self._stream: lzma.LZMADecompressor | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        while True:
+            compressed = b""
+            if self._stream is None or self._stream.eof:
+                compressed = self._begin_of_stream()
+                if not compressed and self._stream is not None:
+                    return 0
+                self._stream = lzma.LZMADecompressor()
+            elif self._stream.needs_input:
+                compressed = self._raw.read(io.DEFAULT_BUFFER_SIZE)
+            if not compressed and self._stream.needs_input:
+                raise EOFError("the file ended before its end marker")
+            found = self._stream.decompress(compressed, len(buffer))
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
+
+    def _begin_of_stream(self) -> bytes:
+        """The first bytes of the next stream, or none, without the zeros that may stand before it."""
+        begin = b"" if self._stream is None else self._stream.unused_data
+        while not (begin := begin.lstrip(b"\0")):
+            begin = self._raw.read(io.DEFAULT_BUFFER_SIZE)
+            if not begin:
+                return b""
+        return begin
 
 
 class _ZstandardReader(io.RawIOBase):

@@ -72,6 +72,22 @@ def test_damaged_archives_are_named(write):
         assert "damaged or cut short after line" in error_of(write(name, content))
 
 
+def test_every_stream_of_an_xz_file_is_read_or_said_to_be_damaged(write):
+    first, second = lzma.compress(b"one\n"), lzma.compress(b"two\n" * 100_000)
+    for padding in (b"", b"\0" * 4, b"\0" * 100_000):
+        content = first + padding + second + padding
+        reported: list[int] = []
+        lines = list(read_lines(write("a.xz", content), reported.append))
+        assert sum(reported) == len(content)
+        assert len(lines) == 100_001
+        assert lines[:2] == [(1, "one"), (2, "two")]
+    bent = bytearray(second)
+    bent[8] ^= 1
+    for rest in (bytes(bent), second[:6], second[:-3], b"something else"):
+        assert "damaged or cut short after line" in error_of(write("b.xz", first + rest))
+    assert "damaged or cut short after line 0" in error_of(write("c.xz", b""))
+
+
 def test_missing_files_and_folders_are_named(tmp_path):
     assert "No such file" in error_of(str(tmp_path / "nothing.txt"))
     assert "directory" in error_of(str(tmp_path))
