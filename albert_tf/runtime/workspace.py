@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -167,9 +168,14 @@ def workspace_of(output: str) -> str:
     return os.path.join(folder, f".{name}.partial")
 
 
+def temporary_of(path: str) -> str:
+    """A name beside a path that no other process has; numbers of processes are alike in containers."""
+    return f"{path}.{secrets.token_hex(8)}{TEMPORARY}"
+
+
 def write_note(path: str, values: Mapping[str, Any]) -> None:
     """Writes a small JSON file whole or not at all; unlike files.write_json it does not make a folder that is gone."""
-    temporary = f"{path}.{os.getpid()}{TEMPORARY}"
+    temporary = temporary_of(path)
     try:
         with naming(path):
             Path(temporary).write_text(to_json(values))

@@ -22,7 +22,7 @@ import google_crc32c
 import numpy as np
 
 from albert_tf.runtime.json_text import to_json
-from albert_tf.runtime.workspace import TEMPORARY, naming
+from albert_tf.runtime.workspace import naming, temporary_of
 
 _MAGIC = b"albertU1"
 _TRAILER = struct.Struct("<II8s")
@@ -49,7 +49,7 @@ def write_unit(path: str, header: Mapping[str, Any], arrays: Mapping[str, np.nda
     Raises:
         OSError: it cannot be written (a full disk); the temporary file is removed.
     """
-    temporary = f"{path}.{os.getpid()}{TEMPORARY}"
+    temporary = temporary_of(path)
     described, offset, checksum = {}, 0, 0
     try:
         with naming(path), Path(temporary).open("wb") as file:

@@ -17,7 +17,7 @@ import numpy as np
 from albert_tf.records.record_files import frame
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
-from albert_tf.runtime.workspace import write_note
+from albert_tf.runtime.workspace import temporary_of, write_note
 from albert_tf.tokenization.base import Tokenizer
 from data_prep.examples.draws import Draws, derive_seed
 from data_prep.examples.instances import InstanceSettings, draw_instances, encode_instances
@@ -156,7 +156,7 @@ class UnitMaker:
                 if not files.is_remote(place) and os.path.isfile(place) and describe_file(place) == expected:
                     return described
         spills = [self.spill_path(unit) for unit in range(num_units)]
-        temporary = f"{path}.{os.getpid()}.tmp"
+        temporary = temporary_of(path)
         try:
             described = gather(
                 temporary, spills, buckets, derive_seed(self.settings.random_seed, "shard", shard), compression

@@ -42,6 +42,35 @@ def test_damage_anywhere_is_seen(unit):
         assert read_unit(unit, check=True) is None
 
 
+def test_two_tasks_whose_processes_have_one_number_write_the_same_unit(tmp_path):
+    """Containers count their processes from 1, each for itself: this process stands for one in each of two."""
+    path = str(tmp_path / "unit")
+
+    class Interrupted(dict):
+        """Arrays in the midst of which another task does something."""
+
+        def __init__(self, arrays, meanwhile):
+            super().__init__(arrays)
+            self.meanwhile = meanwhile
+
+        def items(self):
+            for place, item in enumerate(super().items()):
+                if place == 1:
+                    self.meanwhile()
+                yield item
+
+    def finish_late():
+        write_unit(path, {}, Interrupted(ARRAYS, see_that_it_is_whole))
+
+    def see_that_it_is_whole():
+        write_unit(path, {}, ARRAYS)
+        assert read_unit(path, check=True) is not None
+
+    write_unit(path, {}, Interrupted(ARRAYS, finish_late))
+    assert read_unit(path, check=True).arrays["ids"].tolist() == [*range(1000)]
+    assert os.listdir(tmp_path) == ["unit"]
+
+
 def test_what_cannot_be_written_leaves_nothing(tmp_path):
     with pytest.raises(OSError, match="nowhere"):
         write_unit(str(tmp_path / "nowhere" / "unit"), {}, ARRAYS)
