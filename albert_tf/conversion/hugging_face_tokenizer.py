@@ -18,12 +18,14 @@ from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tokenization.base import SPACE, Tokenizer
 from albert_tf.tokenization.byte_pieces import BYTE_VALUES
 from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, SPECIAL_PIECES, UNK
-from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
+from albert_tf.tokenization.text_cleaning import NORMALIZATIONS, OFFICIAL_CLEANING, TextCleaning, clean_text
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON, user_defined_score
 from albert_tf.tokenization.vocabulary_file import parse_model, plain_model
 from albert_tf.tokenization.word_pieces import WordPieceTokenizer
 
 CONFIG_NAME = "tokenizer_config.json"
+# Switches of cleaning for which transformers has no key: they stand there only where they are not as usual.
+_OURS_ALONE = ("normalization", "replace_quotes")
 # The class that takes tokenizer.json as it is; AlbertTokenizer of transformers 5 makes rules of its own for its pieces.
 _AS_IT_IS, _OF_ITS_OWN = "PreTrainedTokenizerFast", "AlbertTokenizer"
 _CONFIG = {
@@ -54,7 +56,9 @@ def write_tokenizer(folder: str, tokenizer: Tokenizer, max_length: int) -> None:
         values = word_piece_config(tokenizer) | {"model_max_length": max_length}
         files.write_json(os.path.join(folder, CONFIG_NAME), values, sort_keys=True)
         return
-    values = {"do_lower_case": cleaning.do_lower_case, "keep_accents": cleaning.keep_accents}
+    values: dict[str, Any] = {"do_lower_case": cleaning.do_lower_case, "keep_accents": cleaning.keep_accents}
+    chosen = {name: getattr(cleaning, name) for name in _OURS_ALONE}
+    values |= {name: value for name, value in chosen.items() if value != getattr(OFFICIAL_CLEANING, name)}
     values |= {"tokenizer_class": _OF_ITS_OWN if reason else _AS_IT_IS, "model_max_length": max_length}
     files.write_json(os.path.join(folder, CONFIG_NAME), _CONFIG | values, sort_keys=True)
 
@@ -138,7 +142,13 @@ def folder_cleaning(folder: str) -> TextCleaning | None:
     lower = values["do_lower_case"]
     # BERT's keeps accents where it keeps capitals, whatever the switch says.
     keeps = bool(values.get("keep_accents")) or (lower and values.get("strip_accents") is False)
-    return TextCleaning(do_lower_case=lower, keep_accents=keeps)
+    form = values.get("normalization")
+    return TextCleaning(
+        do_lower_case=lower,
+        keep_accents=keeps,
+        normalization=form if form in NORMALIZATIONS else OFFICIAL_CLEANING.normalization,
+        replace_quotes=values.get("replace_quotes") is True,
+    )
 
 
 def _why_not(tokenizer: Tokenizer) -> str | None:

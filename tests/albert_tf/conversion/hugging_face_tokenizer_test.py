@@ -260,12 +260,26 @@ def test_a_conversion_writes_how_text_is_cleaned(random_model, vocabulary_file, 
         ({"do_lower_case": False, "keep_accents": True}, TextCleaning(do_lower_case=False, keep_accents=True)),
         ({"do_lower_case": True, "strip_accents": False}, TextCleaning(keep_accents=True)),
         ({"do_lower_case": False, "strip_accents": None}, TextCleaning(do_lower_case=False)),
+        ({"do_lower_case": True, "normalization": "NFKC"}, TextCleaning(normalization="NFKC")),
+        ({"do_lower_case": True, "normalization": [False], "replace_quotes": "no"}, TextCleaning()),
     ],
 )
 def test_a_folder_tells_how_text_is_cleaned(tmp_path, values, cleaning):
     if values is not None:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(values))
     assert folder_cleaning(str(tmp_path)) == cleaning
+
+
+def test_every_switch_of_cleaning_comes_back(random_model, vocabulary_file, tmp_path):
+    kept = TextCleaning(keep_accents=True, normalization="NFKC", replace_quotes=True)
+    save_hugging_face(random_model(), str(tmp_path / "theirs"), vocabulary_file, cleaning=kept)
+    assert folder_cleaning(str(tmp_path / "theirs")) == kept
+    for name in ("albert_tf", "sentence_transformers"):
+        places = {"input": str(tmp_path / "theirs"), "output": str(tmp_path / name)}
+        convert(ConversionSettings(to_format=name, **places))
+        tokenizer = albert_tf.load_tokenizer(tmp_path / name)
+        assert tokenizer.cleaning == kept
+        assert tokenizer.encode("한국 ''") == make_tokenizer(vocabulary_file, kept).encode("한국 ''")
 
 
 def test_a_cased_folder_is_cased_in_everything_that_is_made_of_it(small_config, tmp_path, caplog):
