@@ -8,6 +8,7 @@ import base64
 import functools
 import sys
 import unicodedata
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import sentencepiece
@@ -60,6 +61,39 @@ def normalizer(
 def replace(pattern: str, content: str) -> dict[str, Any]:
     """The step that puts a text in place of each match of a regular expression."""
     return {"type": "Replace", "pattern": {"Regex": pattern}, "content": content}
+
+
+def cleaning_of(values: Mapping[str, Any]) -> TextCleaning:
+    """The cleaning that comes nearest to the normalizer in a tokenizer.json of other code.
+
+    Args:
+        values: all that the file says.
+    """
+    steps = list(_steps_of(values.get("normalizer")))
+    kinds = {str(step.get("type")) for step in steps}
+    of_bert: Mapping[str, Any] = next((step for step in steps if step.get("type") == "BertNormalizer"), {})
+    lower = "Lowercase" in kinds or bool(of_bert.get("lowercase"))
+    # Null goes with lower-casing.
+    accents = of_bert.get("strip_accents")
+    strips = "StripAccents" in kinds or bool(of_bert.get("lowercase") if accents is None else accents)
+    model = values.get("model")
+    if isinstance(model, dict) and model.get("type") == "WordPiece":
+        # BERT's words keep accents where they keep capitals.
+        return TextCleaning(do_lower_case=lower, keep_accents=lower and not strips)
+    form = "NFKC" if kinds.isdisjoint(("NFKD", "NFD")) else "NFKD"
+    return TextCleaning(do_lower_case=lower, keep_accents=not strips, normalization=form)
+
+
+def _steps_of(normalizer: Any) -> Iterator[Mapping[str, Any]]:
+    """Yields the steps of a normalizer, those of a sequence one by one."""
+    if not isinstance(normalizer, dict):
+        return
+    inner = normalizer.get("normalizers")
+    if not isinstance(inner, list):
+        yield normalizer
+        return
+    for step in inner:
+        yield from _steps_of(step)
 
 
 def _leading_space(cleaning: TextCleaning, processor: sentencepiece.SentencePieceProcessor) -> dict[str, Any]:

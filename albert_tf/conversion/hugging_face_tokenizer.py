@@ -9,7 +9,7 @@ from typing import Any
 import sentencepiece
 from absl import logging
 
-from albert_tf.conversion.hugging_face_normalizer import normalizer
+from albert_tf.conversion.hugging_face_normalizer import cleaning_of, normalizer
 from albert_tf.conversion.hugging_face_splits import splits
 from albert_tf.conversion.hugging_face_templates import added_token, template
 from albert_tf.conversion.hugging_face_wordpiece import word_piece_config, word_piece_json
@@ -28,6 +28,8 @@ CONFIG_NAME = "tokenizer_config.json"
 _OURS_ALONE = ("normalization", "replace_quotes")
 # The class that takes tokenizer.json as it is; AlbertTokenizer of transformers 5 makes rules of its own for its pieces.
 _AS_IT_IS, _OF_ITS_OWN = "PreTrainedTokenizerFast", "AlbertTokenizer"
+# Classes of which it is tokenizer.json alone that says how text is cleaned, where the config does not.
+_BY_FILE = (_AS_IT_IS, "TokenizersBackend", "AlbertTokenizer", "AlbertTokenizerFast")
 _CONFIG = {
     "remove_space": True,
     "clean_up_tokenization_spaces": False,
@@ -133,12 +135,13 @@ def folder_cleaning(folder: str) -> TextCleaning | None:
     """The cleaning of the tokenizer that lies in a folder; None where none says anything of it.
 
     Raises:
-        InputError: its config is no JSON.
+        InputError: one of its files is no JSON.
     """
-    path = os.path.join(folder, CONFIG_NAME)
+    path, whole = os.path.join(folder, CONFIG_NAME), os.path.join(folder, TOKENIZER_JSON)
     values = files.read_json(path) if files.exists(path) else {}
     if not isinstance(values.get("do_lower_case"), bool):
-        return None
+        is_by_file = values.get("tokenizer_class") in _BY_FILE and files.exists(whole)
+        return cleaning_of(files.read_json(whole)) if is_by_file else None
     lower = values["do_lower_case"]
     # BERT's keeps accents where it keeps capitals, whatever the switch says.
     keeps = bool(values.get("keep_accents")) or (lower and values.get("strip_accents") is False)

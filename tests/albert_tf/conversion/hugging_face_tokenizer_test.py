@@ -270,6 +270,35 @@ def test_a_folder_tells_how_text_is_cleaned(tmp_path, values, cleaning):
     assert folder_cleaning(str(tmp_path)) == cleaning
 
 
+BERTS = {"type": "BertNormalizer", "lowercase": False, "strip_accents": None}
+
+
+@pytest.mark.parametrize(
+    ("model", "normalizer", "cleaning"),
+    [
+        ("WordPiece", BERTS, TextCleaning(do_lower_case=False)),
+        ("WordPiece", BERTS | {"lowercase": True}, TextCleaning()),
+        ("WordPiece", BERTS | {"lowercase": True, "strip_accents": False}, TextCleaning(keep_accents=True)),
+        ("WordPiece", ["NFD", "Lowercase", "StripAccents"], TextCleaning()),
+        ("Unigram", ["NFKD", "StripAccents", "Lowercase", "Precompiled"], TextCleaning()),
+        ("Unigram", ["NFKD", "StripAccents"], TextCleaning(do_lower_case=False)),
+        ("Unigram", ["NFKC", "Lowercase"], TextCleaning(keep_accents=True, normalization="NFKC")),
+        ("Unigram", None, TextCleaning(do_lower_case=False, keep_accents=True, normalization="NFKC")),
+    ],
+)
+def test_a_tokenizer_json_alone_tells_how_text_is_cleaned(tmp_path, model, normalizer, cleaning):
+    if isinstance(normalizer, list):
+        normalizer = {"type": "Sequence", "normalizers": [{"type": kind} for kind in normalizer]}
+    values = {"model": {"type": model}, "normalizer": normalizer}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values))
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
+    assert folder_cleaning(str(tmp_path)) == cleaning
+    # Of these classes transformers goes by its own default, whatever tokenizer.json says.
+    config.write_text(json.dumps({"tokenizer_class": "BertTokenizer"}))
+    assert folder_cleaning(str(tmp_path)) is None
+
+
 def test_every_switch_of_cleaning_comes_back(random_model, vocabulary_file, tmp_path):
     kept = TextCleaning(keep_accents=True, normalization="NFKC", replace_quotes=True)
     save_hugging_face(random_model(), str(tmp_path / "theirs"), vocabulary_file, cleaning=kept)
