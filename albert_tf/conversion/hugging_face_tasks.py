@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from absl import logging
+
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.hugging_face_family import Family
 from albert_tf.runtime import files
@@ -49,7 +51,7 @@ def find_task(config_path: str, shapes: Mapping[str, Sequence[int]], family: Fam
             kind = None if architecture is None else str(architecture).removeprefix(family.classes)
             head = _head_of_classifier(kind, values.get("problem_type"), classes, f"{family.pooler}.weight" in shapes)
             rate = _dropout(config_path, values, family)
-            return FinetunedTask(head, classes, _labels(values, classes), classifier_dropout_prob=rate)
+            return FinetunedTask(head, classes, _labels(config_path, values, classes), classifier_dropout_prob=rate)
     return None
 
 
@@ -78,13 +80,24 @@ def _head_of_classifier(kind: str | None, problem: str | None, classes: int, has
     return (isinstance(problem, str) and by_problem.get(problem)) or ("classification" if classes > 1 else "regression")
 
 
-def _labels(values: Mapping[str, Any], classes: int) -> tuple[str, ...]:
-    """The classes' names; none where transformers has only counted them."""
+def _labels(config_path: str, values: Mapping[str, Any], classes: int) -> tuple[str, ...]:
+    """The classes' names; none where transformers has only counted them. One that names no class alone is counted."""
     named = values.get("id2label")
     if not isinstance(named, dict) or len(named) != classes:
         return ()
     labels = tuple(str(named.get(str(index), "")) for index in range(classes))
-    return () if all(label in ("", f"LABEL_{index}") for index, label in enumerate(labels)) else labels
+    counted = tuple(f"LABEL_{index}" for index in range(classes))
+    if all(label in ("", count) for label, count in zip(labels, counted, strict=True)):
+        return ()
+    told = tuple(
+        label if label and labels.count(label) == 1 else count for label, count in zip(labels, counted, strict=True)
+    )
+    if told != labels:
+        logging.warning(
+            "%s: id2label has no name for a class, or one for several; these are called %s",
+            *(config_path, ", ".join(sorted(set(told) - set(labels)))),
+        )
+    return told
 
 
 def architecture_of(task: FinetunedTask | None, family: Family) -> str:

@@ -98,6 +98,25 @@ def test_entries_that_make_no_sense_are_as_if_they_were_not_there(config, tmp_pa
         assert load_pretrained(str(tmp_path / "theirs")).task.head == "classification"
 
 
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        ({"0": "x", "1": "y", "2": "z"}, ("x", "y", "z")),
+        ({"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, ()),
+        ({"0": "x", "1": "x", "2": "z"}, ("LABEL_0", "LABEL_1", "z")),
+        ({"1": "x", "2": "y", "3": "z"}, ("LABEL_0", "x", "y")),
+    ],
+    ids=["each", "counted", "twice", "from one"],
+)
+def test_a_class_has_a_name_of_its_own(names, labels, config, tmp_path, caplog):
+    save_hugging_face(_make(config, "classification"), str(tmp_path / "theirs"))
+    path = tmp_path / "theirs/config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"id2label": names}))
+    assert load_pretrained(str(tmp_path / "theirs")).task.labels == labels
+    called = "these are called " + ", ".join(label for label in labels if label.startswith("LABEL"))
+    assert (called in caplog.text) == ("LABEL_0" in labels)
+
+
 @pytest.fixture
 def one_row(random_model, tmp_path):
     """A fine-tuned checkpoint of the official code with one output, and its head's tensors."""
