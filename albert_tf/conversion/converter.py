@@ -46,7 +46,9 @@ def convert(settings: ConversionSettings) -> LoadReport:
         pretrained.model.load_report.check(settings.allow_missing_heads, (), settings.allow_nonfinite)
     # A copy, since a format is one object for all.
     target = copy.copy(target)
-    target.cleaning = agreed_cleaning(settings.cleaning, pretrained.cleaning, pretrained.source)
+    target.cleaning = agreed_cleaning(
+        settings.cleaning, pretrained.cleaning, pretrained.source, pretrained.is_cleaning_settled
+    )
     _choose_pooling(target, settings, pretrained)
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)

@@ -49,6 +49,11 @@ class Pretrained:
     cleaning: TextCleaning | None = None
     pooling: Pooling | None = None
 
+    @property
+    def is_cleaning_settled(self) -> bool:
+        """True where `cleaning` is that of the texts of its task."""
+        return self.task is not None and bool(self.task.cleaning)
+
     def lacks(self, part: str) -> bool:
         """Tells whether weights whose names begin like this were not found: random numbers stand there."""
         return any(name.startswith(part) for name in self.model.load_report.missing)

@@ -21,7 +21,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.thresholds import EACH, ONE, USUAL_THRESHOLD, thresholds_of_scores
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import room_for_text
-from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, agreed_cleaning
+from albert_tf.tokenization.text_cleaning import agreed_cleaning
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 
@@ -57,9 +57,9 @@ def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer
     Raises:
         InputError: no vocabulary, or not that of the model.
     """
-    of_task = pretrained.task is not None and pretrained.task.cleaning
-    given = OFFICIAL_CLEANING if of_task else settings.cleaning
-    cleaning = agreed_cleaning(given, pretrained.cleaning, pretrained.source)
+    cleaning = agreed_cleaning(
+        settings.cleaning, pretrained.cleaning, pretrained.source, pretrained.is_cleaning_settled
+    )
     path = _vocabulary_file(settings, pretrained)
     # Before sentencepiece sees it, which a damaged one can lead astray.
     _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)

@@ -44,16 +44,26 @@ class TextCleaning:
 OFFICIAL_CLEANING = TextCleaning()
 
 
-def agreed_cleaning(given: TextCleaning, known: TextCleaning | None, source: str) -> TextCleaning:
+def agreed_cleaning(
+    given: TextCleaning, known: TextCleaning | None, source: str, is_settled: bool = False
+) -> TextCleaning:
     """The cleaning of a model's texts: as is known of the model, unless switches are given that are no defaults.
 
     Args:
         given: the switches of a command or a call.
         known: those that a checkpoint tells; None where it tells nothing.
         source: the checkpoint, for the log.
+        is_settled: whether it was fine-tuned on such texts, and no switch changes them any more.
     """
     if known is None or known == given:
         return given
+    if given != OFFICIAL_CLEANING and is_settled:
+        logging.warning(
+            "%s: it was fine-tuned on texts that were cleaned with %s, which stays so; the flags say %s, which is not "
+            "done",
+            *(source, known, given),
+        )
+        return known
     if given != OFFICIAL_CLEANING:
         logging.warning("%s: its texts were cleaned with %s; the flags say %s, which is done", source, known, given)
         return given

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import albert_tf
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import save_hugging_face
 from albert_tf.conversion.hugging_face_bert import save_hugging_face_bert
@@ -19,6 +20,7 @@ from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning, tokeniz
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.finetuning.model_source import model_and_vocabulary
+from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
@@ -268,6 +270,19 @@ def test_a_folder_tells_how_text_is_cleaned(tmp_path, values, cleaning):
     if values is not None:
         (tmp_path / "tokenizer_config.json").write_text(json.dumps(values))
     assert folder_cleaning(str(tmp_path)) == cleaning
+
+
+def test_flags_leave_the_texts_of_a_fine_tuned_run_as_they_were(random_model, vocabulary_file, tmp_path, caplog):
+    model = make_finetuning_model(random_model().config, "classification", 2)
+    cleaning = dataclasses.asdict(TextCleaning(keep_accents=True))
+    task = FinetunedTask("classification", 2, ("a", "b"), "classification", ("text",), cleaning=cleaning)
+    albert_tf.save(model, tmp_path / "ours", vocabulary_file=vocabulary_file, task=task)
+    for name in ("hugging_face", "sentence_transformers"):
+        places = {"input": str(tmp_path / "ours"), "output": str(tmp_path / name), "to_format": name}
+        convert(ConversionSettings(cleaning=TextCleaning(do_lower_case=False), **places))
+        assert dataclasses.asdict(folder_cleaning(str(tmp_path / name))) == cleaning
+    assert "replace_quotes=False), which is not done" in caplog.text
+    assert "which is done" not in caplog.text
 
 
 BERTS = {"type": "BertNormalizer", "lowercase": False, "strip_accents": None}

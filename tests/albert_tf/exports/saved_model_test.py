@@ -1,5 +1,6 @@
 """Writing a SavedModel: it stands alone, appears whole or not at all, and refuses what does not fit."""
 
+import dataclasses
 import json
 import os
 import shutil
@@ -11,11 +12,14 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.config import AlbertConfig
+from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.exports import saved_model, verification
 from albert_tf.exports.export_file import gains_by_frozen_weights
+from albert_tf.exports.export_source import tokenizer_for
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 MAX_SEQ_LENGTH = 20
 
@@ -231,6 +235,20 @@ def test_another_vocabulary_of_the_same_size_is_refused(refused, train_vocabular
 def test_a_max_seq_length_that_the_model_cannot_take_is_refused(refused):
     assert "--max_seq_length=25 is more than the model's max_position_embeddings=24" in refused(max_seq_length=25)
     assert "must be at least 4" in refused(max_seq_length=3)
+
+
+def test_flags_leave_the_texts_of_a_fine_tuned_run_as_they_were(save_finetuned, tmp_path, caplog):
+    save_finetuned(tmp_path / "run", "classification", ("good", "bad"))
+    pretrained = load_pretrained(str(tmp_path / "run"))
+    cleaned = dataclasses.replace(pretrained.task, cleaning=dataclasses.asdict(TextCleaning()))
+    cased = TextCleaning(do_lower_case=False)
+    settings = ExportSettings(init_checkpoint=tmp_path / "run", output_dir="out", cleaning=cased)
+    assert tokenizer_for(settings, pretrained).cleaning == cased
+    assert "which is not done" not in caplog.text
+    assert tokenizer_for(settings, dataclasses.replace(pretrained, task=cleaned, cleaning=TextCleaning())).cleaning == (
+        TextCleaning()
+    )
+    assert "which is not done" in caplog.text
 
 
 def test_missing_inputs_are_refused(refused, tmp_path):
