@@ -81,7 +81,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
     if vocabulary is not None and not files.is_remote(vocabulary):
         vocabulary = os.path.abspath(vocabulary)
     model.vocabulary_file = vocabulary
-    model.finetuned_task, model.pooling = pretrained.task, pretrained.pooling
+    model.finetuned_task, model.pooling, model.cleaning = pretrained.task, pretrained.pooling, pretrained.cleaning
     return model
 
 
@@ -164,7 +164,8 @@ def save(
         task: FinetunedTask of a model that was trained for a task: its classes by name, whether it takes pairs, several
             labels at once, how texts were cleaned; Predictor and exports go by it. None takes what `load` found, else
             what the model's class tells: one text, and LABEL_0, LABEL_1, ...
-        cleaning: of texts, for the tokenizer of format "hugging_face"; None takes the task's, else the defaults.
+        cleaning: of texts, for the tokenizer of format "hugging_face"; None takes the task's, else what `load` found,
+            else the defaults.
 
     Raises:
         InputError: no such model, no such format, one that cannot express the model, weights that are not finite, a
@@ -176,7 +177,7 @@ def save(
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
     from albert_tf.conversion.checkpoint_format import task_of
-    from albert_tf.conversion.formats import output_format, warn_of_losses
+    from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
@@ -193,8 +194,9 @@ def save(
     vocabulary = None if vocabulary is None else os.fspath(vocabulary)
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
-    cleaning = cleaning or OFFICIAL_CLEANING
-    target = output_format(format, cleaning=cleaning, pooling=getattr(model, "pooling", None))
+    target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=getattr(model, "pooling", None))
+    cleaning = cleaning or getattr(model, "cleaning", None) or OFFICIAL_CLEANING
+    target = with_cleaning(target, cleaning)
     if is_published(path):
         from albert_tf.uploading.publish import uploaded_folder
 

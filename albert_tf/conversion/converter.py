@@ -1,6 +1,5 @@
 """Carrying a checkpoint from one format to another, and reading it back to see that every number arrived."""
 
-import copy
 import dataclasses
 
 import numpy as np
@@ -8,7 +7,7 @@ from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
-from albert_tf.conversion.formats import output_format, warn_of_pooling
+from albert_tf.conversion.formats import output_format, warn_of_pooling, with_cleaning
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.native import NativeFormat
@@ -44,11 +43,10 @@ def convert(settings: ConversionSettings) -> LoadReport:
     if not isinstance(target, SentenceTransformersFormat):
         # Of a folder of sentence-transformers heads may be missing; elsewhere they would pass for trained ones.
         pretrained.model.load_report.check(settings.allow_missing_heads, (), settings.allow_nonfinite)
-    # A copy, since a format is one object for all.
-    target = copy.copy(target)
-    target.cleaning = agreed_cleaning(
+    cleaning = agreed_cleaning(
         settings.cleaning, pretrained.cleaning, pretrained.source, pretrained.is_cleaning_settled
     )
+    target = with_cleaning(target, cleaning)
     _choose_pooling(target, settings, pretrained)
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)

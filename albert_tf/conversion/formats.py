@@ -1,5 +1,6 @@
 """The formats by name, and recognising one by what lies at a path."""
 
+import copy
 from typing import Any
 
 from absl import logging
@@ -7,6 +8,7 @@ from absl import logging
 from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.hugging_face_bert import HUGGING_FACE_BERT, HuggingFaceBertFormat
+from albert_tf.conversion.hugging_face_format import SavePretrainedFormat
 from albert_tf.conversion.keras_hub import KERAS_HUB
 from albert_tf.conversion.native import NATIVE, NativeFormat
 from albert_tf.conversion.official import OFFICIAL
@@ -95,6 +97,18 @@ def output_format(
             f"with --to={name}"
         )
     return FORMATS[name]
+
+
+def with_cleaning(target: CheckpointFormat, cleaning: TextCleaning) -> CheckpointFormat:
+    """A copy of a format that says how texts are cleaned; warns where the format has no place for it."""
+    if cleaning != OFFICIAL_CLEANING and not isinstance(
+        target, SavePretrainedFormat | SentenceTransformersFormat | NativeFormat
+    ):
+        logging.warning("%s does not say how texts are cleaned: %s", target.title, cleaning)
+    # A format is one object for all.
+    target = copy.copy(target)
+    target.cleaning = cleaning
+    return target
 
 
 def warn_of_losses(target: CheckpointFormat, model: Any) -> None:

@@ -171,6 +171,20 @@ def test_what_a_format_has_no_place_for_is_told(in_work, tmp_path, caplog):
     assert "has no place for sentence_order/classifier/kernel" in caplog.text
 
 
+def test_texts_of_a_saved_model_are_cleaned_as_those_of_the_loaded_one(in_work, tmp_path, caplog):
+    kept = albert_tf.TextCleaning(do_lower_case=False, normalization="NFKC")
+    albert_tf.save(albert_tf.load("work/model"), tmp_path / "cased", format="hugging_face", cleaning=kept)
+    model = albert_tf.load(tmp_path / "cased")
+    for name in ("albert_tf", "hugging_face", "sentence_transformers"):
+        albert_tf.save(model, tmp_path / name, format=name)
+        assert albert_tf.load_tokenizer(tmp_path / name).cleaning == kept
+    albert_tf.save(model, tmp_path / "usual", format="hugging_face", cleaning=albert_tf.TextCleaning())
+    assert albert_tf.load_tokenizer(tmp_path / "usual").cleaning == albert_tf.TextCleaning()
+    assert "does not say how texts are cleaned" not in caplog.text
+    albert_tf.save(model, tmp_path / "official", format="official")
+    assert "an official checkpoint does not say how texts are cleaned: TextCleaning(do_lower_case=False" in caplog.text
+
+
 def test_a_mask_in_a_text_is_one_piece_if_asked_for(in_work):
     tokenizer = albert_tf.load_tokenizer("work/model")
     assert tokenizer.mask_id not in tokenizer("babe [MASK]")["input_ids"]
