@@ -16,6 +16,7 @@ from albert_tf.conversion.checkpoint_format import check_output
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import HUGGING_FACE
 from albert_tf.conversion.hugging_face_family import ALBERT
+from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning
 from albert_tf.conversion.pretrained import open_checkpoint
 from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.published.hub_upload import check_sign_in, upload
@@ -107,6 +108,7 @@ def write_card(
         cleaning: of texts; that of a fine-tuned model's task comes first.
     """
     config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
+    of_task = task is not None and task.cleaning
     facts = CardFacts(
         repository=name.repository,
         version=albert_tf.__version__,
@@ -116,7 +118,8 @@ def write_card(
         provenance=provenance,
         task=task,
         license=license,
-        cleaning=TextCleaning(**task.cleaning) if task is not None and task.cleaning else cleaning,
+        # What the tokenizer beside it does, where there is one.
+        cleaning=folder_cleaning(folder) or (TextCleaning(**task.cleaning) if of_task else cleaning),
     )
     with files.replace_file(os.path.join(folder, CARD_NAME)) as file:
         file.write(model_card(facts).encode())

@@ -11,6 +11,7 @@ from hub_server import read_folder
 
 import albert_tf
 from albert_tf.conversion.hugging_face import save_hugging_face
+from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
@@ -46,6 +47,16 @@ def test_the_tokenizer_and_the_card_clean_texts_by_the_settings(finished, small_
     _dry(finished.output_dir, str(folder), spm_model_file=small_vocabulary, cleaning=TextCleaning(do_lower_case=False))
     assert json.loads((folder / "tokenizer_config.json").read_text())["do_lower_case"] is False
     assert "cleaned with do_lower_case=False" in (folder / "README.md").read_text()
+
+
+def test_the_card_says_how_texts_are_cleaned_where_the_model_itself_knows_it(finished, small_vocabulary, tmp_path):
+    kept = TextCleaning(do_lower_case=False, normalization="NFKC")
+    model = albert_tf.load(finished.output_dir)
+    albert_tf.save(model, tmp_path / "ours", "hugging_face", vocabulary_file=small_vocabulary, cleaning=kept)
+    _dry(str(tmp_path / "ours"), str(tmp_path / "folder"))
+    assert folder_cleaning(str(tmp_path / "folder")) == kept
+    said = "cleaned with do_lower_case=False, keep_accents=False, normalization=NFKC"
+    assert said in (tmp_path / "folder" / "README.md").read_text()
 
 
 def test_a_cleaning_that_the_records_did_not_have_is_refused(finished, small_vocabulary, tmp_path, monkeypatch):
