@@ -13,6 +13,7 @@ from albert_tf.exports import encoder_module, signatures
 from albert_tf.exports.export_file import EXTRA_FOLDER
 from albert_tf.exports.finetuned_module import FROM_IDS
 from albert_tf.exports.loading import load_export
+from albert_tf.inputs.finetuning_features import P_MASK
 from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, POSITION_IDS, SEGMENT_IDS, read_inputs, to_arrays
 from albert_tf.runtime.errors import InputError, reason_of
 
@@ -49,7 +50,8 @@ class ExportedModel:
 
         Args:
             inputs: as the model takes them: int [B, S], or a dict with "input_ids" and, if wanted, "input_mask",
-                "segment_ids" (or Hugging Face's names) and of a pre-trained model "masked_lm_positions" [B, P].
+                "segment_ids" (or Hugging Face's names), of a pre-trained model "masked_lm_positions" [B, P], and of one
+                that answers by a beam "p_mask" [B, S], left out: the padding.
             training: must be False.
 
         Returns:
@@ -71,9 +73,14 @@ class ExportedModel:
         names = [INPUT_IDS, INPUT_MASK, SEGMENT_IDS]
         arguments = {name: tf.cast(given[name], tf.int32) for name in names}
         signature = FROM_IDS if self.task is not None else encoder_module.TOKENS
-        if _POSITIONS in given:
+        # A fine-tuned model passes over what else is in a batch.
+        if self.task is None and _POSITIONS in given:
             signature = signatures.MLM
             arguments["mlm_positions"] = tf.cast(given[_POSITIONS], tf.int32)
+        if signature not in self.signatures:
+            raise InputError(f"{self.path} has no head for masked words; leave `{_POSITIONS}` out.")
+        if P_MASK in self.signatures[signature].structured_input_signature[1]:
+            arguments[P_MASK] = tf.cast(given.get(P_MASK, 1 - arguments[INPUT_MASK]), tf.int32)
         try:
             outputs = self.signatures[signature](**arguments)
         except tf.errors.OpError as error:

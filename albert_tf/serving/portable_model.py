@@ -124,7 +124,7 @@ class PortableModel:
 
         Args:
             inputs: int [B, S] (multiple choice [B, N, S]), or a dict with "input_ids"; "input_mask" and "segment_ids"
-                are all ones and all zeros where they are left out.
+                are all ones and all zeros where they are left out, and "p_mask" is the padding.
             training: must be False.
 
         Raises:
@@ -141,7 +141,8 @@ class PortableModel:
         if MASKED_LM_POSITIONS in self._forms and MASKED_LM_POSITIONS not in given:
             given[MASKED_LM_POSITIONS] = np.zeros((*ids.shape[:1], 1), "int32")
         if P_MASK in self._forms and P_MASK not in given:
-            given[P_MASK] = np.zeros_like(ids)
+            # As the model itself has it: no answer is in the padding.
+            given[P_MASK] = 1 - _to_array(INPUT_MASK, given[INPUT_MASK])
         return self.run(given)
 
     def _open(self, num_threads: int) -> Run:

@@ -237,6 +237,22 @@ def test_an_export_is_called_like_the_model(in_work, exported, name):
         albert_tf.load(folder, dtype="mixed_bfloat16")
 
 
+def test_an_export_takes_what_its_model_takes(in_work, exported, save_finetuned, tmp_path):
+    batch = {"input_ids": [[2, 5, 3, 0]], "input_mask": [[1, 1, 1, 0]], "masked_lm_positions": [[1]]}
+    assert albert_tf.load(exported("sst-2"))(batch)["logits"].shape == (1, 2)
+    model = save_finetuned(tmp_path / "beam", "span_beam", (), ("question", "context"), "squad_v2")
+    places = {"init_checkpoint": tmp_path / "beam", "output_dir": tmp_path / "saved"}
+    assert albert_tf.export(albert_tf.ExportSettings(**places)) < 1e-4
+    loaded = albert_tf.load(tmp_path / "saved")
+    for given in (batch, batch | {"p_mask": [[0, 1, 0, 1]]}):
+        wanted = model({name: np.array(values) for name, values in given.items()}, skip_padding=True)
+        np.testing.assert_allclose(loaded(given)["start_top_log_probs"], wanted["start_top_log_probs"], atol=1e-4)
+    # As of an encoder alone.
+    loaded.task = None
+    with pytest.raises(albert_tf.InputError, match="has no head for masked words; leave `masked_lm_positions` out"):
+        loaded(batch)
+
+
 def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
     for call, message in [
         (lambda: albert_tf.load(tmp_path / "none"), "no model here: there is nothing"),

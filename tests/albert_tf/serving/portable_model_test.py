@@ -62,6 +62,15 @@ def test_ids_alone_will_do_and_hugging_faces_names_too(folder):
     assert (model.head, model.task, model.length, model.input_names) == ("classification", None, None, IDS)
 
 
+def test_no_answer_is_in_the_padding_unless_it_is_told_otherwise(folder, monkeypatch):
+    monkeypatch.setitem(portable_model._RUNNERS, "onnx", lambda *_, **__: lambda inputs: {"logits": inputs["p_mask"]})
+    forms = [{"name": name, "dtype": "int32", "shape": ["batch", "length"]} for name in (*IDS, "p_mask")]
+    model = albert_tf.load(folder(head="span_beam", inputs=forms))
+    batch = {"input_ids": [[2, 3, 0]], "attention_mask": [[1, 1, 0]]}
+    assert model(batch)["logits"].tolist() == [[0, 0, 1]]
+    assert model(batch | {"p_mask": [[0, 1, 1]]})["logits"].tolist() == [[0, 1, 1]]
+
+
 def test_threads_are_those_that_are_asked_for_else_those_there_are(folder):
     PortableModel(folder(), num_threads=3)
     assert folder.opened.threads == 3
