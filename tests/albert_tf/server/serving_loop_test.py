@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from running_server import Client
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.server import serving_loop
 from albert_tf.server.settings import ServerSettings
 
@@ -107,6 +107,12 @@ def test_an_address_in_use_is_one_line_before_anything_is_loaded(monkeypatch):
             serving_loop.serve([], ServerSettings(port=port))
     with pytest.raises(InputError, match="'no address' is no address of this machine"):
         serving_loop.serve([], ServerSettings(host="no address"))
+
+
+def test_sentences_without_the_page_are_refused():
+    with pytest.raises(ContradictionError, match="page_sentences_file is for the page, which .*page serves"):
+        ServerSettings(page_sentences_file="sentences.txt")
+    assert ServerSettings(page=True, page_sentences_file="sentences.txt").page
 
 
 def test_another_server_can_run_the_application(tmp_path):
