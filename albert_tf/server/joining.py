@@ -7,13 +7,15 @@ Shapes: B rows, S pieces, P masks, W words, N entities.
 """
 
 import dataclasses
+import math
 import unicodedata
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from albert_tf.server.served_model import ServedModel
+from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.server.served_model import BATCH, ServedModel, Signature
 from albert_tf.tokenization.special_pieces import MASK
 
 _IDS = {"input_ids": "S", "input_mask": "S", "segment_ids": "S"}
@@ -27,6 +29,8 @@ FILL_MASK, _TOP_K = "fill_mask", "top_k"
 _POSITIONS = ("mlm_positions", "masked_lm_positions")
 # Scores of pieces at masked positions that are computed at a time: 256 MB. And candidates, which are texts.
 MOST_LOGITS, MOST_CANDIDATES = 2**26, 2**20
+# Numbers of all layers of an encoder that are computed at a time: 64 MB, and as many as a response holds.
+MOST_LAYER_VALUES = 2**24
 
 
 def _row_sums(weights: np.ndarray) -> int:
@@ -94,6 +98,7 @@ class Rows:
         sequences: rows of the encoder's input, at least: B, or B * N of N options.
         masks: the most masked positions of a row, or more, of a signature that scores every piece at each.
         key: equal for requests that can run together; None for one that runs alone.
+        layer_values: numbers that all layers of the encoder give, of a signature that has them as outputs.
     """
 
     signature: str
@@ -102,6 +107,7 @@ class Rows:
     sequences: int
     masks: int
     key: Hashable | None
+    layer_values: int = 0
 
 
 def make_rows(model: ServedModel, name: str, inputs: Mapping[str, np.ndarray]) -> Rows:
@@ -119,7 +125,8 @@ def make_rows(model: ServedModel, name: str, inputs: Mapping[str, np.ndarray]) -
     sequences = max((_sequences(form.name, inputs[form.name]) for form in signature.inputs.values()), default=0)
     takes_any_number = all(isinstance(form.axes[0], str) for form in signature.inputs.values() if form.axes)
     key = (name, *_fixed_sizes(name, inputs)) if count and takes_any_number and not model.runs_alone else None
-    return Rows(name, inputs, count, sequences, _count_masks(name, inputs), key)
+    values = _count_layer_values(signature, inputs, count)
+    return Rows(name, inputs, count, sequences, _count_masks(name, inputs), key, values)
 
 
 def explain_size(parts: Sequence[Rows], vocab_size: int) -> str | None:
@@ -131,6 +138,9 @@ def explain_size(parts: Sequence[Rows], vocab_size: int) -> str | None:
     candidates = positions * min(asked, vocab_size)
     if candidates > MOST_CANDIDATES:
         return f"{candidates:,} candidates at once (masks times {_TOP_K}); at most {MOST_CANDIDATES:,} can be given"
+    values = sum(part.layer_values for part in parts)
+    if values > MOST_LAYER_VALUES:
+        return f"{values:,} numbers of all layers at once; at most {MOST_LAYER_VALUES:,} can be given"
     return None
 
 
@@ -203,3 +213,16 @@ def _count_masks(name: str, inputs: Mapping[str, np.ndarray]) -> int:
         return 0
     texts = [unicodedata.normalize("NFKD", text.decode()) for text in inputs["text"]]
     return max((text.count(MASK[-1]) for text in texts), default=0)
+
+
+def _count_layer_values(signature: Signature, inputs: Mapping[str, np.ndarray], count: int) -> int:
+    """The numbers in the outputs that are of all layers, whose free axes after the batch are S."""
+    ids = inputs.get("input_ids")
+    if ids is None:
+        return 0
+
+    def size(axis: Any) -> int:
+        return count if axis == BATCH else int(ids.shape[-1]) if isinstance(axis, str) else axis
+
+    forms = [signature.outputs[name] for name in LAYER_OUTPUTS if name in signature.outputs]
+    return sum(math.prod(map(size, form.axes)) for form in forms)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from word_model import VOCAB_SIZE, WordModel
 
+from albert_tf.portable.interface import TensorForm
 from albert_tf.server.joining import MOST_CANDIDATES, MOST_LOGITS, explain_size, join, make_rows, take_apart
+from albert_tf.server.served_model import Signature
 
 MODEL = WordModel()
 
@@ -116,3 +118,20 @@ def test_candidates_are_bounded():
     asked = {"text": texts(*["[MASK]"] * 2), "top_k": np.array(MOST_CANDIDATES, np.int32)}
     assert explain_size([make_rows(MODEL, "fill_mask", asked)], 100) is None
     assert "candidates at once" in explain_size([make_rows(MODEL, "fill_mask", asked)], MOST_CANDIDATES)
+
+
+def test_the_numbers_of_all_layers_are_bounded_before_they_are_computed():
+    outputs = {
+        "hidden_states": TensorForm("hidden_states", "float32", ("batch", 13, "hidden_states_2", 768)),
+        "attentions": TensorForm("attentions", "float32", ("batch", 12, 12, "length", "length")),
+    }
+    inputs = {name: TensorForm(name, "int32", ("batch", "length")) for name in ids([[1]])}
+    model = WordModel()
+    model.signatures = {"layers": Signature(inputs, outputs)}
+    one = make_rows(model, "layers", ids([[1] * 256]))
+    assert one.layer_values == 13 * 256 * 768 + 144 * 256 * 256
+    assert explain_size([one], VOCAB_SIZE) is None
+    assert "numbers of all layers at once" in explain_size([one, one], VOCAB_SIZE)
+    many = make_rows(model, "layers", ids([[1] * 512] * 32))
+    assert "1,371,537,408 numbers of all layers at once" in explain_size([many], VOCAB_SIZE)
+    assert make_rows(MODEL, "tokens", ids([[1, 2]])).layer_values == 0
