@@ -148,6 +148,9 @@ const checkExport = (about, folder) => {
   if (!HEADS.includes(about.head)) {
     throw new Error(`${folder} has the head ${about.head}; this page asks those of ${HEADS.join(", ")}`);
   }
+  if (about.vocabulary?.file?.endsWith(".txt")) {
+    throw new Error(`${folder} has a WordPiece vocabulary, as of a BERT; this page reads those of sentencepiece`);
+  }
   if (!about.files?.[TOKENIZER]) {
     throw new Error(
       `${folder} was exported without ${TOKENIZER}; export it again, and read what export_model says of it`,
