@@ -149,6 +149,8 @@ class PortableServedModel(ServedModel):
         model, tokenizer = self._model, self._model.tokenizer()
 
         def encode(inputs: Arrays) -> dict[str, np.ndarray]:
+            if not len(inputs[_TEXT]):
+                return {form.name: _without_rows(form) for form in (*ids, *outputs)}
             limits = model.about["max_seq_length"], tokenizer.cls_id, tokenizer.sep_id
             packed = [pack_pair(tokenizer.encode(text), None, *limits) for text in _decode(inputs[_TEXT])]
             rows = [to_row(Feature(0, *one), tokenizer.pad_id) for one in packed]
@@ -177,6 +179,8 @@ class PortableServedModel(ServedModel):
             forms.append(_form(LAYERS, "int32"))
 
         def answer(inputs: Arrays) -> dict[str, np.ndarray]:
+            if OPTIONS in inputs and not all(inputs[OPTIONS].shape[1:]):
+                raise RequestError("there are no options to choose from")
             examples = [_example(fields, inputs, row) for row in range(len(inputs[fields[0]]))]
             # A sentence without words has no tags, and no row of the model's input.
             asked = [row for row, example in enumerate(examples) if example.get(WORDS, True)]
@@ -249,6 +253,11 @@ def _fill(target: np.ndarray, rows: Sequence[Any]) -> None:
             _fill(target[place], row)
         else:
             target[place] = row.encode() if isinstance(row, str) else row
+
+
+def _without_rows(form: TensorForm) -> np.ndarray:
+    """An output for no texts."""
+    return np.zeros([axis if isinstance(axis, int) else 0 for axis in form.axes], form.dtype)
 
 
 def _pad_rows(rows: Sequence[np.ndarray]) -> np.ndarray:

@@ -109,6 +109,18 @@ def test_layers_of_early_exit_are_an_output_of_every_signature(save_finetuned, t
         assert model.signatures[signature].outputs["layers"].axes == ("batch",)
 
 
+def test_no_texts_have_no_rows_and_no_options_are_the_clients_fault(export):
+    model = opened(export("pretraining", "encoder"))
+    outputs = model.run("tokens_from_text", inputs_of(model, "tokens_from_text", {"text": []}))
+    assert {name: array.shape[0] for name, array in outputs.items()} == dict.fromkeys(outputs, 0)
+    assert outputs["sequence_output"].shape[-1] == 16
+    model = opened(export("multiple_choice"))
+    column = {"article": ["so ro"], "question": ["gi _"], "options": [[]]}
+    with pytest.raises(RequestError, match="no options to choose from") as caught:
+        model.run("choose", inputs_of(model, "choose", column))
+    assert caught.value.status == 400
+
+
 def test_int8_of_onnx_runs_requests_one_by_one(export):
     model = opened(export("classification", precision="int8"))
     assert make_rows(model, "classify", inputs_of(model, "classify", TEXT)).key is None
