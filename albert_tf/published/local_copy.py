@@ -1,5 +1,6 @@
 """The local folder of published weights, for whatever takes a checkpoint's path."""
 
+import dataclasses
 import os
 
 from albert_tf.published.hub_download import fetch_repository
@@ -25,8 +26,17 @@ def local_copy(path: str, weights: bool = True) -> str:
     """
     if not is_published(path):
         return path
-    key = (path, weights)
-    if not os.path.isdir(_FOUND.get(key, "")):
-        is_of_hub = path.startswith(HUB)
-        _FOUND[key] = fetch_repository(parse_hub_name(path), weights) if is_of_hub else fetch_archive(path)
-    return _FOUND[key]
+    # With the weights comes all that comes without them.
+    for key in {(path, True), (path, weights)}:
+        if os.path.isdir(_FOUND.get(key, "")):
+            return _FOUND[key]
+    _FOUND[path, weights] = _fetch(path, weights) if path.startswith(HUB) else fetch_archive(path)
+    return _FOUND[path, weights]
+
+
+def _fetch(path: str, weights: bool) -> str:
+    """Fetches a repository, at the commit that its vocabulary alone was found at before."""
+    name, found = parse_hub_name(path), _FOUND.get((path, False))
+    if found is not None:
+        name = dataclasses.replace(name, revision=os.path.basename(found))
+    return fetch_repository(name, weights)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from albert_tf.published import local_copy as local_copy_module
 from albert_tf.published.local_copy import local_copy
 from albert_tf.published.names import HubName, is_published, parse_hub_name
 from albert_tf.runtime.errors import InputError
@@ -35,3 +36,19 @@ def test_a_wrong_name_is_an_error_that_shows_it(text):
 def test_any_other_path_stays_as_it_is(path):
     assert not is_published(path)
     assert local_copy(path) == path
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_a_process_takes_vocabulary_and_weights_of_one_commit(first, tmp_path, monkeypatch):
+    commits = iter(["first", "second"])
+
+    def fetch(name, weights):
+        folder = tmp_path / (name.revision or next(commits))
+        folder.mkdir(exist_ok=True)
+        return str(folder)
+
+    monkeypatch.setattr(local_copy_module, "fetch_repository", fetch)
+    monkeypatch.setattr(local_copy_module, "_FOUND", {})
+    for weights in (first, not first, first):
+        assert local_copy("hf://a/b", weights=weights) == str(tmp_path / "first")
+    assert local_copy("hf://a/c") == str(tmp_path / "second")
