@@ -83,4 +83,4 @@ def test_a_repository_of_the_hub_is_used_like_its_folder(hub, hub_environment, m
     # The tokenizer came first, without the weights; and nothing came twice.
     asked = [request for request in hub.requests if request.startswith("GET") and "/resolve/" in request]
     assert asked[-1].endswith("/model.safetensors")
-    assert len(asked) == len(set(asked)) == 4
+    assert len(asked) == len(set(asked)) == 5
