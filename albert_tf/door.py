@@ -213,7 +213,7 @@ def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTa
     from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 
     own = task_of(model)
-    if task is not None and (own is None or not task.has_head_like(own)):
+    if task is not None and (own is None or not task.fits_class_of(own)):
         head = "heads of pre-training" if own is None else f"a head for {own.head} with {own.num_labels} outputs"
         raise InputError(f"`task` is {task.head} with {task.num_labels} outputs; the model has {head}")
     if vocabulary is None:

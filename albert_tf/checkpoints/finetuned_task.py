@@ -67,6 +67,11 @@ class FinetunedTask:
         """Tells whether the head of one fits the other: the same kind, and the same number of outputs."""
         return (self.head, self.num_labels) == (other.head, other.num_labels)
 
+    def fits_class_of(self, other: "FinetunedTask") -> bool:
+        """The same where `other` is all that a model's class tells, which calls several labels at once classes."""
+        kind = {"multi_label": "classification" if self.num_labels > 1 else "regression"}.get(self.head, self.head)
+        return (kind, self.num_labels) == (other.head, other.num_labels)
+
     def shares_head_with(self, other: "FinetunedTask") -> bool:
         """Tells whether the head of one means the same for the other: it fits, and classes and task are the same.
 

@@ -166,6 +166,16 @@ def test_a_task_that_is_given_is_kept(in_work, tmp_path):
     assert answers[0]["probabilities"] != answers[1]["probabilities"]
 
 
+@pytest.mark.parametrize("labels", [("x", "y", "z"), ("x",)])
+def test_a_model_of_several_labels_is_saved_as_one(labels, in_work, save_finetuned, tmp_path):
+    save_finetuned(tmp_path / "run", "multi_label", labels)
+    model = albert_tf.load(tmp_path / "run")
+    for name in ("albert_tf", "hugging_face"):
+        albert_tf.save(model, tmp_path / name, name)
+        found = albert_tf.load(tmp_path / name).finetuned_task
+        assert (found.head, found.labels) == ("multi_label", labels)
+
+
 def test_what_a_format_has_no_place_for_is_told(in_work, tmp_path, caplog):
     albert_tf.save(albert_tf.load("work/model"), tmp_path / "there", format="keras_hub")
     assert "has no place for sentence_order/classifier/kernel" in caplog.text
