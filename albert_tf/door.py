@@ -204,7 +204,7 @@ def save(
             target.save(model, place, vocabulary, task)
     else:
         target.save(model, path, vocabulary, task)
-    warn_of_losses(target, model)
+    warn_of_losses(target, model, task)
 
 
 def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None") -> None:

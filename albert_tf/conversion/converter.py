@@ -7,7 +7,7 @@ from absl import logging
 
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
-from albert_tf.conversion.formats import output_format, warn_of_pooling, with_cleaning
+from albert_tf.conversion.formats import output_format, warn_of_pooling, warn_of_task, with_cleaning
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.native import NativeFormat
@@ -48,6 +48,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     )
     target = with_cleaning(target, cleaning)
     _choose_pooling(target, settings, pretrained)
+    warn_of_task(target, pretrained.task)
     model, config = pretrained.model, pretrained.model.config
     vocabulary_file = _vocabulary_file(settings, pretrained)
     weights = {name: variable.numpy() for name, variable in named_weights(model).items()}

@@ -5,6 +5,8 @@ from typing import Any
 
 from absl import logging
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.task_fields import TEXT_PAIR
 from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.hugging_face import HUGGING_FACE, HuggingFaceFormat
 from albert_tf.conversion.hugging_face_bert import HUGGING_FACE_BERT, HuggingFaceBertFormat
@@ -19,6 +21,7 @@ from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.text_windows import CUT
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
 # In the order of recognition: a checkpoint of ours consists of the same kind of files as an official one, and a BERT of
@@ -111,9 +114,10 @@ def with_cleaning(target: CheckpointFormat, cleaning: TextCleaning) -> Checkpoin
     return target
 
 
-def warn_of_losses(target: CheckpointFormat, model: Any) -> None:
-    """Warns of what a model has and a format has no place for."""
+def warn_of_losses(target: CheckpointFormat, model: Any, task: FinetunedTask | None = None) -> None:
+    """Warns of what a model has, or its task, and a format has no place for."""
     warn_of_pooling(target, getattr(model, "pooling", None))
+    warn_of_task(target, task)
     if left_out := target.left_out(model.config, named_weights(model)):
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
 
@@ -122,3 +126,19 @@ def warn_of_pooling(target: CheckpointFormat, pooling: Pooling | None) -> None:
     """Warns where a format has no place for how a model makes one vector of a text; None: it is not known."""
     if pooling is not None and not isinstance(target, SentenceTransformersFormat | NativeFormat):
         logging.warning("%s does not say how a text becomes one vector: %s", target.title, pooling)
+
+
+def warn_of_task(target: CheckpointFormat, task: FinetunedTask | None) -> None:
+    """Warns where a format does not say what decides the answers of a fine-tuned model; None: it is pre-trained."""
+    if task is None or isinstance(target, NativeFormat | SentenceTransformersFormat):
+        return
+    windows = task.options.get("long_texts", CUT)
+    lost = {
+        "that a second text belongs to the first": TEXT_PAIR in {field.rstrip("?") for field in task.input_fields},
+        f"that texts are read in windows (--long_texts={windows})": windows != CUT,
+        "from which probability a label is given (--label_threshold)": task.options.get("label_threshold") is not None,
+        "that there may be no answer": task.name == "squad_v2",
+    }
+    named = [what for what, is_lost in lost.items() if is_lost]
+    if named:
+        logging.warning("%s does not say %s; predict needs the run or an export", target.title, ", nor ".join(named))

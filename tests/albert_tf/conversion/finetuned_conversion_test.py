@@ -1,11 +1,13 @@
 """Fine-tuned models carried between the formats: the dropout of their heads, and official heads of one row."""
 
 import json
+import re
 
 import keras
 import numpy as np
 import pytest
 
+import albert_tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
 from albert_tf.conversion.checkpoint_format import build_model, task_of
@@ -78,6 +80,27 @@ def test_a_dropout_that_is_not_there_is_that_of_transformers(change, rate, confi
     change(values)
     path.write_text(json.dumps(values))
     assert load_hugging_face(str(tmp_path / "theirs")).classifier_dropout_prob == rate
+
+
+@pytest.mark.parametrize(
+    ("task", "lost"),
+    [
+        (FinetunedTask("classification", 3, name="mnli", input_fields=("text", "text_pair")), "that a second text"),
+        (FinetunedTask("classification", 3, options={"long_texts": "mean"}), r"in windows \(--long_texts=mean\)"),
+        (FinetunedTask("multi_label", 4, options={"label_threshold": "0.4"}), "which probability a label is given"),
+        (FinetunedTask("span", 2, name="squad_v2", input_fields=("question", "context")), "there may be no answer"),
+        (FinetunedTask("classification", 3, input_fields=("text",), options={"long_texts": "cut"}), None),
+    ],
+    ids=["pairs", "windows", "threshold", "no answer", "plain"],
+)
+def test_what_a_format_does_not_say_of_a_task_is_warned_of(task, lost, config, tmp_path, caplog):
+    albert_tf.save(_make(config, task.head), tmp_path / "ours", task=task)
+    assert "does not say" not in caplog.text
+    for name in ("official", "hugging_face"):
+        _convert(tmp_path / "ours", tmp_path / name, name)
+        said = re.search("checkpoint does not say (.*);", caplog.text)
+        assert said is None if lost is None else re.search(lost, said[1])
+        caplog.clear()
 
 
 @pytest.mark.parametrize("rate", [1, -0.1, "0.1", True, float("nan")])
