@@ -5,7 +5,7 @@ from typing import Annotated
 
 from albert_tf.exports.depth import DepthSettings
 from albert_tf.heads.pooling import POOLINGS
-from albert_tf.runtime.settings import OneOf, StrPath, described
+from albert_tf.runtime.settings import Count, OneOf, StrPath, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
 # Differences beyond it are faults, by precision; those of rounding are about a hundredth of it in float32 and a third
@@ -35,7 +35,7 @@ class SourceSettings(DepthSettings):
     output_hidden_states: Annotated[bool, "Give the encoder's hidden states before and after every layer too."] = False
     output_attentions: Annotated[bool, "Give the probabilities of every head of the encoder's attention too."] = False
     max_seq_length: Annotated[
-        int | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
+        Count | None, "Where texts are cut; left out: as in fine-tuning, else max_position_embeddings."
     ] = None
     pooling: Annotated[
         str | None,

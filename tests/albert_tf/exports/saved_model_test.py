@@ -235,6 +235,9 @@ def test_another_vocabulary_of_the_same_size_is_refused(refused, train_vocabular
 def test_a_max_seq_length_that_the_model_cannot_take_is_refused(refused):
     assert "--max_seq_length=25 is more than the model's max_position_embeddings=24" in refused(max_seq_length=25)
     assert "must be at least 4" in refused(max_seq_length=3)
+    # Of a fine-tuned model too, which has a length of its own where none is given.
+    with pytest.raises(InputError, match="max_seq_length must be at least 1. Received 0"):
+        ExportSettings(init_checkpoint="run", output_dir="out", max_seq_length=0)
 
 
 def test_flags_leave_the_texts_of_a_fine_tuned_run_as_they_were(save_finetuned, tmp_path, caplog):
