@@ -210,7 +210,7 @@ def _remove(folder: str) -> None:
 
     Another task may be writing to it, and one that is killed here must not leave units of work without their job.
     """
-    done = f"{folder}.{os.getpid()}{TEMPORARY}"
+    done = temporary_of(folder)
     with contextlib.suppress(FileNotFoundError):
         os.rename(folder, done)
     shutil.rmtree(done, ignore_errors=True)
@@ -220,7 +220,7 @@ def _remove_leftovers(folder: str) -> None:
     """Removes what killed runs had taken out of the way, which belongs to nobody."""
     parent, name = os.path.split(folder)
     for entry in os.listdir(parent):
-        if re.fullmatch(rf"{re.escape(name)}\.\d+{re.escape(TEMPORARY)}", entry):
+        if re.fullmatch(rf"{re.escape(name)}\.[0-9a-f]+{re.escape(TEMPORARY)}", entry):
             shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
 
 
