@@ -23,10 +23,12 @@ from albert_tf.rows.vector_rows import NPY, VectorAnswers, embed_rows
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.workspace import open_workspace
 from albert_tf.serving.embedder import Embedder
 from albert_tf.serving.input_fields import ExampleFields
 
 ENDING = ".vectors.npy"
+_NOTE = ".json"
 _FORMAT = "albert_tf vectors of texts"
 
 
@@ -65,7 +67,8 @@ def open_library(
         vector_type: in which they are kept, one of vector_formats.VECTOR_TYPES.
 
     Raises:
-        InputError: no such file, no text in it, or something else is where the vectors are kept.
+        InputError: no such file, no text in it, something else is where the vectors are kept, or another run is making
+            them.
         OSError: no room, or no right to write.
         RunStopped: a signal came; what is finished is kept.
     """
@@ -89,8 +92,10 @@ def open_library(
     dtype = record_type(vector_type, embedder.hidden_size)
     vectors = _kept(path, wanted, dtype, len(rows))
     if vectors is None:
-        _make(path, wanted, embedder, texts, vector_type)
-        vectors = _kept(path, wanted, dtype, len(rows))
+        # Of two models at a time the note of one would come beside the vectors of the other.
+        with open_workspace(path + _NOTE):
+            _make(path, wanted, embedder, texts, vector_type)
+            vectors = _kept(path, wanted, dtype, len(rows))
     else:
         logging.info("%d vectors are there already, in %s", len(rows), path)
     if vectors is None:
@@ -124,7 +129,7 @@ def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int
     Raises:
         InputError: what is there was not kept here.
     """
-    note = path + ".json"
+    note = path + _NOTE
     found = files.read_json(note) if files.exists(note) else {}
     stranger = next((one for one in (note, path) if files.exists(one) and found.get("format") != _FORMAT), None)
     if stranger is not None:
@@ -154,7 +159,7 @@ def _make(path: str, wanted: Mapping[str, Any], embedder: Embedder, texts: Table
     # Vectors without their note, or with that of others, must never stand there.
     with contextlib.suppress(FileNotFoundError):
         os.remove(path)
-    files.write_json(path + ".json", wanted)
+    files.write_json(path + _NOTE, wanted)
     job = TablePrediction(
         *(texts.source, texts.input_format, texts.columns, path, NPY, ()),
         **{"batch_size": texts.batch_size, "overwrite": True},

@@ -107,3 +107,21 @@ def test_a_file_without_texts_and_what_is_no_file_are_refused(tmp_path):
         opened(tmp_path / "blank.txt")
     with pytest.raises(InputError, match="is no file, whose texts could be read a second time"):
         opened(tmp_path)
+
+
+def test_a_second_model_waits_for_the_vectors_of_the_first(texts, model, tmp_path):
+    def search_by_another(_):
+        model["sha256"] = "two"
+        with pytest.raises(InputError, match="another run is writing .*texts.txt.vectors.npy"):
+            opened(texts)
+        model["sha256"] = "one"
+
+    open_library(LetterVectors(search_by_another), TablePrediction(str(texts)))
+    assert opened(texts)[1] == 0
+    model["sha256"] = "two"
+    assert opened(texts)[1] == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "texts.txt",
+        "texts.txt.vectors.npy",
+        "texts.txt.vectors.npy.json",
+    ]
