@@ -9,7 +9,8 @@ import gzip
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import google_crc32c
 
@@ -142,6 +143,12 @@ def file_size(path: str) -> int:
         return os.path.getsize(path)
     with files.open_binary(path) as file:
         return file.size()
+
+
+def are_as_noted(paths: Iterable[str], noted: Iterable[Mapping[str, Any]]) -> bool:
+    """Tells whether files have the names and sizes that a run noted of those that it read: {"name", "bytes"} each."""
+    there = sorted((os.path.basename(path), file_size(path)) for path in paths)
+    return there == sorted((file["name"], file["bytes"]) for file in noted)
 
 
 def _header_is_sound(header: bytes) -> bool:

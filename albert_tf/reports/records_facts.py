@@ -1,7 +1,6 @@
 """The records that a run trained and was evaluated on, where they still lie: manifest, and lengths of a sample."""
 
 import dataclasses
-import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from albert_tf.records.manifest import Manifest, find_record_files, read_manifest
 from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.pretraining_records import PretrainingInstance, from_example
-from albert_tf.records.record_files import read_records
+from albert_tf.records.record_files import are_as_noted, read_records
 from albert_tf.reports.blocks import Block, Group, Notes, Table
 from albert_tf.reports.charts import bar_chart
 from albert_tf.reports.run_folder import RunFolder
@@ -68,7 +67,7 @@ def find_records(run: RunFolder, flag: str) -> Records | None:
     try:
         paths = find_record_files(patterns, flag)
         state = next((one.state for one in reversed(run.checkpoints) if one.state), None)
-        if flag == "input_file" and state and not _are_those(paths, state.input_files):
+        if flag == "input_file" and state and not are_as_noted(paths, state.input_files):
             return Records(title, note=f"--{flag}={patterns}: other files than the run read; they are not described.")
         lengths = Counter(len(instance.input_ids) for instance in read_some(paths[0], _SAMPLE))
         return Records(title, paths, read_manifest(paths), sorted(lengths.items()))
@@ -128,7 +127,3 @@ def _facts(manifest: Manifest) -> dict[str, str]:
     if manifest.masking == DYNAMIC:
         facts["masked"] = f"drawn in training, {100 * manifest.masking_parameters['masked_lm_prob']:.4g} %"
     return facts
-
-
-def _are_those(paths: Sequence[str], read: Sequence[dict[str, Any]]) -> bool:
-    return sorted(map(os.path.basename, paths)) == sorted(file.get("name", "") for file in read)

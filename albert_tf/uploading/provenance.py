@@ -16,6 +16,7 @@ from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
 from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.published.local_copy import local_copy
 from albert_tf.records.manifest import Manifest, read_manifest
+from albert_tf.records.record_files import are_as_noted
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
@@ -97,12 +98,10 @@ def _find_manifest(patterns: str, state: TrainingState) -> Manifest | None:
         return None
     try:
         paths = files.list_files(patterns)
-        manifest = read_manifest(paths)
+        return read_manifest(paths) if are_as_noted(paths, state.input_files) else None
     except (InputError, OSError) as error:
         logging.info("the records of the run are not described: %s", error)
         return None
-    read = sorted(file.get("name", "") for file in state.input_files)
-    return manifest if manifest is not None and sorted(map(os.path.basename, paths)) == read else None
 
 
 def _find_scores(folder: str, run_dir: str) -> dict[str, dict[str, float]]:

@@ -1,6 +1,7 @@
 """Records of a run on its page: the manifest's figures, lengths of a sample, and records that are others by now."""
 
 import collections
+import os
 
 import run_folders
 
@@ -14,7 +15,8 @@ def test_records_are_described_by_their_manifest_and_a_sample(pretrained, show, 
     write_manifest(path, "0" * 64, statistics={**statistics, "mask_rate": 0.1496, "unknown_share": 0.0001})
     flags = pretrained / "run_pretraining.flags"
     flags.write_text(flags.read_text().replace("gone-*", path))
-    run_folders.add_checkpoint(pretrained, 1100, input_files=[{"name": "train", "bytes": 1}])
+    read = [{"name": "train", "bytes": os.path.getsize(path)}]
+    run_folders.add_checkpoint(pretrained, 1100, input_files=read)
     page = show(pretrained)
     rows = ("records", "documents", "mean length, tokens", "padding", "masked", "unknown pieces")
     assert [page.row(row, 1)[0] for row in rows] == ["50 in 1 file", "1,234", "12.35", "25.00 %", "14.96 %", "0.01 %"]
@@ -24,13 +26,14 @@ def test_records_are_described_by_their_manifest_and_a_sample(pretrained, show, 
     # A glob matches the manifest too.
     flags.write_text(flags.read_text().replace(path, f"{path}*"))
     assert show(pretrained).row("records", 1) == ["50 in 1 file"]
-    # The run read files of other names.
-    run_folders.add_checkpoint(pretrained, 1200, input_files=[{"name": "other", "bytes": 1}])
-    page = show(pretrained)
-    assert "documents" not in page.texts
-    assert any(text.endswith("other files than the run read; they are not described.") for text in page.texts)
+    # The run read files of other names, or of other contents under the same.
+    for step, other in ((1200, {"name": "other"}), (1250, {"bytes": read[0]["bytes"] + 1})):
+        run_folders.add_checkpoint(pretrained, step, input_files=[read[0] | other])
+        page = show(pretrained)
+        assert "documents" not in page.texts
+        assert any(text.endswith("other files than the run read; they are not described.") for text in page.texts)
     # A damaged one is told of.
-    run_folders.add_checkpoint(pretrained, 1300, input_files=[{"name": "train", "bytes": 1}])
+    run_folders.add_checkpoint(pretrained, 1300, input_files=read)
     with open(path, "r+b") as file:
         file.seek(20)
         file.write(b"\xff" * 8)

@@ -51,6 +51,14 @@ def test_the_manifest_is_that_of_the_records_that_were_read(run_dir, finished, w
     assert find_provenance(run_dir).manifest is None
     write_manifest(finished.input_file, "0" * 64)
     assert find_provenance(run_dir).manifest.num_examples == 50
+    # Records made anew under the same name.
+    with open(finished.input_file, "rb") as file:
+        contents = file.read()
+    for made, is_described in ((contents * 2, False), (contents, True)):
+        with open(finished.input_file, "wb") as file:
+            file.write(made)
+        write_manifest(finished.input_file, "0" * 64)
+        assert (find_provenance(run_dir).manifest is not None) == is_described
     # Records of a different name, put where the flags point.
     with open(os.path.join(run_dir, "run_pretraining.flags"), "w") as file:
         file.write(FLAGS.format(shutil.copy(finished.input_file, os.path.join(run_dir, "others"))))
