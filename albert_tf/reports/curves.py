@@ -71,7 +71,7 @@ def charts_of(run: Curves) -> list[Chart]:
         ]
         main = next(iter(spec.keys))
         curves.append(Curve("held out", marks=run.evaluation.get(main, _NOTHING), color=1))
-        charts.append(line_chart(_title(spec, run), curves, spec.number, bounds=spec.bounds, top=top))
+        charts.append(line_chart(_title(spec, [run]), curves, spec.number, bounds=spec.bounds, top=top))
     scores = [(name.replace("_", " "), points) for name, points in _scores_of(run).items()]
     charts.append(_score_chart(_HELD_OUT, scores, top))
     return [chart for chart in charts if chart is not None]
@@ -94,7 +94,8 @@ def compare_charts(runs: Sequence[Curves]) -> list[Chart]:
             for number, run in enumerate(runs)
         ]
         is_one_of_several = len(spec.keys) > 1 and spec.keys[key] != _TRAINING
-        title = f"{_title(spec, runs[0])}: {spec.keys[key]}" if is_one_of_several else _title(spec, runs[0])
+        shown = [run for run in runs if key in run.train or key in run.evaluation]
+        title = f"{_title(spec, shown)}: {spec.keys[key]}" if is_one_of_several else _title(spec, shown)
         charts.append(line_chart(title, curves, spec.number, bounds=spec.bounds))
     scores = [(run.name, *next(iter(_scores_of(run).items()), ("", _NOTHING))) for run in runs]
     metrics = " and ".join(dict.fromkeys(metric.replace("_", " ") for _, metric, _ in scores if metric))
@@ -131,8 +132,8 @@ def _specs(run: Curves) -> list[_Spec]:
     ]
 
 
-def _title(spec: _Spec, run: Curves) -> str:
-    title = spec.title.format(task=_TASKS[run.sentence_task])
+def _title(spec: _Spec, runs: Sequence[Curves]) -> str:
+    title = spec.title.format(task=" and ".join(dict.fromkeys(_TASKS[run.sentence_task] for run in runs)))
     return title[0].upper() + title[1:]
 
 

@@ -233,6 +233,16 @@ def test_runs_beside_one_another_show_what_differs(pretrained, show, tmp_path):
     assert "deeper/pretrained" in show(pretrained, tmp_path / "deeper" / "pretrained").texts
 
 
+def test_curves_of_unlike_sentence_tasks_have_the_names_of_both(pretrained, show, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(pretrained, other)
+    run_folders.write_log(other, run_folders.pretraining_lines(1000, {"sentence_task": "nsp"}))
+    page = show(pretrained, other)
+    assert "Loss of sentence order and next sentence (nats)" in page.texts
+    assert "Sentence order and next sentence: pairs right" in page.texts
+    assert "Loss of next sentence (nats)" in show(other).texts
+
+
 def test_a_run_that_just_began_says_what_there_is_not(pretrained, show):
     for step in (500, 1000):
         shutil.rmtree(pretrained / f"checkpoint-{step:08d}")
