@@ -32,7 +32,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def _run() -> None:
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     baselines = [training_plot.Baseline.parse(text) for text in FLAGS.baseline]
-    runs = [training_log.read_log(path) for path in FLAGS.output_dir]
+    runs = training_log.read_logs(FLAGS.output_dir)
     training_plot.draw(runs, FLAGS.output_file, baselines, FLAGS.title)
     logging.info("drew %s", FLAGS.output_file)
 

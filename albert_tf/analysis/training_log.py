@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from albert_tf.records.names import SENTENCE_TASKS, SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.run_names import name_runs
 
 LOG_NAME = "train_log.jsonl"
 LATEST_STEP = 1 << 53  # of what a float holds exactly
@@ -83,6 +84,12 @@ def read_log(path: str, name: str = "", faults: list[str] | None = None) -> Curv
     name = name or os.path.basename(os.path.dirname(os.path.abspath(path)))
     train, evaluation = ({key: _columns(values) for key, values in table.items()} for table in tables.values())
     return Curves(name, train, evaluation, sentence_task, tuple(starts))
+
+
+def read_logs(paths: Sequence[str]) -> list[Curves]:
+    """Reads the logs of several runs, whose names tell them apart: see read_log."""
+    folders = [os.path.dirname(path) or "." if path.endswith(".jsonl") else path for path in paths]
+    return [read_log(path, name) for path, name in zip(paths, name_runs(folders))]
 
 
 def first_entry(path: str) -> dict[str, Any]:

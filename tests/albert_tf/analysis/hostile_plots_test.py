@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from albert_tf.analysis.training_log import read_log
+from albert_tf.analysis.training_log import read_log, read_logs
 from albert_tf.analysis.training_plot import Baseline, draw
 from albert_tf.runtime.errors import InputError
 
@@ -79,6 +79,15 @@ def test_a_title_and_names_stand_as_they_are(tmp_path, axes_of, every):
     assert axes_of[0][1]["loss (nats)"] == ["$x: loss", "$x: loss"]
     with pytest.raises(InputError, match="--title has 301 characters"):
         draw([run], str(tmp_path / "b.png"), title="x" * 301)
+
+
+def test_runs_of_one_name_are_told_apart_by_the_folders_above(tmp_path, axes_of):
+    paths = [tmp_path / kind / "run" for kind in ("small", "large")]
+    for path in paths:
+        path.parent.mkdir()
+        _log(path, _line(1, loss=1.0))
+    draw(read_logs([str(paths[0]), str(paths[1] / "train_log.jsonl")]), str(tmp_path / "a.png"))
+    assert axes_of[-1][1]["loss (nats)"] == ["small/run: loss", "large/run: loss"]
 
 
 def test_panels_without_values_are_left_out(tmp_path, axes_of):
