@@ -119,7 +119,8 @@ class EmbeddingRun(FeatureRun):
         path = self.settings.init_checkpoint
         if path is None:
             raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint, and no --init_checkpoint")
-        initialise_encoder(self.model, path, self.settings.allow_missing_heads)
+        known = initialise_encoder(self.model, path, self.settings.allow_missing_heads)
+        self.check_vocabulary(known.vocabulary, os.fspath(path))
         return os.fspath(path), None
 
     def evaluate(self) -> dict[str, Any]:

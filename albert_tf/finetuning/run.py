@@ -133,6 +133,7 @@ class FinetuningRun(FeatureRun):
         if path is None:
             raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint, and no --init_checkpoint")
         known = initialise_finetuning(self.model, self.finetuned_task, path, keep_head=keep_head, need_head=True)
+        self.check_vocabulary(known.vocabulary, path)
         return Chosen(path, known.task, read_evaluation(known.source))
 
     def evaluate(self) -> dict[str, Any]:

@@ -2,16 +2,19 @@
 
 import abc
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.conversion.checkpoint_format import copy_vocabulary
 from albert_tf.inputs.finetuning_dataset import BatchShape, make_training_dataset
 from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.optimization.build import build_optimizer, build_schedule, layerwise_factors
+from albert_tf.records.manifest import check_vocabulary
 from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.epoch_settings import EpochSettings
 from albert_tf.training.machine import measure_matmul_peak
@@ -37,6 +40,16 @@ class FeatureRun(TrainingRun):
     data: Any
     # How often a sequence of a batch goes through the model in a step.
     passes = 1
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        known = newest_state(self.settings.output_dir)
+        if known is not None:
+            self.check_vocabulary(known.vocabulary, self.settings.output_dir)
+
+    def check_vocabulary(self, known: Mapping[str, Any] | None, where: str) -> None:
+        """Raises InputError if the weights at `where` are known to be of another vocabulary than the features."""
+        check_vocabulary(known, self.data.tokenizer.describe(), where)
 
     @abc.abstractmethod
     def training_features(self) -> FeatureSet:

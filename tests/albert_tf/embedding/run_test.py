@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import random
 import shutil
 
 import numpy as np
@@ -70,6 +71,18 @@ def test_a_run_that_is_there_is_judged_by_another_dev_set(trained, tmp_path):
     found = dev.judge(Embedder(again["checkpoint"])(list(dev.texts)))
     assert again["scores"]["dev"][dev.metric] == pytest.approx(found[dev.metric], abs=1e-5)
     assert again["scores"] != before["scores"]
+
+
+@pytest.mark.parametrize("is_its_own", [True, False])
+def test_a_run_is_not_judged_by_texts_of_another_vocabulary(trained, train_pieces, tmp_path, is_its_own):
+    settings, _ = trained
+    words = [first + vowel + second + vowel for first in "prst" for second in "vwxyz" for vowel in "aeiou"]
+    rng = random.Random(1)
+    other = train_pieces([" ".join(rng.choices(words, k=8)) for _ in range(400)], vocab_size=60)
+    changes = {} if is_its_own else {"init_checkpoint": settings.output_dir, "output_dir": str(tmp_path / "judged")}
+    with pytest.raises(InputError, match="made with another vocabulary"):
+        run(dataclasses.replace(settings, do_train=False, spm_model_file=other, **changes))
+    assert not os.path.exists(tmp_path / "judged" / "results.json")
 
 
 @pytest.mark.faults

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.summary import format_results
 from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.runtime.errors import InputError
 
 
 def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_settings, read_log):
@@ -42,6 +44,19 @@ def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_sett
     assert isinstance(model.model, AlbertForSequenceClassification)
     assert (model.task.name, model.task.labels, model.task.input_fields) == ("sst-2", ("0", "1"), ("text",))
     assert model.task.classifier_dropout_prob == 0.3
+
+
+@pytest.mark.parametrize("is_its_own", [True, False])
+def test_a_run_does_not_predict_texts_of_another_vocabulary(finetuning_settings, train_pieces, tmp_path, is_its_own):
+    settings = dataclasses.replace(finetuning_settings, num_train_steps=1, num_warmup_steps=0)
+    run(settings)
+    words = [first + vowel + second + vowel for first in "prst" for second in "vwxyz" for vowel in "aeiou"]
+    rng = random.Random(1)
+    other = train_pieces([" ".join(rng.choices(words, k=8)) for _ in range(400)], vocab_size=60)
+    changes = {} if is_its_own else {"init_checkpoint": settings.output_dir, "output_dir": str(tmp_path / "other")}
+    with pytest.raises(InputError, match="made with another vocabulary"):
+        run(dataclasses.replace(settings, do_train=False, do_predict=True, spm_model_file=other, **changes))
+    assert not os.path.exists(tmp_path / "other" / "results.json")
 
 
 @pytest.mark.faults
