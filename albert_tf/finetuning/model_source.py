@@ -7,6 +7,7 @@ from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.model_agreement import with_dropout
+from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import open_checkpoint
 from albert_tf.runtime import files
@@ -18,7 +19,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
 def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning]:
     """The config, with the dropout the flags ask for, the vocabulary's path, and how texts are cleaned.
 
-    All may lie with the checkpoint.
+    All may lie with the checkpoint. A run that is there already cleans texts as it did.
 
     Args:
         settings: training.epoch_settings.EpochSettings with `cleaning`.
@@ -33,6 +34,9 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
         _, stored = open_checkpoint(source)
         config, vocabulary_file = config or stored.config, vocabulary_file or stored.vocabulary_file
         cleaning = agreed_cleaning(cleaning, stored.cleaning, stored.source)
+    of_run = _cleaning_of_run(settings.output_dir)
+    if of_run is not None:
+        cleaning = agreed_cleaning(settings.cleaning, of_run, settings.output_dir)
     run_config = os.path.join(settings.output_dir, run_checkpoints.CONFIG_NAME)
     if config is None and files.exists(run_config):
         config = AlbertConfig.from_json_file(run_config)
@@ -41,6 +45,15 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
     if vocabulary_file is None:
         raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
     return with_dropout(config, settings), vocabulary_file, cleaning
+
+
+def _cleaning_of_run(output_dir: str) -> TextCleaning | None:
+    """The cleaning of texts that a run's newest checkpoint tells; None where it tells none, or there is none."""
+    state = newest_state(output_dir)
+    if state is None:
+        return None
+    told = (state.task or {}).get("cleaning") or (state.vocabulary or {}).get("cleaning")
+    return TextCleaning(**told) if told else None
 
 
 def check_sizes(settings: Any, max_seq_length: int, config: AlbertConfig, tokenizer: Tokenizer) -> None:

@@ -24,6 +24,7 @@ from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.embedder import Embedder
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 TEXTS = ["baba dodo fafa", "mama", "lala lolo kaka nana mama lala lolo kaka nana mama lala lolo kaka nana"]
 
@@ -71,6 +72,17 @@ def test_a_run_that_is_there_is_judged_by_another_dev_set(trained, tmp_path):
     found = dev.judge(Embedder(again["checkpoint"])(list(dev.texts)))
     assert again["scores"]["dev"][dev.metric] == pytest.approx(found[dev.metric], abs=1e-5)
     assert again["scores"] != before["scores"]
+
+
+def test_a_run_is_judged_by_texts_cleaned_as_in_its_training(embedding_settings):
+    with open(embedding_settings.dev_file) as file:
+        header, *rows = file.read().splitlines()
+    with open(embedding_settings.dev_file, "w") as file:
+        file.write("\n".join([header, *(row.title() for row in rows)]) + "\n")
+    cased = dataclasses.replace(embedding_settings, cleaning=TextCleaning(do_lower_case=False))
+    scores = run(cased)["scores"]
+    assert run(dataclasses.replace(embedding_settings, do_train=False))["scores"] == scores
+    assert run(dataclasses.replace(cased, do_train=False))["scores"] == scores
 
 
 @pytest.mark.parametrize("is_its_own", [True, False])
