@@ -68,7 +68,7 @@ def read_table(
     require_columns(path, texts, present)
     if not texts:
         raise InputError(f"{path}: no column of texts; it has {', '.join(map(repr, present))}")
-    return _read_columns(path, texts, score_column, max_score)
+    return _read_columns(path, texts, score_column, max_score, () if columns else present)
 
 
 def text_columns(present: Sequence[str], score_column: str | None) -> tuple[str, ...]:
@@ -121,11 +121,15 @@ def _rows_of(path: str, columns: Sequence[str]) -> Iterator[Row]:
     yield from parquet_rows(path, columns)
 
 
-def _read_columns(path: str, columns: tuple[str, ...], score_column: str | None, max_score: float) -> TextTable:
+def _read_columns(
+    path: str, columns: tuple[str, ...], score_column: str | None, max_score: float, present: Sequence[str] = ()
+) -> TextTable:
+    """Reads the texts of some columns; where `present`, all that the first row has, chose them, no row has another."""
     texts, scores, blank = [], [], []
     names = [*columns, *([] if score_column is None else [score_column])]
     for row in _rows_of(path, names):
         row.check_length()
+        _check_names(row, present)
         found = tuple(row.text(name) for name in columns)
         if score_column is not None:
             score = _score(row, score_column, max_score)
@@ -140,6 +144,16 @@ def _read_columns(path: str, columns: tuple[str, ...], score_column: str | None,
     if not texts:
         raise InputError(f"{path}: no row in it with a text in {', '.join(map(repr, columns))}")
     return TextTable(path, columns, texts, None if score_column is None else np.array(scores, np.float32))
+
+
+def _check_names(row: Row, present: Sequence[str]) -> None:
+    """Raises InputError if a row of JSONL has a text, or a score, that the first one lacks: it would be passed over."""
+    for name, value in row.values.items() if present else ():
+        if name not in (*present, *_ID_COLUMNS) and value is not None:
+            raise InputError(
+                f"{row.where}: the first row has no {name!r}, by which columns are chosen; give all rows the same "
+                "columns, or name those of texts by --text_columns"
+            )
 
 
 def _score(row: Row, column: str, max_score: float) -> float:

@@ -34,6 +34,8 @@ def test_named_columns_are_read_in_their_order(write):
     table = read_table(path, ("b", "a"), "like")
     assert (table.texts, table.scores.tolist()) == ([("y", "x")], [0.5])
     assert read_table(path, ("a", "label")).texts == [("x", "3")]
+    path = write("more.jsonl", '{"a": "x"}\n{"a": "y", "b": "z"}\n')
+    assert read_table(path, ("a",)).texts == [("x",), ("y",)]
 
 
 def test_parquet_is_read_as_a_table(tmp_path):
@@ -55,6 +57,7 @@ def test_rows_with_a_blank_text_are_left_out_with_their_scores(write):
     [
         ("no.tsv", "a\tb\nx\ty\n", {"columns": ("a", "c")}, "no.tsv, line 1: the header lacks 'c'; it has 'a', 'b'"),
         ("no.txt", "x\n", {"columns": ("a",)}, "no.txt has no column 'a': it is read as lines"),
+        ("no.jsonl", '{"a": "x"}\n{"a": "x", "b": null}\n{"b": "y"}\n', {}, "line 3: the first row has no 'b'"),
         ("no.tsv", "a\tb\tscore\nx\ty\thigh\n", {}, "line 2: 'score' must be a number from -1 to 1 .*'high'"),
         ("no.tsv", "a\tb\tscore\nx\ty\t4\n", {}, r"from -1 to 1 \(--max_score\). Received '4'"),
         ("no.tsv", "a\tb\tscore\nx\ty\tnan\n", {}, "Received 'nan'"),
