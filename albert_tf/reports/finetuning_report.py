@@ -73,8 +73,13 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
 
 def _counted_members(run: RunFolder) -> list[RunFolder]:
     """The runs that the results are of: without those in whose place others were put. Unfinished: all there are."""
-    listed = {_told(one) for one in _results_of_runs(run)}
-    return [one for one in run.members if not listed or _told_by(one.name) in listed]
+    found = _results_of_runs(run)
+    if not found:
+        return list(run.members)
+    listed = {_told(one) for one in found}
+    # An earlier command may have left the same fold of more or fewer.
+    folds = max((one["fold"] for one in found if type(one.get("fold")) is int), default=0)
+    return [one for one in run.members if _told_by(one.name) in listed and _folds_of(one.name) in (None, folds)]
 
 
 def _results_of_runs(run: RunFolder) -> list[Mapping[str, Any]]:
@@ -92,7 +97,13 @@ def _told(results: Mapping[str, Any]) -> str:
 def _told_by(name: str) -> str:
     """A run by the name of its folder, as `_told` names it by its results."""
     matched = MEMBER_NAME.fullmatch(name)
-    return _in_words(matched.groupdict()) if matched else name
+    return _in_words({word: matched[word] for word in _VARYING.values()}) if matched else name
+
+
+def _folds_of(name: str) -> int | None:
+    """In how many parts the training split was cut, by the name of a run's folder; None where it does not say so."""
+    matched = MEMBER_NAME.fullmatch(name)
+    return int(matched["of"]) if matched and matched["of"] else None
 
 
 def _in_words(told: Mapping[str, str | None]) -> str:

@@ -20,7 +20,7 @@ _COMMANDS = (PRETRAINING, FINETUNING)
 _CONFIG_NAME, _RESULTS_NAME, _LOCK_NAME = "albert_config.json", "results.json", "run.lock"
 _REPORT_ENDING, _STOP_PREFIX = "_report.json", "nonfinite-"
 # The folder of one run of several: "seed-1", "rate-1e-05-seed-1", "seed-1-fold-2-of-5".
-MEMBER_NAME = re.compile(r"(?:rate-(?P<rate>.+)-)?seed-(?P<seed>\d+)(?:-fold-(?P<fold>\d+)(?:-of-\d+)?)?")
+MEMBER_NAME = re.compile(r"(?:rate-(?P<rate>.+)-)?seed-(?P<seed>\d+)(?:-fold-(?P<fold>\d+)(?:-of-(?P<of>\d+))?)?")
 _Value = TypeVar("_Value")
 
 

@@ -207,6 +207,8 @@ def test_runs_of_several_rates_or_folds_are_found(write_finetuned, show, tmp_pat
         rates = [{"learning_rate": run["learning_rate"], "scores": run["scores"], "spread": {}} for run in runs]
         results |= {"rates": rates, "best_learning_rate": 2e-05}
     (tmp_path / "several" / "results.json").write_text(json.dumps(results))
+    # What an earlier command left, which cut the training split into more parts.
+    write_finetuned("several/seed-1-fold-1-of-3", CLASSES, {"accuracy": 0.1})
     page = show(tmp_path / "several")
     assert [page.row(name, 1)[0] for name in names] == ["50.00 %", "90.00 %"]
     assert set(summaries) <= set(page.texts)
