@@ -47,11 +47,12 @@ def _run() -> None:
     from albert_tf.config import AlbertConfig
     from albert_tf.planning.chips import parse_topology
     from albert_tf.planning.description import describe_plan
-    from albert_tf.planning.plan import PlannedRun, make_plan
+    from albert_tf.planning.plan import PlannedRun, make_plan, warn_of_flags
     from albert_tf.pretraining.opened_records import check_length
 
     # A plan reads no records and writes no checkpoints.
     settings = PretrainingSettings(**values_of(PretrainingSettings, given) | {"input_file": "", "output_dir": ""})
+    warn_of_flags(settings)
     topologies = {name: parse_topology(name) for name in given.topology}
     config = with_dropout(AlbertConfig.from_json_file(given.albert_config_file), settings)
     check_length(settings, config)

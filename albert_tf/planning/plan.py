@@ -18,6 +18,8 @@ _USABLE = 0.9
 # the gradients.
 _MOVED_BY_UPDATE = 7
 _SECONDS_AN_HOUR = 3600
+# Flags of run_pretraining by which steps are not all alike, or as many as there is time for.
+_NOT_PLANNED = ("length_schedule", "batch_schedule", "pack_sequences", "train_minutes")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,21 @@ class Plan:
     hours: float
     chip_hours: float
     programs: list[dict[str, Any]]
+
+
+def warn_of_flags(settings: Any) -> None:
+    """Warns of flags of a run that its plan does not go by.
+
+    Args:
+        settings: PretrainingSettings.
+    """
+    given = [f"--{name}" for name in _NOT_PLANNED if getattr(settings, name)]
+    if given:
+        logging.warning(
+            "not planned: %s; all %s steps are planned as of %s examples of %d pieces",
+            *(", ".join(given), f"{settings.num_train_steps:,}", f"{settings.train_batch_size:,}"),
+            settings.max_seq_length,
+        )
 
 
 def make_plan(run: PlannedRun, topology: Topology, name: str) -> Plan:

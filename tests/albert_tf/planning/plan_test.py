@@ -11,7 +11,8 @@ from albert_tf.planning import gpus, programs
 from albert_tf.planning import plan as planning
 from albert_tf.planning.chips import CHIPS, parse_topology
 from albert_tf.planning.description import describe_plan, flags_of
-from albert_tf.planning.plan import PlannedRun, make_plan
+from albert_tf.planning.plan import PlannedRun, make_plan, warn_of_flags
+from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime.errors import InputError
 
 GRADIENTS = 400
@@ -66,6 +67,16 @@ def planned(**changes):
         "constant_graph": True,
     }
     return PlannedRun(**values | changes)
+
+
+def test_flags_that_a_plan_does_not_go_by_are_told(caplog):
+    values = dict.fromkeys(("input_file", "output_dir", "albert_config_file"), "")
+    values |= {"num_train_steps": 10, "num_warmup_steps": 0, "train_batch_size": 8, "max_seq_length": 128}
+    warn_of_flags(PretrainingSettings(**values))
+    assert caplog.text == ""
+    warn_of_flags(PretrainingSettings(**values, length_schedule="32:0.5,128:0.5", pack_sequences=True))
+    told = "--length_schedule, --pack_sequences; all 10 steps are planned as of 8 examples of 128 pieces"
+    assert f"not planned: {told}" in caplog.text
 
 
 @pytest.mark.parametrize(("room", "at_once"), [(1, 1), (2, 2), (15, 8), (16, 16), (63, 32), (64, 64), (1000, 64)])
