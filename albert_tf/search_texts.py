@@ -40,15 +40,17 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run(texts: list[str]) -> None:
     given = flags.FLAGS
     row_flags.check_rows(given, texts, ("batch_size", "top_k"))
-    for output in (given.output_file, given.vectors_file):
-        output_paths.check_not_input(output, given.texts_file)
+    for name in ("output_file", "vectors_file"):
+        output_paths.check_not_input(given[name].value, given.texts_file, (name, "texts_file"))
     row_flags.import_for(given.model)
     with quiet_stderr():
         from albert_tf.rows.input_lines import check_input
-        from albert_tf.rows.kept_vectors import open_library
+        from albert_tf.rows.kept_vectors import ENDING, open_library
         from albert_tf.rows.table_prediction import TablePrediction
         from albert_tf.rows.text_search import SearchAnswers, search_rows
         from albert_tf.serving.embedder import Embedder
+    kept = given.vectors_file or given.texts_file + ENDING
+    output_paths.check_not_input(given.output_file, kept, ("output_file", "vectors_file"))
     for path in filter(None, (given.input_file, given.texts_file)):
         check_input(path)
     embedder = Embedder(

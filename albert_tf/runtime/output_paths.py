@@ -49,10 +49,20 @@ def check_outputs(outputs: Iterable[tuple[str, str | None]], overwrite: bool, in
             raise InputError(f"--{flag}: {path} is also among --input_file; write to another file")
 
 
-def check_not_input(output: str | None, source: str | None) -> None:
-    """Raises InputError if the file to write, --output_file, is the one that is read, --input_file."""
-    if output and source and os.path.exists(output) and os.path.exists(source) and os.path.samefile(output, source):
-        raise InputError(f"--output_file: {output} is also --input_file; write to another file")
+def check_not_input(
+    output: str | None, source: str | None, names: tuple[str, str] = ("output_file", "input_file")
+) -> None:
+    """Raises InputError if the file to write is one that is read.
+
+    Args:
+        output, source: the two; None where there is none.
+        names: of the flags that name them.
+    """
+    if not output or not source:
+        return
+    are_there = os.path.exists(output) and os.path.exists(source)
+    if os.path.realpath(output) == os.path.realpath(source) or (are_there and os.path.samefile(output, source)):
+        raise InputError(f"--{names[0]}: {output} is also --{names[1]}; write to another file")
 
 
 def _check_place(flag: str, path: str) -> None:

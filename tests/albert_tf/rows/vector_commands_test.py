@@ -82,6 +82,14 @@ def test_a_text_of_the_file_is_nearest_to_itself(exported, texts, tmp_path):
         ("embed_texts", ("--model=m", "--pooling=max", "text"), 2, "--pooling"),
         ("search_texts", ("--model=m", "query"), 2, "--texts_file"),
         ("search_texts", ("--model=m", "--texts_file=a", "--top_k=0", "query"), 1, "--top_k must be at least 1"),
+        (
+            *("search_texts", ("--model=m", "--texts_file=a", "--vectors_file=a", "query"), 1),
+            "--vectors_file: a is also --texts_file",
+        ),
+        (
+            *("search_texts", ("--model=m", "--texts_file=a", "--output_file=a.vectors.npy", "query"), 1),
+            "--output_file: a.vectors.npy is also --vectors_file",
+        ),
     ],
 )
 def test_mistakes_are_one_line(command, arguments, code, message, tmp_path):
