@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from albert_tf.reports.blocks import Block, Group, Notes, Section, Table
 from albert_tf.reports.curves import compare_charts
+from albert_tf.reports.finetuning_report import shown_alone, task_figures
 from albert_tf.reports.run_folder import RunFolder
 from albert_tf.reports.run_sections import parts_of, progress_figures, score_text
 from albert_tf.reports.run_settings import NOTHING, differences, show_value
@@ -15,9 +16,14 @@ def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
     Args:
         runs: at least two, of any kind.
     """
-    notes = [f"{run.name}: {note}" for run in runs for note in run.notes]
-    blocks: list[Block] = [_figures(runs), *([Notes(notes, is_warning=True)] if notes else [])]
-    charts = compare_charts([run.curves for run in runs])
+    shown = [shown_alone(run) for run in runs]
+    singles = [one for one, _ in shown]
+    both = [(run.name, dict.fromkeys((*run.notes, *one.notes))) for run, one in zip(runs, singles)]
+    notes = [f"{name}: {note}" for name, told in both for note in told]
+    blocks: list[Block] = [_figures(runs, singles), *([Notes(notes, is_warning=True)] if notes else [])]
+    several = [f"{one.name}: what is not of all its runs is of {told}." for one, told in shown if told]
+    blocks += [Notes(several)] if several else []
+    charts = compare_charts([one.curves for one in singles])
     names = [run.name for run in runs]
     rows = [[f"--{name}", *values] for name, values in differences([run.settings for run in runs])]
     rows += _of_configs(runs)
@@ -29,11 +35,17 @@ def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
     ]
 
 
-def _figures(runs: Sequence[RunFolder]) -> Table:
-    """A row for each figure, a column for each run: how far it came, and the best it reached on held-out data."""
+def _figures(runs: Sequence[RunFolder], singles: Sequence[RunFolder]) -> Table:
+    """A row for each figure, a column for each run: how far it came, and the best it reached on held-out data.
+
+    Args:
+        runs: of the page.
+        singles: for each the same, or of several seeds, rates or folds the run that stands for them.
+    """
     columns: list[dict[str, str]] = []
-    for run in runs:
-        found = {one.name: f"{one.value} ({one.remark})" if one.remark else one.value for one in progress_figures(run)}
+    for whole, run in zip(runs, singles):
+        told = [*([] if whole is run else task_figures(whole)), *progress_figures(run)]
+        found = {one.name: f"{one.value} ({one.remark})" if one.remark else one.value for one in told}
         if run.config is not None:
             encoder = sum(parts_of(run.config, False, None).values())
             found["parameters without heads"] = f"{encoder:,}"

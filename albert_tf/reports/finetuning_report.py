@@ -43,7 +43,7 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
     ]
     if not run.results and not run.is_locked:
         notes.append("results.json is not there: the run did not come to its end.")
-    blocks: list[Block] = [Group("figures", [*_task_figures(run), *run_sections.progress_figures(shown)])]
+    blocks: list[Block] = [Group("figures", [*task_figures(run), *run_sections.progress_figures(shown)])]
     blocks += [Notes(notes, is_warning=True)] if notes else []
     if members:
         curves: list[Block] = [Group("charts", compare_charts([member.curves for member in members]))]
@@ -119,6 +119,16 @@ def _best_member(run: RunFolder, members: Sequence[RunFolder]) -> RunFolder:
     return dataclasses.replace(found, name=_told_by(found.name))
 
 
+def shown_alone(run: RunFolder) -> tuple[RunFolder, str]:
+    """(the run whose details stand for a run beside others, which it is itself unless it is several; which of them)."""
+    members = _counted_members(run)
+    if not members:
+        return run, ""
+    shown = _best_member(run, members)
+    curves = dataclasses.replace(shown.curves, name=run.name)
+    return dataclasses.replace(shown, name=run.name, curves=curves), shown.name
+
+
 def _centre(run: RunFolder) -> str:
     """The statistic that the scores of several runs are."""
     return "mean" if any("fold" in one for one in _results_of_runs(run)) else "median"
@@ -139,7 +149,8 @@ def _thresholds(run: RunFolder, split: str) -> str:
     return ", ".join(f"{value:.4g} for {label}" if label else f"{value:.4g}" for label, value in found.items())
 
 
-def _task_figures(run: RunFolder) -> list[Figure]:
+def task_figures(run: RunFolder) -> list[Figure]:
+    """Figures of the task: its name, and the scores of the run, or what those of several come to."""
     task = run.results.get("task_name") or (run.settings.value("task_name") if run.settings else None)
     figures = [Figure("task", str(task))] if task else []
     metric = run.results.get("metric")

@@ -235,6 +235,23 @@ def test_runs_beside_one_another_show_what_differs(pretrained, show, tmp_path):
     assert "deeper/pretrained" in show(pretrained, tmp_path / "deeper" / "pretrained").texts
 
 
+def test_runs_of_several_seeds_beside_one_another_are_their_best_ones(write_finetuned, show, tmp_path):
+    for run, accuracy in (("first", 0.5), ("second", 0.25)):
+        seeds = [{"random_seed": seed, "scores": {"dev": {"accuracy": seed * accuracy}}} for seed in (1, 2)]
+        for seed in seeds:
+            write_finetuned(f"{run}/seed-{seed['random_seed']}", CLASSES, seed["scores"]["dev"])
+        checkpoint = f"{run}/seed-2/checkpoint-00000020"
+        results = {"task_name": "rte", "metric": "accuracy", "seeds": seeds, "checkpoint": checkpoint}
+        results["scores"] = {"dev": {"accuracy": 1.5 * accuracy}}
+        (tmp_path / run / "results.json").write_text(json.dumps(results))
+    page = show(tmp_path / "first", tmp_path / "second")
+    assert page.row("accuracy, dev", 2) == ["75.00 % (median of the seeds)", "37.50 % (median of the seeds)"]
+    assert page.row("steps", 2) == ["10 (of 20)", "10 (of 20)"]
+    assert "second: what is not of all its runs is of seed 2." in page.texts
+    assert "No run has reported a step yet." not in page.texts
+    assert {"first: 1 at 20", "second: 0.5 at 20"} <= set(page.texts)
+
+
 def test_curves_of_unlike_sentence_tasks_have_the_names_of_both(pretrained, show, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(pretrained, other)
