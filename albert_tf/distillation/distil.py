@@ -75,7 +75,14 @@ def distil_embedder(settings: DistillationSettings) -> dict[str, Any]:
 
 def _with_dense(settings: DistillationSettings, pooling: Pooling, taught: TaughtTexts | None) -> Pooling:
     """The pooling with a dense layer to the teacher's width, where one is asked for and --init_checkpoint has none."""
-    if not settings.teacher_width or pooling.dense is not None:
+    if not settings.teacher_width:
+        return pooling
+    if pooling.dense is not None:
+        if taught is not None and pooling.dense.size != taught.size:
+            raise InputError(
+                f"--teacher_width: --init_checkpoint={settings.init_checkpoint} has a dense layer to "
+                f"{pooling.dense.size} numbers, and --teacher gives {taught.size}; leave the flag out to keep the layer"
+            )
         return pooling
     if taught is not None:
         return dataclasses.replace(pooling, dense=VectorDense(taught.size))

@@ -134,3 +134,17 @@ def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
     refused("one text a row", ContradictionError, text_columns="a,b")
     refused("compared with itself alone", ContradictionError, gradient_accumulation_steps=2)
     assert not os.path.exists(os.path.join(distillation_settings.output_dir, "teacher_axes.npy"))
+
+
+def test_a_dense_layer_to_another_width_than_the_teachers_is_refused(distillation_settings, tmp_path):
+    changes = {"num_train_steps": 1, "do_eval": False, "dev_file": None}
+    settings = dataclasses.replace(distillation_settings, teacher_width=True, **changes)
+    run(settings)
+    vectors = np.load(settings.teacher)
+    np.save(tmp_path / "wider.npy", np.concatenate([vectors, vectors[:, :4]], axis=1))
+    others = {"init_checkpoint": settings.output_dir, "output_dir": str(tmp_path / "on")}
+    with pytest.raises(InputError, match="has a dense layer to 24 numbers, and --teacher gives 28"):
+        run(dataclasses.replace(settings, teacher=str(tmp_path / "wider.npy"), **others))
+    # Without the flag it stays what it is.
+    run(dataclasses.replace(settings, teacher=str(tmp_path / "wider.npy"), teacher_width=False, **others))
+    assert Embedder(others["output_dir"]).hidden_size == 24
