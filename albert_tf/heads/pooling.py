@@ -4,6 +4,7 @@ Shapes: B batch, S sequence, H hidden, T numbers of a vector: H, or those that a
 """
 
 import dataclasses
+import numbers
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,8 +42,12 @@ class Pooling:
         if not isinstance(self.normalize, bool):
             raise InputError(f"--normalize must be true or false. Received {self.normalize!r}.")
         length = self.max_seq_length
-        if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 1):
+        if length is None:
+            return
+        if isinstance(length, bool) or not isinstance(length, numbers.Integral) or length < 1:
             raise InputError(f"--max_seq_length must be at least 1. Received {length!r}.")
+        # NumPy's are no numbers of JSON.
+        object.__setattr__(self, "max_seq_length", int(length))
 
     def __str__(self) -> str:
         """The mode, the dense layer and the normalisation in words."""

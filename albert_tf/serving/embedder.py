@@ -57,9 +57,9 @@ class Embedder:
         """
         self.path = os.fspath(path).rstrip("/") or "/"
         # A wrong word is an error before anything is loaded.
-        Pooling().with_choices(pooling, normalize)
+        checked = Pooling(max_seq_length=max_seq_length).with_choices(pooling, normalize)
         asked = {"mode": pooling, "normalize": normalize}
-        self._model = _open(self.path, asked, max_seq_length, num_threads)
+        self._model = _open(self.path, asked, checked.max_seq_length, num_threads)
         self.pooling = self._model.pooling
         self.hidden_size = self._model.hidden_size
 

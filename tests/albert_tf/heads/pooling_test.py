@@ -1,5 +1,7 @@
 """Vectors of texts worked out by hand, the same by NumPy and by keras.ops; and what is no pooling."""
 
+import json
+
 import numpy as np
 import pytest
 from keras import ops
@@ -60,6 +62,11 @@ def test_a_choice_takes_the_place_of_what_the_model_says():
 def test_what_is_no_pooling_is_refused(values, message):
     with pytest.raises(InputError, match=message):
         Pooling(*values)
+
+
+def test_a_length_may_be_an_integer_of_numpy():
+    pooling = Pooling(max_seq_length=np.int64(16))
+    assert json.dumps(pooling.with_length()) == json.dumps(Pooling(max_seq_length=16).with_length())
 
 
 def test_a_pooler_that_is_not_there_and_a_damaged_description_are_named():

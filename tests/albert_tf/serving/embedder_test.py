@@ -62,7 +62,7 @@ def test_a_saved_model_pools_in_another_way_when_it_is_asked_to(exported, by_han
 def test_a_folder_of_sentence_transformers_says_how(exported_weights, export_vocabulary, by_hand, tmp_path):
     door.save(exported_weights, str(tmp_path / "model"), "sentence_transformers", export_vocabulary)
     (tmp_path / "model" / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
-    embedder = Embedder(tmp_path / "model", max_seq_length=LENGTH)
+    embedder = Embedder(tmp_path / "model", max_seq_length=np.int64(LENGTH))
     assert embedder.pooling == Pooling("cls", True, LENGTH)
     np.testing.assert_allclose(embedder(TEXTS), by_hand(Pooling("cls")), atol=2e-6)
 
