@@ -26,7 +26,8 @@ def read_texts(path: str) -> list[str]:
         InputError: no such file, no text in it, more than a page has room for, or one without [MASK].
     """
     try:
-        lines = files.read_small(path).decode("utf-8", errors="replace").splitlines()
+        # Other ends of lines than these, such as U+2028, may stand in a text.
+        lines = files.read_small(path).decode("utf-8", errors="replace").split("\n")
     except FileNotFoundError:
         raise InputError(f"--texts: {path} does not exist") from None
     except IsADirectoryError:

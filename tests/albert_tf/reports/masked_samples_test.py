@@ -9,7 +9,7 @@ import run_folders
 from albert_tf.pretraining.pretrain import run
 from albert_tf.records.pretraining_records import PretrainingInstance, to_example
 from albert_tf.records.record_files import frame
-from albert_tf.reports.masked_samples import fill_in, held_out_texts
+from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
 from albert_tf.reports.records_facts import Records
 from albert_tf.reports.run_folder import read_run
 from albert_tf.serving.fill_mask import Candidate, FilledText
@@ -47,6 +47,12 @@ def test_a_record_is_a_text_whose_masks_have_their_pieces(masked_run):
     assert held_out_texts(folder, None, 5) == ([], [])
     other = dataclasses.replace(folder, checkpoints=folder.checkpoints[:-1])
     assert held_out_texts(other, records, 5) == ([], [])
+
+
+def test_texts_end_where_lines_do(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_bytes("It [MASK]\u2028all [MASK].\r\n\nA\x0c[MASK].".encode())
+    assert read_texts(str(path)) == ["It [MASK]\u2028all [MASK].", "A\x0c[MASK]."]
 
 
 def test_the_guess_that_stood_there_is_marked(masked_run, monkeypatch):
