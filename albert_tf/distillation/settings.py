@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated
 
-from albert_tf.embedding.settings import EmbeddingSettings
+from albert_tf.embedding.settings import AUTO, EmbeddingSettings
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Interval, StrPath, described
 
@@ -44,6 +44,10 @@ class DistillationSettings(EmbeddingSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Of a training of vectors, and in Python alone: the command has no such flags.
+        for name, usual in (("objective", AUTO), ("symmetric", False)):
+            if getattr(self, name) != usual:
+                raise ContradictionError(f"--{name} is for EmbeddingSettings; a student learns the teacher's vectors")
         if self.do_train and not self.teacher:
             raise InputError("--do_train needs --teacher")
         if self.relation_weight and self.gradient_accumulation_steps > 1:

@@ -130,6 +130,8 @@ def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
     refused("train_file=.*no such file on this machine", train_file="nowhere.txt", do_eval=False, dev_file=None)
     refused("no such file; embed_texts writes one", teacher="nowhere.npy")
     refused("--teacher: .*nowhere: no model here", teacher=str(tmp_path / "nowhere"))
+    refused("objective is for EmbeddingSettings", ContradictionError, objective="cosine")
+    refused("symmetric is for EmbeddingSettings", ContradictionError, symmetric=True)
     refused("above 0", ContradictionError, cosine_weight=0.0, relation_weight=0.0)
     refused("one text a row", ContradictionError, text_columns="a,b")
     refused("compared with itself alone", ContradictionError, gradient_accumulation_steps=2)
