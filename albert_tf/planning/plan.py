@@ -233,17 +233,21 @@ def _cost_of_step(compiler: _Compiler, config: AlbertConfig, examples: int, at_o
     """(operations, bytes moved) of a step: those of programs with one layer and with two, and what the second adds.
 
     The compiler counts the inside of a loop once, and these programs have no loop of more turns: one micro-batch, and
-    the last layer stands by itself.
+    the last layer stands by itself. A group of layers with weights of its own adds their update, once.
     """
-    parts, costs = examples // at_once, []
-    for depth in (1, min(2, config.num_hidden_layers)):
-        shallow = dataclasses.replace(
-            config, num_hidden_layers=depth, num_hidden_groups=min(config.num_hidden_groups, depth)
-        )
+    parts, layers, groups = examples // at_once, config.num_hidden_layers, config.num_hidden_groups
+
+    def cost(depth: int, of_groups: int) -> tuple[float, float]:
+        shallow = dataclasses.replace(config, num_hidden_layers=depth, num_hidden_groups=of_groups)
         found = compiler.count(shallow, at_once, 1, remat)
         # Each of these programs updates the weights; a step does it once.
         updates = (parts - 1) * _MOVED_BY_UPDATE * found["all_reduce"]["bytes"]
-        costs.append((found["flops_per_step"] * parts, found["bytes_per_step"] * parts - updates))
-    more = config.num_hidden_layers - 1
-    operations, moved = (first + more * (second - first) for first, second in zip(*costs, strict=True))
+        return found["flops_per_step"] * parts, found["bytes_per_step"] * parts - updates
+
+    one, two = cost(1, 1), cost(min(2, layers), 1)
+    apart = cost(2, 2) if groups > 1 else two
+    operations, moved = (
+        first + (layers - 1) * (second - first) + (groups - 1) * (third - second)
+        for first, second, third in zip(one, two, apart, strict=True)
+    )
     return operations, moved

@@ -28,7 +28,7 @@ class MadeUpCompiler:
     def compile_step(self, chips, config, shape, **ways):
         """The figures of one program; see programs.compile_step."""
         self.compiled_for.append(chips)
-        examples, layers = shape[0], config.num_hidden_layers
+        examples, layers, gradients = shape[0], config.num_hidden_layers, GRADIENTS * config.num_hidden_groups
         at_once = examples // ways["gradient_accumulation_steps"]
         self.asked.append((at_once, ways["remat"], ways["gradient_accumulation_steps"], layers))
         if at_once > self.rooms[ways["remat"]]:
@@ -39,8 +39,8 @@ class MadeUpCompiler:
             "peak_bytes": 10 + 1000 * at_once,
             "flops_per_step": 5.0 * at_once + 7.0 * at_once * layers,
             # An update moves seven times the gradients' bytes.
-            "bytes_per_step": 7.0 * GRADIENTS + 3.0 * at_once + 11.0 * at_once * layers,
-            "all_reduce": {"count": 1, "bytes": GRADIENTS},
+            "bytes_per_step": 7.0 * gradients + 3.0 * at_once + 11.0 * at_once * layers,
+            "all_reduce": {"count": 1, "bytes": gradients},
         }
 
 
@@ -67,6 +67,15 @@ def planned(**changes):
         "constant_graph": True,
     }
     return PlannedRun(**values | changes)
+
+
+@pytest.mark.parametrize(("groups", "room"), [(1, 64), (4, 64), (4, 16), (12, 16)])
+def test_the_weights_of_each_group_are_updated_once(made_up, groups, room):
+    made_up(room)
+    run = planned(config=AlbertConfig(vocab_size=100, num_hidden_layers=12, num_hidden_groups=groups))
+    plan = make_plan(run, parse_topology("v5e:2x2"), "v5e:2x2")
+    assert plan.memory_traffic == 7 * GRADIENTS * groups + 64 * (3 + 11 * 12)
+    assert plan.operations == 64 * (5 + 7 * 12)
 
 
 def test_flags_that_a_plan_does_not_go_by_are_told(caplog):
