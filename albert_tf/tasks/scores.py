@@ -86,11 +86,16 @@ def multi_label_scores(gold: np.ndarray, predicted: np.ndarray) -> dict[str, flo
         micro_f1 over all decisions, macro_f1 the mean over the classes, exact_match the share of examples with every
         class right.
     """
-    metrics = _sklearn_metrics()
+    gold, predicted = np.asarray(gold), np.asarray(predicted)
+    exact_match = float(np.mean(np.all(gold == predicted, axis=1)))
+    if gold.shape[1] == 1:
+        # scikit-learn takes a single column for two classes, of which "not there" is one.
+        return dict.fromkeys(("micro_f1", "macro_f1"), f1(gold[:, 0], predicted[:, 0])) | {"exact_match": exact_match}
+    f1_score = _sklearn_metrics().f1_score
     return {
-        "micro_f1": float(metrics.f1_score(gold, predicted, average="micro", zero_division=0.0)),
-        "macro_f1": float(metrics.f1_score(gold, predicted, average="macro", zero_division=0.0)),
-        "exact_match": float(np.mean(np.all(np.asarray(gold) == np.asarray(predicted), axis=1))),
+        "micro_f1": float(f1_score(gold, predicted, average="micro", zero_division=0.0)),
+        "macro_f1": float(f1_score(gold, predicted, average="macro", zero_division=0.0)),
+        "exact_match": exact_match,
     }
 
 

@@ -49,6 +49,13 @@ def test_several_labels_by_hand():
     assert scored["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
 
 
+def test_of_one_label_only_those_that_have_it_count():
+    gold, predicted = np.array([[1], [1], [0], [0]]), np.array([[1], [0], [1], [0]])
+    # Of 2 true labels and 2 said 1 is right; that two examples have none is no success.
+    assert scores.multi_label_scores(gold, predicted) == {"micro_f1": 0.5, "macro_f1": 0.5, "exact_match": 0.5}
+    assert scores.multi_label_scores(gold, 0 * gold) == {"micro_f1": 0.0, "macro_f1": 0.0, "exact_match": 0.5}
+
+
 def test_scores_that_nothing_adds_to_are_zero():
     assert scores.f1([0, 0], [0, 0]) == 0.0
     assert scores.multi_label_scores(np.array([[0, 0]]), np.array([[0, 0]])) == {
