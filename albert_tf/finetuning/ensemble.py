@@ -11,6 +11,7 @@ from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.stored_outputs import OUTPUTS_SUFFIX, Outputs, load_outputs
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import ContradictionError
 from albert_tf.tasks.task import Task
@@ -18,6 +19,8 @@ from albert_tf.tasks.text_classification import sigmoid, softmax
 from albert_tf.tasks.text_windows import CUT
 from albert_tf.training.cluster import Cluster
 
+# Heads that say of each class by itself how probable it is.
+_OF_EACH_CLASS = ("multi_label", SPAN_CATEGORIES)
 # The smallest probability whose logarithm is taken.
 _LEAST = 1e-30
 
@@ -64,7 +67,7 @@ def _mean(head: str, rows: Sequence[np.ndarray]) -> np.ndarray:
     stacked = np.stack([np.asarray(row[:shortest], np.float64) for row in rows])
     if head == "regression":
         return stacked.mean(axis=0)
-    if head == "multi_label":
+    if head in _OF_EACH_CLASS:
         mean = np.clip(sigmoid(stacked).mean(axis=0), _LEAST, 1 - 1e-15)
         return np.log(mean) - np.log1p(-mean)
     return np.log(np.maximum(softmax(stacked).mean(axis=0), _LEAST))

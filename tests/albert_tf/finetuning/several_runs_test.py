@@ -22,6 +22,7 @@ from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.tasks.registry import make_task
+from albert_tf.tasks.span_pieces import found_spans
 from albert_tf.training.cluster import Cluster
 
 
@@ -194,6 +195,18 @@ def test_an_ensemble_has_the_means_of_the_probabilities():
     assert mean_outputs("regression", numbers)["logits"][0] == 2.5
     pieces = [{"logits": [np.zeros((3, 2))]}, {"logits": [np.zeros((5, 2))]}]
     assert mean_outputs("token_classification", pieces)["logits"][0].shape == (3, 2)
+
+
+def test_an_ensemble_of_spans_finds_those_that_are_likelier_than_not_in_the_mean():
+    # One text of two pieces, spans of up to two pieces, labels "A" and "B".
+    notes = {"piece_plus_one": [0, 1, 2, 0], "can_end": [0, 1, 1, 0], "text_starts": [0] * 4, "text_ends": [0, 1, 2, 0]}
+    feature = Feature(0, [2, 7, 8, 3], [0] * 4, notes=notes)
+    members = [np.full((4, 2, 2), -9.0) for _ in range(2)]
+    for rows, whole, first in zip(members, (0.9, 0.4), (0.6, 0.3)):
+        rows[1, 1, 1], rows[1, 0, 0] = (np.log(one / (1 - one)) for one in (whole, first))
+    outputs = mean_outputs("span_categories", [{"logits": [rows]} for rows in members])
+    ((found,),) = found_spans(1, [feature], outputs["logits"], ("A", "B"))
+    assert (found.entity, found.score) == (("B", 0, 2), pytest.approx(0.65))
 
 
 def test_outputs_are_kept_whatever_their_shapes(tmp_path):
