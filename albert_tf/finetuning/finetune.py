@@ -93,18 +93,24 @@ def _with_metric(task: Task, metric: str) -> Task:
 
 # Tasks whose classes are the user's.
 _WITH_OWN_LABELS = ("classification", "token_classification", "entities", "span_categories")
+# Options of a task, as they are where nothing is said, that a model keeps which is not trained any more.
+_KEPT: dict[str, Any] = {"long_texts": CUT, "label_threshold": None}
 
 
 def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
-    """The task's options; without training, classes and what is done with long texts are those of the checkpoint."""
+    """The task's options; without training, those of the checkpoint that decide what its answers are."""
     options = settings.task_options
-    if not settings.do_train and options.long_texts == CUT:
+    if not settings.do_train:
         stored = next(stored_tasks(settings.output_dir, settings.init_checkpoint), None)
-        kept = CUT if stored is None else stored.options.get("long_texts", CUT)
-        if kept != CUT:
-            logging.info("long texts are read in windows (--long_texts=%s), as the checkpoint was trained", kept)
-            options = dataclasses.replace(options, long_texts=kept)
+        known = {} if stored is None else stored.options
+        for name, usual in _KEPT.items():
+            kept = known.get(name, usual)
+            # Of a model of several labels asked without --multi_label it is told that the tasks differ.
+            of_head = name != "label_threshold" or options.multi_label
+            if of_head and kept != usual and getattr(options, name) == usual:
+                logging.info("--%s=%s, as the checkpoint was trained", name, kept)
+                options = dataclasses.replace(options, **{name: kept})
     if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
         return options
-    known = next((task for task in stored_tasks(settings.output_dir, settings.init_checkpoint) if task.labels), None)
-    return options if known is None else dataclasses.replace(options, labels=known.labels)
+    named = next((task for task in stored_tasks(settings.output_dir, settings.init_checkpoint) if task.labels), None)
+    return options if named is None else dataclasses.replace(options, labels=named.labels)

@@ -36,6 +36,13 @@ def test_what_was_found_on_dev_decides_wherever_the_model_is_asked(finetuning_se
     with open(Path(settings.output_dir, "dev_predictions.jsonl")) as file:
         written = [json.loads(line)["prediction"] for line in file]
     assert any("rare" in labels for labels in written)
+    (folder / "test.tsv").unlink()
+    (folder / "test.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    later = dataclasses.replace(settings, do_train=False, task_options=TaskOptions(multi_label=True))
+    assert run(later)["scores"] == results["scores"]
+    run(dataclasses.replace(later, do_eval=False, do_predict=True))
+    with open(Path(settings.output_dir, "test_predictions.jsonl")) as file:
+        assert [json.loads(line)["prediction"] for line in file] == written
     saved, onnx = str(tmp_path / "saved"), str(tmp_path / "onnx")
     export_saved_model(ExportSettings(init_checkpoint=settings.output_dir, output_dir=saved))
     export_model(ModelExportSettings(init_checkpoint=settings.output_dir, output_dir=onnx, format="onnx"))
