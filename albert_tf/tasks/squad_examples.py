@@ -105,10 +105,10 @@ def _example(
     if impossible and not with_impossible:
         raise InputError(f"{where}: a question without an answer (is_impossible); use --task_name=squad_v2")
     says_nothing = not need_answers and not impossible and question.get("answers") == []
-    if "answers" not in question or says_nothing:
+    if ("answers" not in question and not impossible) or says_nothing:
         return SquadExample(qas_id, text, context), 0
     answers, moved = [], 0
-    for number, answer in enumerate(_field(question, "answers", list, where)):
+    for number, answer in enumerate(_field({"answers": [], **question}, "answers", list, where)):
         place = f"{where}.answers[{number}]"
         wanted, start = _field(answer, "text", str, place), _field(answer, "answer_start", int, place)
         found = _find(context, wanted, start, place)

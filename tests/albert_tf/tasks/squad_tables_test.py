@@ -83,10 +83,12 @@ def test_questions_may_have_no_answer(write, tmp_path):
         {"answer": ""},
         {"answer": "Ada", "is_impossible": False},
         {"answers": [], "is_impossible": True},
+        {"is_impossible": True},
+        {"answer": None, "is_impossible": True},
     ]
     rows = [BASE | {"id": str(number)} | row for number, row in enumerate(rows)]
     path = write("a.jsonl", "\n".join(map(json.dumps, rows)))
-    assert [one.is_impossible for one in read(path, with_impossible=True)] == [True, True, False, True]
+    assert [one.is_impossible for one in read(path, with_impossible=True)] == [True, True, False, True, True, True]
     cells = [
         {**BASE, "answer": "Ada", "is_impossible": "False"},
         {**BASE, "id": "2", "answer": "", "is_impossible": "1"},
