@@ -27,6 +27,11 @@ def fields_of(task: FinetunedTask) -> tuple[str, ...]:
     return tuple(task.input_fields) or _BY_HEAD.get(task.head, (TEXT,))
 
 
+def may_have_no_answer(task: FinetunedTask) -> bool:
+    """Tells whether a model of answers may say that a text holds none: by its task, or where none is known its head."""
+    return task.name == "squad_v2" or (task.head == "span_beam" and task.name != "squad_v1")
+
+
 def label_names(task: FinetunedTask) -> tuple[str, ...]:
     """The names of the classes by index; LABEL_0, LABEL_1, ... where nobody named them."""
     return task.labels or tuple(f"LABEL_{index}" for index in range(task.num_labels))

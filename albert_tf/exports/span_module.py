@@ -9,6 +9,7 @@ Shapes: B batch, W windows, S positions of a window, T pieces of the text, Q of 
 import tensorflow as tf
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.task_fields import may_have_no_answer
 from albert_tf.exports.finetuned_module import ANSWER, FinetunedModule
 from albert_tf.exports.text_module import SEQUENCE, ids_spec
 from albert_tf.exports.window_context import cut_windows, most_context_window
@@ -31,7 +32,7 @@ class SpanModule(FinetunedModule):
 
     def __init__(self, model, tokenizer: Tokenizer, task: FinetunedTask, max_seq_length: int):
         self._is_beam = task.head == "span_beam"
-        self._may_be_impossible = self._is_beam or task.name == "squad_v2"
+        self._may_be_impossible = may_have_no_answer(task)
         self._threshold = float(task.options.get("null_score_diff_threshold") or 0.0)
         super().__init__(model, tokenizer, task, max_seq_length)
         self.aligner = InGraphAligner(self.tokenizer, tokenizer)

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.checkpoints.task_fields import LIST_FIELDS, OPTIONS, WORDS, answer_kind, label_thresholds
+from albert_tf.checkpoints.task_fields import (
+    LIST_FIELDS,
+    OPTIONS,
+    WORDS,
+    answer_kind,
+    label_thresholds,
+    may_have_no_answer,
+)
 from albert_tf.heads.exit_names import LAYERS
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature
 from albert_tf.portable.interface import (
@@ -171,7 +178,7 @@ class PortableServedModel(ServedModel):
         fields = [field.rstrip("?") for field in answers.fields]
         name, outputs = _BY_HEAD[answer_kind(answers.task)]
         forms = [_form(key, dtype, *axes) for key, (dtype, axes) in outputs.items()]
-        if name == "answer" and (answers.task.head == "span_beam" or answers.task.name == "squad_v2"):
+        if name == "answer" and may_have_no_answer(answers.task):
             forms.append(_form("null_odds", "float32"))
         if answers.task.head == "multi_label" and label_thresholds(answers.task) is not None:
             forms.append(_form("thresholds", "float32", "classes"))

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.checkpoints.task_fields import WORDS, answer_kind, fields_of, label_names, label_thresholds
+from albert_tf.checkpoints.task_fields import (
+    WORDS,
+    answer_kind,
+    fields_of,
+    label_names,
+    label_thresholds,
+    may_have_no_answer,
+)
 from albert_tf.heads.exit_names import LAYERS
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature
 from albert_tf.runtime.errors import InputError
@@ -149,7 +156,7 @@ class PortableAnswers:
     ) -> list[dict[str, Any]]:
         """The best answer to each question, or none where that is likelier."""
         is_beam = self.task.head == "span_beam"
-        may_be_impossible = is_beam or self.task.name == "squad_v2"
+        may_be_impossible = may_have_no_answer(self.task)
         threshold = float(self.task.options.get("null_score_diff_threshold") or 0.0)
         found = []
         predictions = best_answers(examples, features, outputs, self._settings, is_beam, may_be_impossible)

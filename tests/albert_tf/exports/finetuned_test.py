@@ -128,6 +128,7 @@ def _texts(rng, count, shortest, longest):
     "name, beam",
     [
         pytest.param("squad_v1", False, marks=pytest.mark.slow),
+        pytest.param("squad_v1", True, marks=pytest.mark.slow),
         pytest.param("squad_v2", False, marks=pytest.mark.slow),
         ("squad_v2", True),
     ],
@@ -149,6 +150,7 @@ def test_an_answer_and_its_place_are_the_tasks(finetuned, tmp_path, export_vocab
     answers = Predictor(_export(folder, tmp_path)).predict(fields)
     assert sum(len(example.context) > 60 for example in examples) > 3
     for values, prediction, answer in zip(fields, predictions, answers, strict=True):
+        assert ("null_odds" in answer) == (name == "squad_v2")
         if name == "squad_v2":
             assert answer["null_odds"] == pytest.approx(prediction.null_odds, rel=1e-4, abs=1e-4)
         if name == "squad_v1" or prediction.null_odds <= 0:
