@@ -3,7 +3,7 @@
 import numpy as np
 
 from albert_tf.finetuning.data import FinetuningData, Split
-from albert_tf.finetuning.selection import assign_folds
+from albert_tf.finetuning.selection import assign_folds, choose_examples
 
 
 class FoldData(FinetuningData):
@@ -31,6 +31,8 @@ class FoldData(FinetuningData):
             number = int(whole.features.examples.max()) + 1
             is_dev = assign_folds(number, self.settings.num_folds) == self._number
             chosen = np.flatnonzero(is_dev if name == "dev" else ~is_dev)
+            few = choose_examples(len(chosen), self._most_examples(name)) if name == "dev" else None
+            chosen = chosen if few is None else chosen[few]
             split = Split(name, lambda: [whole.examples[index] for index in chosen])
             split.features = whole.features.select(chosen)
             self._splits[name] = split

@@ -145,6 +145,16 @@ def test_folds_are_dev_splits_that_make_up_the_training_split(make_data):
     assert sorted(one.guid for one in seen) == sorted(one.guid for one in data.split("train").examples)
 
 
+def test_a_fold_is_evaluated_on_no_more_examples_than_asked(make_data):
+    data = make_data(num_folds=3, max_eval_examples=5)
+    Path(data.settings.data_dir, "dev.tsv").unlink()
+    train, dev = FoldData(data, 0).training_split(), FoldData(data, 0).dev_splits()[0]
+    assert (len(train.features), len(dev.features), len(dev.examples)) == (40, 5, 5)
+    assert [one.label for one in dev.features] == [one.label for one in dev.examples]
+    whole = FoldData(make_data(num_folds=3), 0).dev_splits()[0]
+    assert {one.guid for one in dev.examples} < {one.guid for one in whole.examples}
+
+
 def test_folds_need_an_evaluation_and_no_dev_split(finetuning_settings):
     with pytest.raises(ContradictionError, match="--num_folds goes with --do_eval"):
         dataclasses.replace(finetuning_settings, num_folds=2, do_eval=False)
