@@ -40,14 +40,20 @@ def summarise(results: list[dict[str, Any]], metric: str) -> dict[str, Any]:
 
 
 def _over_runs(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """{"scores", "spread"} of runs: medians, of folds means; largest less smallest."""
+    """{"scores", "spread"} of runs: medians, of folds means; largest less smallest; of the runs that have the score.
+
+    A fold may lack some: without a question that has no answer there is no NoAns_f1.
+    """
     centre: Callable = statistics.fmean if "fold" in results[0] else statistics.median
     reducers: dict[str, Callable] = {"scores": centre, "spread": lambda values: max(values) - min(values)}
+    found: dict[str, dict[str, list[float]]] = {}
+    for result in results:
+        for split, scores in result["scores"].items():
+            of_split = found.setdefault(split, {})
+            for name, value in scores.items():
+                of_split.setdefault(name, []).append(value)
     return {
-        key: {
-            split: {name: reduce([result["scores"][split][name] for result in results]) for name in scores}
-            for split, scores in results[0]["scores"].items()
-        }
+        key: {split: {name: reduce(values) for name, values in scores.items()} for split, scores in found.items()}
         for key, reduce in reducers.items()
     }
 

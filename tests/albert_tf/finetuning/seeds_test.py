@@ -41,3 +41,15 @@ def test_median_best_and_spread_by_hand():
     assert summary["scores"] == {"dev": {"f1": 0.6, "loss": 0.4}}
     assert summary["best"] == {"dev": {"f1": 0.9, "loss": pytest.approx(0.1)}}
     assert summary["spread"] == {"dev": {"f1": pytest.approx(0.4), "loss": pytest.approx(0.4)}}
+
+
+def test_a_score_that_a_fold_lacks_is_the_mean_of_the_others():
+    results = [
+        {"task_name": "t", "random_seed": 1, "fold": fold, "checkpoint": "", "scores": {"dev": {"f1": f1, **more}}}
+        for fold, f1, more in ((1, 0.5, {"NoAns_f1": 0.2}), (2, 0.7, {}), (3, 0.9, {"NoAns_f1": 0.6}))
+    ]
+    for several in (results, results[::-1], [results[1], results[0], results[2]]):
+        summary = summarise(several, "f1")
+        assert summary["scores"]["dev"] == {"f1": pytest.approx(0.7), "NoAns_f1": pytest.approx(0.4)}
+        assert summary["spread"]["dev"]["NoAns_f1"] == pytest.approx(0.4)
+        assert format_results(summary).splitlines()[0].split() == list(summary["scores"]["dev"])
