@@ -187,6 +187,10 @@ class GlueTask(TextClassification):
     def make_example(self, fields, where) -> TextExample:
         return TextExample(where, *text_fields(fields, self.input_fields, where))
 
+    def scores_test(self, examples) -> bool:
+        """Tells whether all examples of the diagnostic set have labels; a task with a dev split is scored on that."""
+        return tuple(self.table.files) == ("test",) and all(example.label is not None for example in examples)
+
     def write_predictions(self, folder, split, examples, predictions) -> list[str]:
         """Writes SPLIT_predictions.jsonl and, of a test split, the official submission file, as in CoLA.tsv."""
         paths = super().write_predictions(folder, split, examples, predictions)

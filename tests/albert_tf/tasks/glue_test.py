@@ -8,6 +8,7 @@ import pytest
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.glue import TABLES, GlueTask, submission_files
 from albert_tf.tasks.task import TaskSettings
+from albert_tf.tasks.text_classification import TextPrediction
 
 MNLI_HEADER = (
     "index\tpromptID\tpairID\tgenre\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\t"
@@ -253,3 +254,13 @@ def test_every_row_of_the_real_files_is_an_example(shared, tmp_path, name, folde
                 target.write_bytes(archive.extractfile(member).read())
     task = GlueTask(name, str(tmp_path))
     assert {split: len(task.examples(split)) for split in task.splits()} == counts
+
+
+def test_the_diagnostic_set_is_scored_where_it_has_labels(tmp_path):
+    for label, is_scored in (("", False), ("neutral", True)):
+        column = "\tlabel" if label else ""
+        (tmp_path / "diagnostic.tsv").write_text(f"index\tsentence1\tsentence2{column}\n0\tA\tB\t{label}".rstrip())
+        task = GlueTask("ax", tmp_path)
+        assert task.scores_test(task.examples("test")) == is_scored
+    assert task.scores(task.examples("test"), [TextPrediction(2)])["accuracy"] == 1.0
+    assert not GlueTask("mnli", tmp_path).scores_test(task.examples("test"))
