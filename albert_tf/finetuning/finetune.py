@@ -94,7 +94,7 @@ def _with_metric(task: Task, metric: str) -> Task:
 # Tasks whose classes are the user's.
 _WITH_OWN_LABELS = ("classification", "token_classification", "entities", "span_categories")
 # Options of a task, as they are where nothing is said, that a model keeps which is not trained any more.
-_KEPT: dict[str, Any] = {"long_texts": CUT, "label_threshold": None}
+_KEPT: dict[str, Any] = {"long_texts": CUT, "label_threshold": None, "text_pair_column": None}
 
 
 def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
@@ -102,7 +102,7 @@ def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
     options = settings.task_options
     if not settings.do_train:
         stored = next(stored_tasks(settings.output_dir, settings.init_checkpoint), None)
-        known = {} if stored is None else stored.options
+        known = {} if stored is None or stored.name != settings.task_name else stored.options
         for name, usual in _KEPT.items():
             kept = known.get(name, usual)
             # Of a model of several labels asked without --multi_label it is told that the tasks differ.

@@ -10,11 +10,14 @@ import pytest
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.finetuning import finetune
 from albert_tf.finetuning import results as finetuning_results
 from albert_tf.finetuning.earlier_runs import compare_by_one_score
 from albert_tf.finetuning.evaluation import predict_split
-from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.finetune import open_data, run
 from albert_tf.runtime.errors import DamagedError
+from albert_tf.tasks.registry import TaskOptions
 from albert_tf.training.cluster import Cluster
 
 
@@ -150,3 +153,20 @@ def test_another_score_of_the_same_evaluations_chooses_another_checkpoint(tmp_pa
         run_checkpoints.CheckpointFolder(str(tmp_path), metric=metric).best()[-1] for metric in (None, "f1", "unknown")
     ]
     assert chosen == ["1", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "do_train", "fields"),
+    [
+        ("classification", False, ("text", "text_pair")),
+        ("classification", True, ("text",)),
+        ("rte", False, ("text",)),
+    ],
+)
+def test_a_model_of_pairs_is_asked_about_pairs_later_too(finetuning_settings, monkeypatch, name, do_train, fields):
+    stored = FinetunedTask("classification", 2, ("0", "1"), name, options={"text_pair_column": "other"})
+    monkeypatch.setattr(finetune, "stored_tasks", lambda *_: iter([stored]))
+    options = TaskOptions(text_column="sentence")
+    changes = {"task_name": "classification", "task_options": options, "do_train": do_train}
+    _, data = open_data(dataclasses.replace(finetuning_settings, **changes))
+    assert data.task.input_fields == fields
