@@ -11,6 +11,7 @@ import numpy as np
 from absl import logging
 
 from albert_tf.finetuning.objectives import Objective
+from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.inputs.finetuning_features import (
     LABEL_IDS,
     PIECE_LABELS,
@@ -20,6 +21,8 @@ from albert_tf.inputs.finetuning_features import (
     FeatureSet,
 )
 from albert_tf.runtime import files
+from albert_tf.runtime.errors import ContradictionError
+from albert_tf.tasks.task import Task
 from albert_tf.training.reporting import LOG_NAME
 
 # A loss above this share of a constant answer's is that of a constant answer, but for noise.
@@ -27,6 +30,21 @@ _AT_CHANCE = 0.98
 # So many reports in a row must say so after the warm-up.
 _FEWEST_REPORTS = 3
 _ADVICE = "lower --learning_rate, lengthen the warm-up, or take another --random_seed"
+
+
+def check_restarts(settings: FinetuningSettings, task: Task) -> None:
+    """Refuses --restart_failed_seeds where no run is ever found to have learned nothing.
+
+    Raises:
+        ContradictionError: the loss of a constant answer is not known.
+    """
+    unknown = {"with --teacher": settings.teacher is not None, f"of {task.name}": task.head == SPAN_CATEGORIES}
+    where = next((where for where, holds in unknown.items() if holds), None)
+    if settings.restart_failed_seeds and where is not None:
+        raise ContradictionError(
+            f"--restart_failed_seeds goes by the loss of always the same answer, which is not known "
+            f"{where}; leave it out"
+        )
 
 
 def chance_loss(objective: Objective, features: FeatureSet, num_labels: int) -> float:

@@ -8,6 +8,7 @@ from absl import logging
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.data import FinetuningData
+from albert_tf.finetuning.diagnosis import check_restarts
 from albert_tf.finetuning.distillation import ask_teacher, check_teacher
 from albert_tf.finetuning.ensemble import check_ensemble
 from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
@@ -46,6 +47,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     check_objective(settings, task)
     check_ensemble(settings, task)
     check_teacher(settings, task)
+    check_restarts(settings, task)
     if settings.do_eval:
         check_packages()
     config, data = open_data(settings, task)

@@ -10,8 +10,10 @@ import pytest
 
 from albert_tf.finetuning import several_runs
 from albert_tf.finetuning.diagnosis import Diagnosis, chance_loss, is_stuck
+from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.objectives import Objective
 from albert_tf.inputs.finetuning_features import Feature, FeatureSet
+from albert_tf.runtime.errors import ContradictionError
 from albert_tf.training.cluster import Cluster
 
 
@@ -98,3 +100,11 @@ def test_the_next_seeds_take_the_place_of_runs_that_failed(
     assert [one["random_seed"] for one in summary["seeds"]] == seeds
     assert [one.get("restarts") for one in summary["seeds"]] == restarts
     assert summary["scores"]["dev"]["f1"] == pytest.approx(sum(seeds) / 20)
+
+
+def test_seeds_are_not_restarted_where_no_run_is_found_to_fail(finetuning_settings):
+    spans = types.SimpleNamespace(name="span_categories", head="span_categories", labels=("a",), threshold_score=None)
+    for changes, task, where in (({"teacher": "runs/a"}, None, "with --teacher"), ({}, spans, "of span_categories")):
+        settings = dataclasses.replace(finetuning_settings, restart_failed_seeds=2, **changes)
+        with pytest.raises(ContradictionError, match=f"--restart_failed_seeds .* not known {where}; leave it out"):
+            run(settings, task)
