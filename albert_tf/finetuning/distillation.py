@@ -7,7 +7,7 @@ features.
 import dataclasses
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,13 @@ from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.finetuning.recipe import RecipeSettings
 from albert_tf.finetuning.selection import choose_examples
 from albert_tf.finetuning.steps import FinetuningSteps
-from albert_tf.finetuning.stored_outputs import load_outputs, save_outputs
+from albert_tf.finetuning.stored_outputs import load_outputs, outputs_path, save_outputs
 from albert_tf.inputs.finetuning_dataset import BatchShape
 from albert_tf.inputs.finetuning_features import TEACHER_LOGITS, FeatureSet, Ragged
 from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks.task import Task, TaskSettings
 from albert_tf.tasks.text_windows import CUT
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
@@ -33,8 +34,8 @@ from albert_tf.tokenization.vocabularies import make_tokenizer
 
 HEADS = ("classification", "multi_label", "regression", "multiple_choice")
 _FILE_SUFFIX = ".jsonl"
-# Of what the teacher was, beside its outputs.
-_KEY_NAME, _OUTPUTS = "teacher.json", "teacher"
+# The file of the teacher's outputs, and in it what they are of.
+_OUTPUTS, _KEY = "teacher", "key"
 # The smallest probability whose logarithm is taken.
 _LEAST = 1e-7
 
@@ -111,10 +112,9 @@ def _outputs_of_model(
     )
     key = {"teacher": pretrained.source, "digest": _digest(pretrained.model), "most": settings.max_train_examples}
     key |= {"features": feature_key(data.task, split.name, tokenizer, task_settings)}
-    path = os.path.join(folder, _KEY_NAME)
-    if files.exists(path) and files.read_json(path) == key:
+    rows = _kept_outputs(folder, key)
+    if rows is not None:
         logging.info("the teacher's outputs are there already: %s", folder)
-        rows = load_outputs(folder, _OUTPUTS)["logits"]
     else:
         logging.info("asking the teacher, %s, about %s examples", pretrained.source, f"{len(features):,}")
         steps = FinetuningSteps(strategy, pretrained.model, data.task.head)
@@ -122,10 +122,23 @@ def _outputs_of_model(
         rows = predict_features(steps, features, BatchShape(settings.eval_batch_size, buckets))["logits"]
         if is_chief:
             files.make_folder(folder)
-            save_outputs(folder, _OUTPUTS, {"logits": rows})
-            files.write_json(path, key)
+            # In one file, which no other run that shares the folder can put beside the outputs of its own teacher.
+            save_outputs(folder, _OUTPUTS, {"logits": rows, _KEY: [_to_array(key)]})
     order = [known.labels.index(label) for label in wanted.labels]
     return [np.asarray(row)[order] for row in rows] if order else rows
+
+
+def _kept_outputs(folder: str, key: Mapping[str, Any]) -> Sequence[np.ndarray] | None:
+    """The outputs that lie there; None where there are none, or of something else."""
+    if not files.exists(outputs_path(folder, _OUTPUTS)):
+        return None
+    kept = load_outputs(folder, _OUTPUTS)
+    return kept["logits"] if _KEY in kept and np.array_equal(kept[_KEY][0], _to_array(key)) else None
+
+
+def _to_array(key: Mapping[str, Any]) -> np.ndarray:
+    """A key as bytes, uint8, which a file of outputs can hold."""
+    return np.frombuffer(to_json(key).encode(), np.uint8)
 
 
 def _is_for(known: FinetunedTask, wanted: FinetunedTask) -> bool:

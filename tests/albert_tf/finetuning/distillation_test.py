@@ -107,7 +107,7 @@ def stand_in_teacher(finetuning_settings, monkeypatch):
 
     def predict(steps, features, shape):
         teacher.asked.append(len(features))
-        return {"logits": [np.array([0.0, row.example]) for row in features]}
+        return {"logits": [np.array([teacher.model.weights[0][0] - 1, row.example]) for row in features]}
 
     monkeypatch.setattr(distillation, "load_pretrained", lambda path: teacher)
     monkeypatch.setattr(distillation, "FinetuningSteps", lambda *args: None)
@@ -138,6 +138,25 @@ def test_a_teacher_is_asked_again_about_other_texts_alone(make_data, stand_in_te
     assert stand_in_teacher.asked == [60, 60, 60]
     ask(max_train_examples=59)
     assert stand_in_teacher.asked == [60, 60, 60, 59]
+
+
+def test_a_teacher_never_speaks_for_the_one_before_it(make_data, stand_in_teacher, monkeypatch):
+    def ask(number):
+        data = make_data(teacher="t")
+        stand_in_teacher.task = data.finetuned_task()
+        stand_in_teacher.model.weights = [np.full(2, 1.0 + number)]
+        ask_teacher(data, _strategy(), True)
+        return data.training_split().features.columns["teacher_logits"].values[0]
+
+    def killed(*args):
+        raise KeyboardInterrupt
+
+    assert ask(3) == 3.0
+    with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+        # Whatever comes after the outputs are written.
+        patch.setattr(distillation.files, "write_json", killed)
+        ask(4)
+    assert (ask(3), ask(4), ask(4)) == (3.0, 4.0, 4.0)
 
 
 def test_a_teacher_of_a_different_task_is_refused_though_its_classes_are_called_the_same(make_data, stand_in_teacher):
