@@ -14,6 +14,8 @@ from albert_tf.runtime.errors import DamagedError
 EVALUATION_NAME = "evaluation.json"
 # The best checkpoint is the one with the highest of the metric that its evaluation names; of pre-training's this.
 BEST_METRIC, _PRETRAINING_METRIC = "best_metric", "masked_lm_accuracy"
+# A digest of the dev set that an evaluation is on; scores on others are no measure beside it.
+DEV_SET = "dev_set"
 
 
 def write_evaluation(folder: str, metrics: dict[str, Any]) -> None:

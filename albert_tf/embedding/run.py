@@ -9,7 +9,7 @@ import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation, write_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, DEV_SET, read_evaluation, write_evaluation
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import initialise_encoder
 from albert_tf.embedding.features import EmbeddingData
@@ -27,7 +27,6 @@ from albert_tf.training.feature_run import FeatureRun
 from albert_tf.training.stop_signals import StopSignals
 
 RESULTS_NAME = "results.json"
-_DEV_SET = "dev_set"
 
 
 class EmbeddingRun(FeatureRun):
@@ -79,7 +78,7 @@ class EmbeddingRun(FeatureRun):
         path, evaluation = self._load_best()
         results: dict[str, Any] = {"checkpoint": path, "random_seed": settings.random_seed}
         if settings.do_eval:
-            if evaluation is None or evaluation.get(_DEV_SET) != self.data.dev.digest or not settings.do_train:
+            if evaluation is None or evaluation.get(DEV_SET) != self.data.dev.digest or not settings.do_train:
                 evaluation = self.evaluate()
             results |= {"metric": self.data.dev.metric, "scores": {"dev": _numbers(evaluation)}}
         if self.cluster.is_chief:
@@ -91,7 +90,7 @@ class EmbeddingRun(FeatureRun):
     def _judge_again(self) -> None:
         """Judges by this dev set the checkpoints that were judged by another, so that all are compared by one."""
         known = {folder: read_evaluation(folder) for folder in self.checkpoints.all()}
-        others = [folder for folder, found in known.items() if found and found.get(_DEV_SET) != self.data.dev.digest]
+        others = [folder for folder, found in known.items() if found and found.get(DEV_SET) != self.data.dev.digest]
         # No worker has begun to write before all have looked.
         self.agreement.mean(0.0)
         for folder in others:
@@ -128,7 +127,7 @@ class EmbeddingRun(FeatureRun):
         dev, shape = self.data.dev, self.data.batch_shape(self.settings.eval_batch_size)
         found = predict_features(self.steps, self.data.dev_features, shape, self.stop_if_asked)[EMBEDDING]
         scores = dev.judge(np.concatenate(found))
-        return {**scores, "num_examples": len(dev.pairs), BEST_METRIC: dev.metric, _DEV_SET: dev.digest}
+        return {**scores, "num_examples": len(dev.pairs), BEST_METRIC: dev.metric, DEV_SET: dev.digest}
 
     def training_features(self):
         return self.data.train_features
@@ -220,5 +219,5 @@ def _described(pooling: Pooling) -> str:
 
 
 def _numbers(evaluation: Mapping[str, Any]) -> dict[str, float]:
-    left_out = ("num_examples", BEST_METRIC, _DEV_SET)
+    left_out = ("num_examples", BEST_METRIC, DEV_SET)
     return {name: value for name, value in evaluation.items() if name not in left_out}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -234,6 +235,15 @@ class FinetuningData:
             InputError: there is none.
         """
         return [self.split(name) for name in self._names_or_error("dev", "do_eval")]
+
+    @functools.cached_property
+    def dev_digest(self) -> str:
+        """A digest of the split that checkpoints are compared by: of its files, and of the examples that are taken."""
+        return self._digest_of(self._names_or_error("dev", "do_eval")[0])
+
+    def _digest_of(self, name: str, **more: Any) -> str:
+        known = {"data": hash_files(self.task.input_files(name)), "most": self._most_examples("dev"), **more}
+        return hashlib.sha256(to_json(known).encode()).hexdigest()
 
     @functools.cached_property
     def _buckets(self) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation, write_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, DEV_SET, read_evaluation, write_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.settings import FinetuningSettings
@@ -66,23 +66,29 @@ def score_those_left_out(run) -> None:
 def compare_by_one_score(run) -> None:
     """Makes the evaluations that are there name the task's metric, so that all are compared by the same score.
 
-    Whoever looks for the best checkpoint later goes by the name in them. One without that score is made anew; where
-    its checkpoint is damaged, it stays as it is.
+    Whoever looks for the best checkpoint later goes by the name in them. One without that score, or on a dev split that
+    was another, is made anew; where its checkpoint is damaged, it stays as it is.
 
     Args:
         run: run.FinetuningRun; its model may be another one's afterwards.
     """
-    metric = run.task.metric
+    metric, dev_set = run.task.metric, run.data.dev_digest
     known = {folder: read_evaluation(folder) for folder in run.checkpoints.all()}
-    others = {folder: found for folder, found in known.items() if found and found.get(BEST_METRIC) != metric}
+    # An earlier version did not say which dev split it was.
+    elsewhere = {folder for folder, found in known.items() if found and found.get(DEV_SET, dev_set) != dev_set}
+    others = {
+        folder: found
+        for folder, found in known.items()
+        if found and (found.get(BEST_METRIC) != metric or folder in elsewhere)
+    }
     # No worker has begun to write before all have looked.
     run.agreement.mean(0.0)
     for folder, found in others.items():
-        if metric not in found:
+        if metric not in found or folder in elsewhere:
             try:
                 _score(run, folder)
             except DamagedError as error:
-                logging.warning("%s has no %s, and gets none: %s", folder, metric, error)
+                logging.warning("%s has no %s on this dev split, and gets none: %s", folder, metric, error)
         elif run.cluster.is_chief:
             write_evaluation(folder, found | {BEST_METRIC: metric})
             logging.info("%s is compared by its %s from here on", folder, metric)

@@ -1,5 +1,7 @@
 """A task without a dev split: its training split in folds, each of which is the dev split of one run."""
 
+import functools
+
 import numpy as np
 
 from albert_tf.finetuning.data import FinetuningData, Split
@@ -21,6 +23,12 @@ class FoldData(FinetuningData):
     def names(self, kind: str) -> list[str]:
         """The splits of a kind; a part of the training split is the one of the kind "dev"."""
         return ["dev"] if kind == "dev" else self._whole.names(kind)
+
+    @functools.cached_property
+    def dev_digest(self) -> str:
+        """The same of the fold."""
+        fold = [self._number, self.settings.num_folds, self.settings.max_train_examples]
+        return self._digest_of(self._whole.training_split().name, fold=fold)
 
     def split(self, name: str) -> Split:
         """A split, or a part of the training split; errors as of FinetuningData.split."""

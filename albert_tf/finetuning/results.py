@@ -7,7 +7,7 @@ from typing import Any
 
 from absl import logging
 
-from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, write_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, DEV_SET, write_evaluation
 from albert_tf.checkpoints.depth_scores import write_depth_scores
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.finetuning.data import Split
@@ -202,5 +202,5 @@ class FinetuningResults:
         return scores
 
     def _as_evaluation(self, scores: Mapping[str, float], split: Split) -> dict[str, Any]:
-        facts = {"num_examples": len(split.examples), BEST_METRIC: self._task.metric}
+        facts = {"num_examples": len(split.examples), BEST_METRIC: self._task.metric, DEV_SET: self._data.dev_digest}
         return {**{name: float(value) for name, value in scores.items()}, **facts}

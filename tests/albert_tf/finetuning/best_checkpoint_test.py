@@ -49,6 +49,28 @@ def test_checkpoints_of_a_training_without_evaluation_are_all_scored_later(finet
 
 
 @pytest.mark.slow
+def test_checkpoints_of_before_are_scored_anew_by_a_dev_split_that_was_mended(finetuning_settings):
+    settings = dataclasses.replace(finetuning_settings, keep_checkpoint_max=0, save_checkpoints_steps=4)
+    folder, first = run_checkpoints.CheckpointFolder(settings.output_dir), run(settings)
+
+    def scores():
+        return [run_checkpoints.read_evaluation(path)["accuracy"] for path in folder.all()]
+
+    before, path = scores(), os.path.join(settings.data_dir, "dev.tsv")
+    assert run(settings) == first
+    assert scores() == before
+    with open(path) as file:
+        header, *lines = file.read().splitlines()
+    # Every label was wrong.
+    with open(path, "w") as file:
+        file.write("\n".join([header, *(line[:-1] + str(1 - int(line[-1])) for line in lines)]) + "\n")
+    later = run(settings)
+    assert scores() == pytest.approx([1 - score for score in before])
+    assert (later["checkpoint"], later["scores"]["dev"]["accuracy"]) == (folder.best(), max(scores()))
+    assert len(set(before)) > 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("do_train", [True, False])
 def test_another_score_is_that_of_predictions_and_exports_too(finetuning_settings, do_train):
     settings = dataclasses.replace(finetuning_settings, keep_checkpoint_max=0, save_checkpoints_steps=2)
@@ -136,6 +158,7 @@ def test_checkpoints_are_compared_by_one_score_wherever_the_best_is_looked_for(t
         checkpoints=run_checkpoints.CheckpointFolder(str(tmp_path), metric="f1"),
         **{"task": types.SimpleNamespace(metric="f1"), "results": types.SimpleNamespace(evaluate=evaluate)},
         **{"model": None, "cluster": Cluster(), "agreement": types.SimpleNamespace(mean=lambda value: None)},
+        data=types.SimpleNamespace(dev_digest="d"),
     )
     compare_by_one_score(stand_in)
     assert scored == [3]
