@@ -7,9 +7,9 @@ from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.model_agreement import with_dropout
-from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import open_checkpoint
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.base import Tokenizer
@@ -19,7 +19,7 @@ from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
 def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning]:
     """The config, with the dropout the flags ask for, the vocabulary's path, and how texts are cleaned.
 
-    All may lie with the checkpoint. A run that is there already cleans texts as it did.
+    All may lie with the checkpoint; of a run that is there already, vocabulary and cleaning are those of the run.
 
     Args:
         settings: training.epoch_settings.EpochSettings with `cleaning`.
@@ -30,13 +30,15 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
     config_file, vocabulary_file = settings.albert_config_file, settings.spm_model_file
     config = AlbertConfig.from_json_file(config_file) if config_file else None
     source, cleaning = settings.init_checkpoint, settings.cleaning
+    known = _checkpoint_of_run(settings.output_dir)
     if source is not None:
-        _, stored = open_checkpoint(source)
-        config, vocabulary_file = config or stored.config, vocabulary_file or stored.vocabulary_file
-        cleaning = agreed_cleaning(cleaning, stored.cleaning, stored.source)
-    of_run = _cleaning_of_run(settings.output_dir)
-    if of_run is not None:
-        cleaning = agreed_cleaning(settings.cleaning, of_run, settings.output_dir)
+        known.append(open_checkpoint(source)[1])
+        config = config or known[-1].config
+    for stored in known:
+        vocabulary_file = vocabulary_file or stored.vocabulary_file
+    cleaned = next((stored for stored in known if stored.cleaning is not None), None)
+    if cleaned is not None:
+        cleaning = agreed_cleaning(cleaning, cleaned.cleaning, cleaned.source)
     run_config = os.path.join(settings.output_dir, run_checkpoints.CONFIG_NAME)
     if config is None and files.exists(run_config):
         config = AlbertConfig.from_json_file(run_config)
@@ -47,13 +49,14 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
     return with_dropout(config, settings), vocabulary_file, cleaning
 
 
-def _cleaning_of_run(output_dir: str) -> TextCleaning | None:
-    """The cleaning of texts that a run's newest checkpoint tells; None where it tells none, or there is none."""
-    state = newest_state(output_dir)
-    if state is None:
-        return None
-    told = (state.task or {}).get("cleaning") or (state.vocabulary or {}).get("cleaning")
-    return TextCleaning(**told) if told else None
+def _checkpoint_of_run(output_dir: str) -> list[StoredCheckpoint]:
+    """The best or newest checkpoint of a run; none where there is none that can be read."""
+    try:
+        folder = run_checkpoints.find_checkpoint(output_dir)
+        return [] if folder is None else [open_checkpoint(folder)[1]]
+    except InputError:
+        # Whoever loads the weights says what is wrong with them.
+        return []
 
 
 def check_sizes(settings: Any, max_seq_length: int, config: AlbertConfig, tokenizer: Tokenizer) -> None:

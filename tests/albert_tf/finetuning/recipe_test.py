@@ -1,12 +1,15 @@
 """The handles of fine-tuning: each reaches what it is there for."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
+from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.model_source import model_and_vocabulary
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.stop_signals import StopSignals
 from albert_tf.training.strategy import make_strategy
@@ -46,3 +49,23 @@ def test_a_schedule_that_does_not_fit_into_the_run_is_refused(finetuning_setting
     settings = dataclasses.replace(finetuning_settings, learning_rate_schedule="stable_decay", decay_proportion=1.0)
     with pytest.raises(InputError, match="are longer than the run of 12"):
         settings.check_schedule(12, 1)
+
+
+@pytest.mark.slow
+def test_texts_are_cleaned_as_in_the_training_by_a_later_command_that_says_nothing(finetuning_settings):
+    path = Path(finetuning_settings.data_dir, "test.tsv")
+    path.write_text("index\tsentence\n0\tBada KAMA lana\n1\tRasu\n")
+    settings = dataclasses.replace(
+        finetuning_settings, num_train_steps=2, cleaning=TextCleaning(do_lower_case=False), do_predict=True
+    )
+    run(settings)
+    written = Path(settings.output_dir, "test_predictions.jsonl")
+    before, _ = written.read_text(), written.unlink()
+    changes = {"do_train": False, "do_eval": False, "cleaning": TextCleaning(), "spm_model_file": None}
+    later = dataclasses.replace(settings, **changes)
+    run(later)
+    assert written.read_text() == before
+    assert model_and_vocabulary(later)[2] == settings.cleaning
+    assert run(dataclasses.replace(later, do_train=True, do_eval=True, num_train_steps=3))["scores"]
+    assert model_and_vocabulary(later)[2] == settings.cleaning
+    assert model_and_vocabulary(dataclasses.replace(later, cleaning=TextCleaning(keep_accents=True)))[2].keep_accents
