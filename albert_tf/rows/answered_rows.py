@@ -56,9 +56,13 @@ class RowAsker:
     def __init__(self, predictor: Any, carried: Sequence[str] | None = None, fields: ExampleFields | None = None):
         self._predictor, self._fields = predictor, fields or predictor.example_fields
         self._carried = None if carried is None else frozenset(carried)
+        # Of the carried columns those that no row had so far, and how many rows there were.
+        self._absent, self._begun = set(carried or ()), 0
 
     def begin(self, row: InputRow) -> Begun:
         """See Asker."""
+        self._begun += 1
+        self._absent.difference_update(row.values)
         named = next((row.values[column] for column in ID_COLUMNS if column in row.values), None)
         given = {name: value for name, value in row.values.items() if self._carried is None or name in self._carried}
         result = {ROW: row.number, **({} if named is None else {ID: named}), INPUT: given}
@@ -71,6 +75,10 @@ class RowAsker:
         empty = empty_fields(checked, self._fields.names)
         warning = f"no text in {', '.join(map(repr, empty))}" if empty else self._fields.unread(row.values)
         return (result if warning is None else result | {WARNING: f"{row.where}: {warning}"}), checked
+
+    def absent_columns(self, rows: int) -> list[str]:
+        """The carried columns that none of so many rows had; [] where an earlier run began some of them."""
+        return sorted(self._absent) if rows and self._begun == rows else []
 
     def order(self, example: Mapping[str, Any]) -> tuple[int, int]:
         """By the number of texts in a list, which decides what fits into one tensor, then by their length."""

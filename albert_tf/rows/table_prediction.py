@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
 
+from absl import logging
+
 from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
 from albert_tf.rows.answered_rows import RowAsker
 from albert_tf.rows.input_lines import check_input, open_input
@@ -129,7 +131,11 @@ def answer_table(
             *(wanted.source, wanted.output_file, wanted.batch_size, identify, flags, wanted.overwrite, label)
         )
         with _workers(predictor, asker, wanted) as pool:
-            return run_job(job, asker, opened, form, pool)
+            outcome = run_job(job, asker, opened, form, pool)
+    absent = asker.absent_columns(outcome.rows)
+    if absent:
+        logging.warning("--output_columns: no row has a column %s", ", ".join(map(repr, absent)))
+    return outcome
 
 
 def _workers(predictor: Any, asker: RowAsker, wanted: TablePrediction) -> WorkerPool:

@@ -151,6 +151,14 @@ def test_settings_that_fit_nothing_are_one_line(inputs, settings, match):
     assert not (inputs / "b.tsv").exists()
 
 
+@pytest.mark.parametrize(("columns", "absent"), [(["n", "nn"], "'nn'"), (["n"], None), ([], None)])
+def test_a_column_that_no_line_of_json_has_is_told_of(inputs, caplog, columns, absent):
+    predict(inputs, "a.jsonl", "b.jsonl", output_columns=columns)
+    told = [record.getMessage() for record in caplog.records if "--output_columns" in record.getMessage()]
+    assert told == ([] if absent is None else [f"--output_columns: no row has a column {absent}"])
+    assert [row["input"] for row in read(inputs / "b.jsonl")] == [{"n": n} if columns else {} for *_, n in ROWS]
+
+
 @pytest.mark.parametrize("output", ["b.tsv", "b.parquet", "b.jsonl"])
 def test_what_is_read_but_once_gives_the_same_files(inputs, output):
     predict(inputs, "a.jsonl", output)
