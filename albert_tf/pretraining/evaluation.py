@@ -1,5 +1,6 @@
 """Accuracy and loss of masked LM and of the sentence task of a model on records."""
 
+import hashlib
 import math
 import os
 import re
@@ -23,10 +24,14 @@ from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, Pretrain
 from albert_tf.published.local_copy import local_copy
 from albert_tf.records.manifest import check_vocabulary, find_record_files
 from albert_tf.records.pretraining_records import record_lengths
+from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.json_text import to_json
 from albert_tf.training.strategy import check_backend, default_strategy, share_out_batches
 
+# Entry of an evaluation.json with the digest of the records that were read.
+EVALUATED_ON = "evaluated_on"
 # How the figures of a sentence task are called, by its name.
 _FIGURES_OF_TASK = {"sop": "sentence_order", "nsp": "next_sentence"}
 
@@ -69,6 +74,17 @@ def evaluate(
         found = (ones_correct, order_correct - ones_correct)
         metrics["sentence_order_balanced_accuracy"] = _balanced_accuracy(found, (ones, order_count - ones))
     return {**metrics, "num_predictions": int(count), "num_examples": int(order_count)}
+
+
+def describe_records(records: RecordSet, most_examples: int) -> str:
+    """The digest of the examples that an evaluation reads, by the names and sizes of their files and their number.
+
+    Args:
+        records: what it measures on.
+        most_examples: where it stops.
+    """
+    found = [(os.path.basename(path), file_size(path)) for path in records.paths]
+    return hashlib.sha256(to_json([found, min(records.num_examples, most_examples)]).encode()).hexdigest()
 
 
 def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:

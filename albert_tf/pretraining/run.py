@@ -7,8 +7,6 @@ import keras
 import numpy as np
 from absl import logging
 
-from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import initialise
 from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
@@ -16,7 +14,8 @@ from albert_tf.inputs.record_origin import find_records
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.build import build_optimizer, build_schedule
 from albert_tf.pretraining.diagnosis import Diagnosis, read_sample
-from albert_tf.pretraining.evaluation import evaluate
+from albert_tf.pretraining.earlier_evaluations import evaluate_again, evaluate_the_rest
+from albert_tf.pretraining.evaluation import EVALUATED_ON, describe_records, evaluate
 from albert_tf.pretraining.initial_values import initialise_embeddings, initialise_output_bias, initialise_positions
 from albert_tf.pretraining.opened_records import resolve_sentence_task
 from albert_tf.pretraining.settings import PretrainingSettings
@@ -24,7 +23,6 @@ from albert_tf.pretraining.step_shapes import StepShapes
 from albert_tf.pretraining.steps import SENTENCE_HEAD, PretrainingSteps
 from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
 from albert_tf.published.local_copy import local_copy
-from albert_tf.runtime.errors import InputError
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.flops import train_step_flops
 from albert_tf.training.machine import measure_matmul_peak
@@ -85,12 +83,14 @@ class PretrainingRun(TrainingRun):
     def run(self) -> None:
         """Trains and evaluates."""
         with self.signals:
+            if self.settings.do_eval:
+                evaluate_again(self)
             if self.settings.do_train:
                 self._train()
             # The chief has written its last checkpoint before another worker looks for it, or leaves.
             self.agreement.mean(0.0)
             if self.settings.do_eval:
-                self._evaluate_the_rest()
+                evaluate_the_rest(self)
                 self.agreement.mean(0.0)
 
     def read_values(self) -> list[np.ndarray]:
@@ -264,22 +264,11 @@ class PretrainingRun(TrainingRun):
 
     def evaluate(self) -> dict:
         """Evaluates the model as it is; a signal ends that at once."""
-        settings = self.settings
-        return evaluate(
-            self.steps, self.evaluation_records, settings.eval_batch_size, settings.max_eval_steps, self.stop_if_asked
-        )
+        settings, records = self.settings, self.evaluation_records
+        found = evaluate(self.steps, records, settings.eval_batch_size, settings.max_eval_steps, self.stop_if_asked)
+        return {**found, EVALUATED_ON: self.evaluated_on()}
 
-    def _evaluate_the_rest(self) -> None:
-        """Evaluates the checkpoints that were not yet, then names the best."""
-        found = self.checkpoints.all()
-        if not found:
-            raise InputError(f"--output_dir: {self.settings.output_dir} holds no checkpoint to evaluate")
-        for folder in [folder for folder in found if read_evaluation(folder) is None]:
-            run_checkpoints.load_model_weights(folder, self.model)
-            metrics = self.evaluate()
-            if self.cluster.is_chief:
-                write_evaluation(folder, metrics)
-        self.agreement.mean(0.0)
-        best = self.checkpoints.best()
-        metrics = ", ".join(f"{name} {value:.6g}" for name, value in read_evaluation(best).items())
-        logging.info("best checkpoint %s: %s", best, metrics)
+    def evaluated_on(self) -> str:
+        """The digest of the examples that `evaluate` reads."""
+        settings = self.settings
+        return describe_records(self.evaluation_records, settings.max_eval_steps * settings.eval_batch_size)
