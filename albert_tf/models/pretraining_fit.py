@@ -10,6 +10,7 @@ import keras
 from keras import ops
 
 from albert_tf import losses
+from albert_tf.records.names import EXAMPLE_WEIGHTS, SEQUENCE_WEIGHTS
 from albert_tf.runtime.errors import InputError
 
 if TYPE_CHECKING:
@@ -104,11 +105,13 @@ class PretrainingFit(_Model):
             total = total + loss / (count + losses.MASKED_LM_DENOMINATOR_EPSILON)
             self._fit_metrics[MASKED_LM].update_state(correct / ops.maximum(count, 1.0), sample_weight=count)
         if SENTENCE_ORDER in self._fit_losses:
-            logits, labels = y_pred["sentence_order_logits"], x["sentence_order_labels"]
-            loss, count = losses.classification_loss(logits, labels)
-            total = total + loss / count
-            correct = losses.classification_correct(logits, labels)
-            self._fit_metrics[SENTENCE_ORDER].update_state(correct / count, sample_weight=count)
+            # Rows that only fill a batch up, and places of a row without an example, are no pairs.
+            weights = x.get(SEQUENCE_WEIGHTS, x.get(EXAMPLE_WEIGHTS))
+            pairs = y_pred["sentence_order_logits"], x["sentence_order_labels"], weights
+            loss, count = losses.classification_loss(*pairs)
+            total = total + loss / ops.maximum(count, 1.0)
+            correct = losses.classification_correct(*pairs)
+            self._fit_metrics[SENTENCE_ORDER].update_state(correct / ops.maximum(count, 1.0), sample_weight=count)
         # A head that is not trained has a gradient of zero: Keras warns of weights without any.
         idle = [y_pred[f"{name}_logits"] for name in LOSSES if name not in self._fit_losses]
         return total + sum(0.0 * ops.mean(ops.cast(logits, "float32")) for logits in idle)

@@ -53,6 +53,18 @@ def test_accuracy_counts_masked_tokens_and_not_their_padding(model, batch):
     assert found["masked_lm_accuracy"] == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["example_weights", "sequence_weights"])
+def test_rows_that_only_fill_the_batch_up_are_no_pairs(model, batch, name):
+    real = B - 3
+    model.compile("sgd")
+    wanted = model.evaluate({key: value[:real] for key, value in batch.items()}, batch_size=B, verbose=0)
+    for value in batch.values():
+        value[real:] = 0
+    weights = (np.arange(B) < real).astype(np.float32)
+    found = model.evaluate({**batch, name: weights}, batch_size=B, verbose=0)
+    assert found == pytest.approx(wanted, abs=1e-6)
+
+
 @pytest.mark.slow
 def test_fit_learns_a_batch_by_heart(model, batch):
     model.compile(LAMB(0.03))
