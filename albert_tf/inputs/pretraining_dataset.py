@@ -128,11 +128,13 @@ def make_dataset(
     Returns:
         tf.data.Dataset of what `parse_batch` makes of B records, or, with a context, of those of one replica; with
         packing of what RowPacker.pack makes of that. A batch may span two epochs. It has no end: Keras's fit wants
-        `steps_per_epoch`, evaluate `steps`.
+        `steps_per_epoch`, evaluate `steps`, or a part of it, `take(steps)`.
 
     Raises:
         InputError: no record file, or records of another kind than `masking`, `reading` or `packing` want.
     """
+    import tensorflow as tf
+
     names = _names_of(paths)
     if batch_size < 1:
         raise InputError(f"--batch_size must be at least 1. Received {batch_size}.")
@@ -150,7 +152,9 @@ def make_dataset(
         from albert_tf.inputs.row_packing import pack_batches
 
         parsed = pack_batches(parsed, packing, reading.seq_length or max_seq_length).skip(steps_into_window)
-    return ready_ahead(parsed)
+    # Known to TensorFlow, or it does not know either how many batches a part of the stream has, and at an end that it
+    # did not foresee Keras counts a batch too many in its means.
+    return ready_ahead(parsed).apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
 
 
 def _read_file(path: Any, kind: Any, _: Any) -> "tf.data.Dataset":

@@ -39,6 +39,12 @@ def test_an_epoch_holds_every_record_once(write_records):
     assert two_epochs[:24] != two_epochs[24:]
 
 
+def test_a_stream_has_no_end_and_a_part_of_it_as_many_batches_as_were_taken(write_records):
+    stream = make_dataset([write_records("part", 7)], 4, S, P)
+    assert stream.cardinality() == tf.data.INFINITE_CARDINALITY
+    assert stream.take(3).cardinality() == 3
+
+
 @pytest.mark.parametrize("start", [0, 4, 12, 20, 24, 44, 52])
 def test_a_stream_taken_up_again_goes_on_where_it_was(write_records, start):
     # 22 records and batches of 4: batches span the epochs' borders.

@@ -3,8 +3,10 @@
 import keras
 import numpy as np
 import pytest
+from random_records import PREDICTIONS, SEQUENCE_LENGTH
 
 from albert_tf import losses
+from albert_tf.inputs.pretraining_dataset import make_dataset
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.optimization.lamb import LAMB
 from albert_tf.runtime.errors import InputError
@@ -63,6 +65,14 @@ def test_rows_that_only_fill_the_batch_up_are_no_pairs(model, batch, name):
     weights = (np.arange(B) < real).astype(np.float32)
     found = model.evaluate({**batch, name: weights}, batch_size=B, verbose=0)
     assert found == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_part_of_a_stream_is_measured_as_so_many_steps_of_it(model, write_records, steps):
+    stream = make_dataset(write_records("stream", 20), 4, SEQUENCE_LENGTH, PREDICTIONS)
+    model.compile("sgd")
+    found = model.evaluate(stream.take(steps), verbose=0)
+    assert found == pytest.approx(model.evaluate(stream, steps=steps, verbose=0), abs=1e-6)
 
 
 @pytest.mark.slow
