@@ -123,19 +123,20 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
 # Flags that decide what is learned; the others say where, how fast, or what is kept.
 _FLAGS_THAT_MATTER = (
     *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
+    *("sentence_head_rate", "pack_sequences", "init_output_bias", "init_position_waves"),
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
     *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
     *("lora_alpha", "exit_training", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
-    "max_span_length",
+    *("early_exit", "max_span_length"),
     *("objective", "temperature", "symmetric", "max_score", "cosine_weight", "relation_weight"),
 )
 # Of these it matters too whether they were given.
 _OPTIONAL_FLAGS_THAT_MATTER = (
-    *("init_checkpoint", "init_embeddings", "init_output_bias", "init_position_waves"),
+    *("init_checkpoint", "init_embeddings"),
     *("num_train_steps", "num_warmup_steps", "warmup_proportion"),
     *("length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
-    *("class_weights", "pos_weight", "freeze", "lora_rank", "early_exit", "teacher", "max_train_examples", "num_folds"),
+    *("class_weights", "pos_weight", "freeze", "lora_rank", "teacher", "max_train_examples", "num_folds"),
     *("text_columns", "score_column", "vectors_file", "teacher_width", "init_words", "long_texts", "group_column"),
 )
 
@@ -150,7 +151,7 @@ def describe_changed_flags(before: str, now: str, step: int) -> str | None:
     """
     if not before or not now:
         return None
-    old, new = (dict(line[2:].split("=", 1) for line in text.splitlines() if "=" in line) for text in (before, now))
+    old, new = map(_flags_in, (before, now))
     changes = [
         f"--{name} was {old.get(name, 'not given')}, is {new.get(name, 'not given')} now"
         for name in (*_OPTIONAL_FLAGS_THAT_MATTER, *_FLAGS_THAT_MATTER)
@@ -160,6 +161,18 @@ def describe_changed_flags(before: str, now: str, step: int) -> str | None:
         return None
     weights = "; its weights are the checkpoint's" if any("--init_" in change for change in changes) else ""
     return f"the run goes on from step {step} with other flags: {'; '.join(changes)}{weights}"
+
+
+def _flags_in(text: str) -> dict[str, str]:
+    """The flags of a flag file by name; of --name and --noname too, "true" and "false"."""
+    found = {}
+    for line in text.splitlines():
+        name, is_given, value = line.removeprefix("--").partition("=")
+        if is_given:
+            found[name] = value
+        else:
+            found |= {name: "true", name.removeprefix("no"): str(not name.startswith("no")).lower()}
+    return found
 
 
 def _warn_of_memory(settings: TrainingSettings, estimate: memory.MemoryEstimate, strategy) -> None:

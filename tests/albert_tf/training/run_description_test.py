@@ -43,3 +43,16 @@ def test_what_is_exchanged_is_told_where_there_are_others():
     assert describe_all_reduce(steps) == ""
     steps.strategy.num_replicas_in_sync = 2
     assert "each replica exchanges 4,000 bytes a step with the others" in describe_all_reduce(steps)
+
+
+@pytest.mark.parametrize("flag", ["pack_sequences", "init_output_bias", "init_position_waves", "symmetric"])
+def test_a_flag_that_is_true_or_false_is_told_of_where_it_is_another(flag):
+    told = describe_changed_flags(f"--log_steps=4\n--no{flag}\n", f"--log_steps=4\n--{flag}\n", 7)
+    assert f"--{flag} was false, is true now" in told
+    # An earlier version did not know it.
+    assert describe_changed_flags("--log_steps=4\n", f"--log_steps=4\n--no{flag}\n", 7) is None
+
+
+def test_another_rate_of_the_sentence_head_is_told_of():
+    told = describe_changed_flags("--sentence_head_rate=1.0\n", "--sentence_head_rate=0.1\n", 7)
+    assert "--sentence_head_rate was 1.0, is 0.1 now" in told
