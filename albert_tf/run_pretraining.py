@@ -9,7 +9,7 @@ from absl import flags
 
 from albert_tf.official import unmatched_flags
 from albert_tf.pretraining.pretraining_flags import define_pretraining_flags
-from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.pretraining.settings import IN_PLACE_OF, PretrainingSettings
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings_flags import values_of
@@ -28,13 +28,12 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 def _check_budget(given: flags.FlagValues) -> tuple[str, ...]:
     """The flags whose values --train_minutes takes the place of."""
-    replaced = {"train_minutes": ("num_train_steps", "num_warmup_steps"), "warmup_proportion": ("num_warmup_steps",)}
-    chosen = [name for name in replaced if given[name].value is not None]
+    chosen = [name for name in IN_PLACE_OF if given[name].value is not None]
     for name in chosen:
-        for other in replaced[name]:
+        for other in IN_PLACE_OF[name]:
             if given[other].present:
                 raise InputError(f"give --{name} or --{other}, not both")
-    return tuple(other for name in chosen for other in replaced[name])
+    return tuple(other for name in chosen for other in IN_PLACE_OF[name])
 
 
 def _run() -> None:
@@ -48,7 +47,7 @@ def _run() -> None:
     tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None
     left_out = _check_budget(given)
     named = [name for name in values if given[name].value is not None and name not in left_out]
-    resolved = "".join(f"{given[name].serialize()}\n" for name in named)
+    resolved = "".join(f"{given[name].serialize()}\n" for name in named) + ("" if tpu is None else tpu.to_flags())
     run(PretrainingSettings(**values, tpu=tpu, resolved_flags=resolved))
 
 

@@ -8,10 +8,13 @@ from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
+from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.training.settings import BACKEND_TEXT, BACKENDS, TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
 WARMUP_OF_PLANNED = 0.06
+# Settings that say what others would, which then have no say.
+IN_PLACE_OF = {"train_minutes": ("num_train_steps", "num_warmup_steps"), "warmup_proportion": ("num_warmup_steps",)}
 # An excerpt has [CLS], two times [SEP], and a few words on either side.
 _SHORTEST = 8
 _LONGEST_NGRAM = 20
@@ -115,6 +118,12 @@ class PretrainingSettings(TrainingSettings):
         schedules = ("length_schedule", int), ("batch_schedule", int), ("masked_lm_prob", float), ("ngram", int)
         parsed: list[Any] = [parse_schedule(name, getattr(self, name), kind) for name, kind in schedules]
         return make_stages(self.num_train_steps, self.train_batch_size, self.max_seq_length, *parsed)
+
+    def to_flags(self) -> str:
+        """The flags by which run_pretraining would have these settings, as a flag file has them."""
+        replaced = [name for one, names in IN_PLACE_OF.items() if getattr(self, one) is not None for name in names]
+        text = flag_lines(self, but=("resolved_flags", *replaced))
+        return text if self.tpu is None else text + self.tpu.to_flags()
 
     def _check_stages(self) -> None:
         for stage in self.stages:

@@ -61,3 +61,22 @@ def values_of(kind: type, flag_values: flags.FlagValues, but: Collection[str] = 
     fields = fields_of(kind)
     given = {name: flag_values[name].value for name in fields if name in flag_values and name not in but}
     return {name: tuple(value or ()) if tuple in fields[name].kinds else value for name, value in given.items()}
+
+
+def flag_lines(settings: Any, but: Collection[str] = ()) -> str:
+    """The flags by which a command would have these settings, as a flag file has them; None is left out.
+
+    Args:
+        settings: of a dataclass that define_flags_of takes.
+        but: names of fields that are left out. Those of types that no flag has are in any case.
+    """
+    lines = []
+    for name, field in fields_of(type(settings)).items():
+        kind, value = _flag_type(field), getattr(settings, name)
+        if value is None or name in but or kind not in _DEFINE:
+            continue
+        if kind is bool:
+            lines.append(f"--{name}" if value else f"--no{name}")
+        else:
+            lines.append(f"--{name}={','.join(value) if kind is tuple else value}")
+    return "".join(f"{line}\n" for line in lines)

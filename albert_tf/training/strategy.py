@@ -26,6 +26,11 @@ class TpuAddress:
     zone: str | None = None
     project: str | None = None
 
+    def to_flags(self) -> str:
+        """The flags that say so, as a flag file has them."""
+        given = {"tpu_name": self.name, "tpu_zone": self.zone, "gcp_project": self.project}
+        return "--use_tpu\n" + "".join(f"--{flag}={value}\n" for flag, value in given.items() if value is not None)
+
 
 def find_cluster(name: str, tpu: TpuAddress | None = None) -> Cluster:
     """The workers of the run: those of TF_CONFIG for "multi_worker" and "auto", else this process alone.

@@ -6,7 +6,9 @@ import os
 import numpy as np
 import pytest
 import tensorflow as tf
+from absl import flags
 
+from albert_tf import run_pretraining
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import load_pretrained
@@ -14,8 +16,10 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 from albert_tf.pretraining.pretrain import run
-from albert_tf.pretraining.settings import EvaluationSettings
+from albert_tf.pretraining.settings import EvaluationSettings, PretrainingSettings
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings_flags import values_of
+from albert_tf.training.strategy import TpuAddress
 
 STEPS = 12
 
@@ -43,6 +47,25 @@ def test_what_a_run_writes(finished, read_weights, read_log):
     run(finished)
     for name, value in read_weights(finished.output_dir, STEPS).items():
         np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_run_that_python_began_leaves_its_flags_too(settings):
+    settings = dataclasses.replace(
+        settings, resolved_flags="", num_train_steps=2, warmup_proportion=0.5, do_eval=True, log_steps=1
+    )
+    run(settings)
+    given = flags.FlagValues()
+    run_pretraining.define_flags(given)
+    given(["run_pretraining", f"--flagfile={os.path.join(settings.output_dir, 'run_pretraining.flags')}"])
+    assert PretrainingSettings(**values_of(PretrainingSettings, given)) == settings
+    # What --warmup_proportion takes the place of is not given beside it.
+    assert not given["num_warmup_steps"].present
+
+
+def test_the_flags_of_a_run_say_which_tpu_it_had(settings):
+    told = dataclasses.replace(settings, tpu=TpuAddress("pod", zone="us-west4-a")).to_flags()
+    assert told.endswith("--use_tpu\n--tpu_name=pod\n--tpu_zone=us-west4-a\n")
+    assert "use_tpu" not in settings.to_flags()
 
 
 @pytest.mark.slow

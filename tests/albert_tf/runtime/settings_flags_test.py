@@ -8,7 +8,7 @@ from absl import flags
 
 from albert_tf.runtime.flag_help import grouped_flags
 from albert_tf.runtime.settings import OneOf, StrPath
-from albert_tf.runtime.settings_flags import define_flags_of, values_of
+from albert_tf.runtime.settings_flags import define_flags_of, flag_lines, values_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,3 +71,12 @@ def test_a_command_may_have_a_default_of_its_own():
 def test_what_the_settings_cannot_hold_is_refused(given, argument):
     with pytest.raises(flags.Error):
         given(["command", argument])
+
+
+def test_settings_as_a_flag_file_give_the_same_settings(given, tmp_path):
+    settings = _Settings("a b=c", length=7, quick=True, kind="b")
+    (tmp_path / "some.flags").write_text(flag_lines(settings, but=["parts"]))
+    given(["command", f"--flagfile={tmp_path / 'some.flags'}"])
+    assert _Settings(**values_of(_Settings, given)) == settings
+    assert not given["share"].present
+    assert flag_lines(dataclasses.replace(settings, parts=("a", "b"))).endswith("--kind=b\n--parts=a,b\n")
