@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from absl import logging
 
-from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.checkpoint_state import is_complete
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.inputs.pretraining_dataset import (
     RecordSet,
@@ -21,7 +21,6 @@ from albert_tf.inputs.pretraining_dataset import (
 from albert_tf.pretraining.constant_answers import constant_answers
 from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, PretrainingSteps
-from albert_tf.published.local_copy import local_copy
 from albert_tf.records.manifest import check_vocabulary, find_record_files
 from albert_tf.records.pretraining_records import record_lengths
 from albert_tf.records.record_files import file_size
@@ -124,7 +123,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         raise InputError(f"--input_file: no record of {settings.input_file} has anything masked to predict")
     constant = constant_answers(records, max_steps, settings.eval_batch_size)
     result = {
-        "checkpoint": run_checkpoints.find_checkpoint(local_copy(path)) or path,
+        # Of a run that goes on beside this, what was found and not what would be found now.
+        "checkpoint": pretrained.source if is_complete(pretrained.source) else path,
         "sentence_task": task,
         **{_name_for(task, name): value for name, value in metrics.items()},
         "most_frequent_piece_accuracy": constant.piece_accuracy,

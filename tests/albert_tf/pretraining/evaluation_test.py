@@ -2,13 +2,16 @@
 
 import dataclasses
 import logging
+import os
 import shutil
 
 import numpy as np
 import pytest
 
+from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.pretraining import evaluation
 from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import EvaluationSettings
@@ -100,3 +103,18 @@ def test_unmasked_records_are_evaluated_with_the_same_masks_each_time(settings, 
     for name in ("num_predictions", "masked_lm_accuracy", "most_frequent_piece_accuracy"):
         assert first[name] == second[name]
     assert first["masked_lm_loss"] == pytest.approx(second["masked_lm_loss"], rel=1e-5)
+
+
+def test_the_checkpoint_that_was_measured_is_told_though_its_run_has_a_better_one_by_now(finished, monkeypatch):
+    best, later = (os.path.join(finished.output_dir, f"checkpoint-{step:08d}") for step in (8, 12))
+    write_evaluation(best, {"masked_lm_accuracy": 0.5})
+    measure = evaluation.evaluate
+
+    def measure_while_it_trains(*args):
+        write_evaluation(later, {"masked_lm_accuracy": 0.6})
+        return measure(*args)
+
+    monkeypatch.setattr(evaluation, "evaluate", measure_while_it_trains)
+    given = {"input_file": finished.input_file, "output_dir": finished.output_dir}
+    assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == best
+    assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == later
