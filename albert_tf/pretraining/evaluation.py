@@ -27,7 +27,7 @@ from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
-from albert_tf.training.strategy import check_backend, default_strategy, share_out_batches
+from albert_tf.training.strategy import check_backend, check_batch_size, default_strategy, share_out_batches
 
 # Entry of an evaluation.json with the digest of the records that were read.
 EVALUATED_ON = "evaluated_on"
@@ -100,6 +100,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         InputError: no such checkpoint or records, or they do not fit each other.
     """
     check_backend(settings.backend)
+    strategy = default_strategy()
+    check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
     path = os.fspath(settings.output_dir or settings.init_checkpoint or "")
     input_file = os.fspath(settings.input_file)
     paths = find_record_files(input_file)
@@ -116,7 +118,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
         )
     check_vocabulary(pretrained.vocabulary, None if records.manifest is None else records.manifest.vocabulary, path)
     task = _sentence_task(pretrained, records, settings.across_sentence_tasks)
-    steps = PretrainingSteps(default_strategy(), model, train_sentence_order=task != "none")
+    steps = PretrainingSteps(strategy, model, train_sentence_order=task != "none")
     max_steps = settings.max_eval_steps or None
     metrics = evaluate(steps, records, settings.eval_batch_size, max_steps)
     if not metrics["num_predictions"]:

@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import os
 import shutil
+import types
 
 import numpy as np
 import pytest
@@ -118,3 +119,11 @@ def test_the_checkpoint_that_was_measured_is_told_though_its_run_has_a_better_on
     given = {"input_file": finished.input_file, "output_dir": finished.output_dir}
     assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == best
     assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == later
+
+
+def test_a_batch_that_the_devices_cannot_share_is_one_line(settings, monkeypatch):
+    # As of JAX, which takes all devices there are.
+    monkeypatch.setattr(evaluation, "default_strategy", lambda: types.SimpleNamespace(num_replicas_in_sync=4))
+    given = EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir, eval_batch_size=6)
+    with pytest.raises(InputError, match="--eval_batch_size must be a multiple of 4, for the 4 replicas"):
+        evaluate_checkpoint(given)
