@@ -168,7 +168,7 @@ class TrainingEvents:
         self._told_of_all_reduce = False
 
     def evaluate_if_left_out(self) -> None:
-        """Makes up for the evaluation of the checkpoint that the run goes on from, if it was cut off."""
+        """Makes up for the evaluation of the checkpoint that the run goes on from, or its report, if it was cut off."""
         if (
             not self._settings.do_eval
             or not self._state.step
@@ -176,11 +176,13 @@ class TrainingEvents:
         ):
             return
         folder = self._run.checkpoints.path(self._state.step)
-        left_out = read_evaluation(folder) is None
+        found = read_evaluation(folder)
         # No worker has begun to write it before all have looked.
         self._run.agreement.mean(0.0)
-        if left_out:
+        if found is None:
             self._evaluate(folder)
+        elif self._state.step not in self._reporter.evaluated:
+            self._reporter.evaluation(self._state.step, found)
 
     def report(self, step: int, progress: Progress) -> None:
         """Writes and shows the means over the steps since the last report."""

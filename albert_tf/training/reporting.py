@@ -87,11 +87,13 @@ class TrainingReporter:
         self._peak = facts.matmul_peak
         self._traced = _NO_CALL
         self._writers, self._bar = {}, None
+        # Steps whose evaluations earlier processes logged.
+        self.evaluated: set[int] = set()
         self._log_path = None
         if output_dir is None:
             return
         self._log_path = os.path.join(output_dir, LOG_NAME)
-        _forget_later_lines(self._log_path, start_step)
+        self.evaluated = _forget_later_lines(self._log_path, start_step)
         self._writers = {
             kind: tf.summary.create_file_writer(os.path.join(output_dir, "tensorboard", kind))
             for kind in ("train", "eval")
@@ -274,16 +276,20 @@ def _append(path: str, text: str) -> None:
             file.write(text)
 
 
-def _forget_later_lines(path: str, step: int) -> None:
-    """Drops what a killed run logged after the checkpoint that is taken up again, and a line cut short."""
+def _forget_later_lines(path: str, step: int) -> set[int]:
+    """Drops what a killed run logged after the checkpoint that is taken up again, and a line cut short.
+
+    Returns the steps whose evaluations are left.
+    """
     if not files.exists(path):
-        return
+        return set()
     with files.open_binary(path) as file:
         lines = file.read().decode("utf-8", errors="replace").splitlines()
     kept = [line for line in lines if _step_of(line) <= step]
     if len(kept) < len(lines):
         with files.replace_file(path) as file:
             file.write("".join(f"{line}\n" for line in kept).encode())
+    return {entry["step"] for entry in map(json.loads, kept) if entry.get("kind") == "eval"}
 
 
 def _step_of(line: str) -> float:

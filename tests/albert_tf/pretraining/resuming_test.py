@@ -1,6 +1,7 @@
 """Resumed runs: cut off anywhere, in stages, with an evaluation that was cut off, in float16, with other records."""
 
 import dataclasses
+import json
 import os
 import shutil
 
@@ -83,6 +84,24 @@ def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
         shutil.rmtree(os.path.join(settings.output_dir, later))
     run(settings)
     assert read_evaluation(folder) == before
+
+
+def test_an_evaluation_that_was_cut_off_before_its_report_is_reported(settings, write_records, read_log):
+    settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
+    run(settings)
+    whole = [line for line in read_log(settings.output_dir) if line["kind"] == "eval"]
+    # The state of a process killed after evaluation.json of step 8 was written.
+    shutil.rmtree(os.path.join(settings.output_dir, "checkpoint-00000012"))
+    path = os.path.join(settings.output_dir, "train_log.jsonl")
+    with open(path) as file:
+        lines = file.readlines()
+    with open(path, "w") as file:
+        file.writelines(lines[: next(at for at, line in enumerate(lines) if json.loads(line) == whole[1])])
+    run(settings)
+    assert [line for line in read_log(settings.output_dir) if line["kind"] == "eval"] == whole
+    # Once is enough.
+    run(settings)
+    assert [line for line in read_log(settings.output_dir) if line["kind"] == "eval"] == whole
 
 
 @pytest.mark.slow
