@@ -6,6 +6,7 @@ B examples, S max_seq_length, H hidden_size, N attention heads, V vocabulary.
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from albert_tf.inputs.pretraining_dataset import RecordSet, make_dataset
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.kernels import View, backend
 from albert_tf.pretraining.constant_answers import count_masked_pieces
-from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, SIGNS
+from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, SIGNS, Sign
 
 # Of the pooler's outputs; beyond it the slope of its tanh is below a tenth.
 SATURATED = 0.95
@@ -175,14 +176,16 @@ class Diagnosis:
         model: an AlbertForPretraining.
         sample: of the examples that it is trained on.
         warmup_end: the step at which the warm-up is over; there are no warnings before.
+        signs: what to warn of.
     """
 
-    def __init__(self, model, sample: Sample, warmup_end: int):
+    def __init__(self, model, sample: Sample, warmup_end: int, signs: Sequence[Sign] = SIGNS):
         self._sample = sample
         self._look = backend.compiled_reader(functools.partial(look_at_encoder, model), model.variables)
         self._warns_from = max(warmup_end, FEWEST_STEPS)
         self._looked_at: int | None = None
-        self._warnings = {sign.figure: _Warning(sign.text) for sign in SIGNS}
+        self._signs = signs
+        self._warnings = {sign.figure: _Warning(sign.text) for sign in signs}
 
     def report(self, step: int, metrics: dict[str, float]) -> dict[str, float]:
         """Computes the figures, and warns of what they tell.
@@ -202,7 +205,7 @@ class Diagnosis:
             figures |= {name: float(figure) for name, figure in self._look(self._sample.batch).items()}
         if step >= self._warns_from:
             known = {**metrics, **figures}
-            for sign in SIGNS:
+            for sign in self._signs:
                 if sign.figure in known:
                     self._warnings[sign.figure].update(sign.holds(known), known)
         return figures

@@ -19,6 +19,7 @@ from albert_tf.pretraining.evaluation import EVALUATED_ON, describe_records, eva
 from albert_tf.pretraining.initial_values import initialise_embeddings, initialise_output_bias, initialise_positions
 from albert_tf.pretraining.opened_records import resolve_sentence_task
 from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.pretraining.signs_of_trouble import signs_for
 from albert_tf.pretraining.step_shapes import StepShapes
 from albert_tf.pretraining.steps import SENTENCE_HEAD, PretrainingSteps
 from albert_tf.pretraining.vocabulary_copy import check_given_vocabulary, keep_copy, locate_vocabulary
@@ -253,7 +254,8 @@ class PretrainingRun(TrainingRun):
         sample = read_sample(
             self.records, self.config.vocab_size, stage.batch_size, settings.random_seed, stage.reading
         )
-        return Diagnosis(self.model, sample, settings.start_warmup_step + settings.num_warmup_steps)
+        warmup_end = settings.start_warmup_step + settings.num_warmup_steps
+        return Diagnosis(self.model, sample, warmup_end, signs_for(self.sentence_task))
 
     def find_batch(self, step, first_example):
         """The records of a step, or of all those that share their examples: file, number and offset of each."""

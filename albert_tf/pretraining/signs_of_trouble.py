@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Callable, Mapping
 
+from albert_tf.records.names import NONE
+
 # Calibrated on the runs in docs/training.md, "My loss is stuck at 7".
 PLATEAU_MARGIN = 0.15  # nats
 ONE_VECTOR = 0.98
@@ -67,3 +69,8 @@ SIGNS = (
         "(docs/training.md)",
     ),
 )
+
+
+def signs_for(sentence_task: str) -> tuple[Sign, ...]:
+    """The signs that a run of this sentence task can show; without one the pooler is not trained, whatever it gives."""
+    return tuple(sign for sign in SIGNS if sign.figure != "pooler_saturation" or sentence_task != NONE)

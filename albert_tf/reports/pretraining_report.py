@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from albert_tf.pretraining.settings import WARMUP_OF_PLANNED
-from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, SIGNS, Sign
+from albert_tf.pretraining.signs_of_trouble import FEWEST_STEPS, Sign, signs_for
 from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section
 from albert_tf.reports.records_facts import Records, records_blocks
 from albert_tf.reports.run_folder import RunFolder
@@ -61,7 +61,7 @@ def signs_of(run: RunFolder) -> list[str]:
     reports = [
         (step, {key: table[step] for key, table in tables.items() if step in table}) for step in steps if step >= first
     ]
-    return [text for sign in SIGNS if (text := _tell(sign, reports))]
+    return [text for sign in signs_for(run.curves.sentence_task) if (text := _tell(sign, reports))]
 
 
 def _tell(sign: Sign, reports: Sequence[tuple[int, dict[str, float]]]) -> str:

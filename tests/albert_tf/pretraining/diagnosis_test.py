@@ -243,6 +243,16 @@ def test_no_run_is_warned_of_in_its_first_steps(monkeypatch, caplog):
     assert made.report(249, {"masked_lm_loss": 9.0}) == {"unigram_loss": 7.0, **STUCK}
 
 
+def test_a_run_without_a_sentence_task_is_not_warned_of_its_pooler(monkeypatch, caplog, settings):
+    monkeypatch.setattr(diagnosis, "look_at_encoder", lambda model, batch: STUCK)
+    monkeypatch.setattr(diagnosis, "FEWEST_STEPS", 1)
+    monkeypatch.setattr(diagnosis, "_STEPS_BETWEEN_LOOKS", 1)
+    run(dataclasses.replace(settings, log_steps=1, sentence_task="none"))
+    said = [record.getMessage().split()[0] for record in caplog.records if record.levelname == "WARNING"]
+    assert "position_similarity" in said
+    assert "pooler_saturation" not in said
+
+
 def test_a_run_logs_the_figures(finished, read_log):
     lines = [line for line in read_log(finished.output_dir) if line["kind"] == "train"]
     assert {"unigram_loss", *STUCK} < set(lines[0])
