@@ -1,6 +1,7 @@
 """Standard input and pipes are files like any other, copied first; what never ends or never begins is one line."""
 
 import os
+import shlex
 import subprocess
 import sys
 import threading
@@ -86,7 +87,7 @@ def test_process_substitution_works_in_a_shell(command, small_corpus, small_voca
     outputs = {"train_vocabulary": "--model_prefix=out --vocab_size=100"}
     more = {"count_embeddings": f"--spm_model_file={small_vocabulary} --embedding_size=8"}
     program = (
-        f"{sys.executable} -m data_prep.{command} --input_file=<(cat {small_corpus}) "
+        f"{shlex.quote(sys.executable)} -m data_prep.{command} --input_file=<(cat {small_corpus}) "
         f"{outputs.get(command, '--output_file=out')} {more.get(command, '')}"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])}
