@@ -35,6 +35,7 @@ def run(settings: DistillationSettings) -> dict[str, Any]:
         InputError: whatever is wrong with the settings, the texts, the teacher or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
+    settings = settings.with_flags()
     dev = _read_dev(settings)
     config, vocabulary_file, cleaning = model_and_vocabulary(settings)
     pooling = choose_pooling(settings, config)

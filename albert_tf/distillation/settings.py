@@ -13,6 +13,8 @@ from albert_tf.runtime.settings import Interval, StrPath, described
 class DistillationSettings(EmbeddingSettings):
     """Settings of a distillation of vectors; their names are those of the flags of distil_vectors."""
 
+    IN_PYTHON_ALONE = (*EmbeddingSettings.IN_PYTHON_ALONE, "objective", "symmetric")
+
     teacher: Annotated[
         StrPath | None,
         "The model whose vectors are learned, as embed_texts takes it; or a .npy file with one for each row.",
@@ -44,7 +46,7 @@ class DistillationSettings(EmbeddingSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Of a training of vectors, and in Python alone: the command has no such flags.
+        # Of a training of vectors alone.
         for name, usual in (("objective", AUTO), ("symmetric", False)):
             if getattr(self, name) != usual:
                 raise ContradictionError(f"--{name} is for EmbeddingSettings; a student learns the teacher's vectors")

@@ -6,6 +6,7 @@ from typing import Annotated
 from albert_tf.heads.pooling import POOLINGS
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Count, Interval, OneOf, StrPath, described
+from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.epoch_settings import EpochSettings
 
@@ -66,6 +67,10 @@ class EmbeddingSettings(EpochSettings):
             raise ContradictionError("--dev_file goes with --do_eval")
         if self.symmetric and self.objective in (SIMCSE, COSINE):
             raise ContradictionError(f"--symmetric goes with --objective={CONTRASTIVE}, not {self.objective}")
+
+    def to_flags(self) -> str:
+        """The flags by which the command would have these settings, as a flag file has them."""
+        return self.own_flags() + flag_lines(self.cleaning)
 
     def columns(self, flag: str) -> tuple[str, ...]:
         """The names that --text_columns or --dev_text_columns lists; () where it is left out.

@@ -44,6 +44,7 @@ def run(settings: EmbeddingSettings) -> dict[str, Any]:
         InputError: whatever is wrong with the settings, the texts or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
+    settings = settings.with_flags()
     table, dev = read_tables(settings)
     if dev is not None and dev.scores is not None:
         check_packages()

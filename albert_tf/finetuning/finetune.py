@@ -60,7 +60,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         if settings.teacher is not None:
             ask_teacher(data, session.strategy, session.cluster.is_chief)
         if settings.num_runs == 1 and not settings.restart_failed_seeds:
-            return run_one(dataclasses.replace(settings, learning_rate=settings.rates[0]), data)
+            return run_one(dataclasses.replace(settings.with_flags(), learning_rate=settings.rates[0]), data)
         return run_members(settings, data, session, run_one)
 
 

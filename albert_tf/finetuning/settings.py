@@ -6,6 +6,7 @@ from typing import Annotated
 from albert_tf.finetuning.recipe import RecipeSettings
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Seed, Share, StrPath, described
+from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
@@ -77,6 +78,12 @@ class FinetuningSettings(RecipeSettings):
                 f"Received {self.learning_rates!r}."
             )
         return found
+
+    def to_flags(self) -> str:
+        """The flags by which run_finetuning would have these settings, as a flag file has them."""
+        rate = float(self.learning_rate) if self.learning_rates is None else self.learning_rates
+        own = self.own_flags(but=("learning_rate", "learning_rates")) + f"--learning_rate={rate}\n"
+        return own + "".join(map(flag_lines, (self.task_options, self.task_settings, self.cleaning)))
 
     @property
     def num_runs(self) -> int:

@@ -68,18 +68,19 @@ def _make_member(settings: FinetuningSettings, rate: float, seed: int, fold: int
     of_folds = f"-fold-{fold + 1}-of-{settings.num_folds}"
     name = f"rate-{rate:g}-" * several_rates + f"seed-{seed}" + of_folds * several_folds
     own = {"learning_rate": rate, "random_seed": seed}
-    kept = [line for line in settings.resolved_flags.splitlines() if _flag_of(line) not in _OF_ALL]
+    kept = [line for line in settings.with_flags().resolved_flags.splitlines() if _flag_of(line) not in _OF_ALL]
     given = {**own, "num_folds": settings.num_folds, "fold": fold + 1} if several_folds else own
-    lines = [*kept, *(f"--{key}={value}" for key, value in given.items())]
+    lines = [f"--{key}={value}" for key, value in given.items()]
     changes: dict[str, Any] = dict.fromkeys(("num_seeds", "num_folds"), 1) | own
     changes |= {"learning_rates": None, "restart_failed_seeds": 0}
     changes |= {"output_dir": os.path.join(settings.output_dir, name)}
-    changes |= {"resolved_flags": "".join(f"{line}\n" for line in lines)}
+    changes |= {"resolved_flags": "".join(f"{line}\n" for line in (*kept, *lines))}
     own_settings = dataclasses.replace(settings, **changes)
-    # In Python there are no flags: the settings have to say it all, but for the folder, which may be moved.
     said = own_settings.resolved_flags
     if not settings.resolved_flags:
-        said += repr(dataclasses.replace(own_settings, output_dir="", resolved_flags=""))
+        # In Python no flags are given: the settings have to say it all, but for the folder, which may be moved.
+        own_lines = "".join(f"{line}\n" for line in lines)
+        said = own_lines + repr(dataclasses.replace(own_settings, output_dir="", resolved_flags=""))
     key = hashlib.sha256(said.encode()).hexdigest()
     return Member(own_settings, fold if several_folds else None, told, key)
 

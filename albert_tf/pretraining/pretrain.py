@@ -1,6 +1,5 @@
 """A pre-training run from its settings to its last checkpoint."""
 
-import dataclasses
 import time
 
 from albert_tf.checkpoints.model_agreement import with_dropout
@@ -23,9 +22,7 @@ def run(settings: PretrainingSettings) -> None:
         RunStopped: a signal came, or another worker was lost.
     """
     began = time.monotonic()
-    if not settings.resolved_flags:
-        # Made in Python: the run's folder says how, all the same.
-        settings = dataclasses.replace(settings, resolved_flags=settings.to_flags())
+    settings = settings.with_flags()
     config = AlbertConfig.from_json_file(settings.albert_config_file)
     config = with_dropout(config, settings, newest_config(settings.output_dir) if settings.do_train else None)
     records, evaluation_records = open_all_records(settings, config)

@@ -8,7 +8,6 @@ from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
-from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.training.settings import BACKEND_TEXT, BACKENDS, TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
@@ -122,8 +121,7 @@ class PretrainingSettings(TrainingSettings):
     def to_flags(self) -> str:
         """The flags by which run_pretraining would have these settings, as a flag file has them."""
         replaced = [name for one, names in IN_PLACE_OF.items() if getattr(self, one) is not None for name in names]
-        text = flag_lines(self, but=("resolved_flags", *replaced))
-        return text if self.tpu is None else text + self.tpu.to_flags()
+        return self.own_flags(but=replaced)
 
     def _check_stages(self) -> None:
         for stage in self.stages:

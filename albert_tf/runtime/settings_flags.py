@@ -64,7 +64,7 @@ def values_of(kind: type, flag_values: flags.FlagValues, but: Collection[str] = 
 
 
 def flag_lines(settings: Any, but: Collection[str] = ()) -> str:
-    """The flags by which a command would have these settings, as a flag file has them; None is left out.
+    """The flags by which a command would have these settings, as a flag file has them; None and () are left out.
 
     Args:
         settings: of a dataclass that define_flags_of takes.
@@ -73,10 +73,13 @@ def flag_lines(settings: Any, but: Collection[str] = ()) -> str:
     lines = []
     for name, field in fields_of(type(settings)).items():
         kind, value = _flag_type(field), getattr(settings, name)
-        if value is None or name in but or kind not in _DEFINE:
+        if value is None or name in but or kind not in _DEFINE or (kind is tuple and not value):
             continue
         if kind is bool:
             lines.append(f"--{name}" if value else f"--no{name}")
+        elif kind is tuple:
+            lines.append(f"--{name}={flags.CsvListSerializer(',').serialize(list(value))}")
         else:
-            lines.append(f"--{name}={','.join(value) if kind is tuple else value}")
+            # As the command has it, which writes 3 of a float as 3.0.
+            lines.append(f"--{name}={kind(value)}")
     return "".join(f"{line}\n" for line in lines)

@@ -1,7 +1,7 @@
 """The settings of a training whose examples lie in memory, as those of fine-tuning do: its length goes by epochs."""
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, Share, StrPath, described
@@ -15,6 +15,8 @@ _MOST_STEPS_BETWEEN, _MOST_CHECKPOINTS = 1000, 50
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EpochSettings(TrainingSettings):
     """Settings of a training on features that are made once and gone through several times."""
+
+    IN_PYTHON_ALONE: ClassVar[tuple[str, ...]] = ("start_warmup_step",)
 
     albert_config_file: Annotated[StrPath | None, "The model's JSON file; left out: the checkpoint's own."] = None
     spm_model_file: Annotated[

@@ -1,7 +1,8 @@
 """Settings of every training run, checked as far as they can be without looking at files."""
 
 import dataclasses
-from typing import Annotated
+from collections.abc import Collection
+from typing import Annotated, ClassVar, Self
 
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import (
@@ -15,6 +16,7 @@ from albert_tf.optimization.names import (
 )
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, Share, StrPath, check, described
+from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
 AUTO = "auto"
@@ -27,6 +29,9 @@ PRECISIONS = (*DTYPE_POLICIES, AUTO)
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
     """Settings that pre-training and fine-tuning share."""
+
+    # Fields that the command has no flags for.
+    IN_PYTHON_ALONE: ClassVar[tuple[str, ...]] = ()
 
     output_dir: Annotated[StrPath, "Where checkpoints and logs go."]
     init_checkpoint: Annotated[
@@ -80,6 +85,23 @@ class TrainingSettings:
     def first_weights(self) -> StrPath | None:
         """The file or folder that a new run's weights come from; None where they are random."""
         return self.init_checkpoint
+
+    def to_flags(self) -> str:
+        """The flags by which the command would have these settings, as a flag file has them."""
+        return self.own_flags()
+
+    def own_flags(self, but: Collection[str] = ()) -> str:
+        """Those of the fields that are flags by themselves, and of the TPU.
+
+        Args:
+            but: names of fields to leave out.
+        """
+        own = flag_lines(self, but=("resolved_flags", *self.IN_PYTHON_ALONE, *but))
+        return own if self.tpu is None else own + self.tpu.to_flags()
+
+    def with_flags(self) -> Self:
+        """These settings with `resolved_flags`, also where they were made in Python: a run's folder says how."""
+        return self if self.resolved_flags else dataclasses.replace(self, resolved_flags=self.to_flags())
 
     def __post_init__(self) -> None:
         check(self)

@@ -150,3 +150,13 @@ def test_a_dense_layer_to_another_width_than_the_teachers_is_refused(distillatio
     # Without the flag it stays what it is.
     run(dataclasses.replace(settings, teacher=str(tmp_path / "wider.npy"), teacher_width=False, **others))
     assert Embedder(others["output_dir"]).hidden_size == 24
+
+
+def test_a_run_that_python_began_leaves_its_flags_too(distillation_settings):
+    settings = dataclasses.replace(
+        distillation_settings, num_train_steps=1, num_warmup_steps=0, do_eval=False, dev_file=None
+    )
+    settings = dataclasses.replace(settings, resolved_flags="")
+    distil_embedder(settings)
+    with open(os.path.join(settings.output_dir, "distil_vectors.flags")) as file:
+        assert file.read() == settings.to_flags()

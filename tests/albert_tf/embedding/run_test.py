@@ -177,3 +177,13 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     run_folders.add_checkpoint(tmp_path, 9)
     with pytest.raises(InputError, match="holds a run that trained no vectors; name another folder"):
         check_own_checkpoints(str(tmp_path), pooling)
+
+
+def test_a_run_that_python_began_leaves_its_flags_too(embedding_settings):
+    settings = dataclasses.replace(
+        embedding_settings, num_train_steps=1, num_warmup_steps=0, do_eval=False, dev_file=None
+    )
+    settings = dataclasses.replace(settings, resolved_flags="")
+    run(settings)
+    with open(os.path.join(settings.output_dir, "train_embeddings.flags")) as file:
+        assert file.read() == settings.to_flags()

@@ -1,5 +1,6 @@
 """The command: from its flags to settings, and what is wrong in one line."""
 
+import dataclasses
 import subprocess
 import sys
 
@@ -8,7 +9,9 @@ from absl import flags
 
 from albert_tf import train_embeddings
 from albert_tf.embedding import train
+from albert_tf.embedding.embedding_flags import read_settings
 from albert_tf.embedding.settings import EmbeddingSettings
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 
 def test_flags_become_settings(monkeypatch, capsys):
@@ -40,3 +43,20 @@ def test_a_file_at_fault_is_one_line(tmp_path):
     assert "pairs.tsv, line 2: 'score' must be a number from -1 to 1" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run").exists()
+
+
+def test_settings_as_a_flag_file_give_the_same_settings(embedding_settings, tmp_path):
+    settings = dataclasses.replace(
+        embedding_settings,
+        text_columns="text",
+        symmetric=True,
+        cleaning=TextCleaning(keep_accents=True),
+        resolved_flags="",
+    )
+    given = flags.FlagValues()
+    train_embeddings.define_flags(given)
+    (tmp_path / "some.flags").write_text(settings.to_flags())
+    given(["train_embeddings", f"--flagfile={tmp_path / 'some.flags'}"])
+    found = read_settings(EmbeddingSettings, given, train_embeddings.define_flags)
+    assert dataclasses.replace(found, resolved_flags="") == settings
+    assert set(found.resolved_flags.splitlines()) == {"--nouse_tpu", *settings.to_flags().splitlines()}

@@ -18,6 +18,7 @@ from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.summary import format_results
 from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.reports.run_folder import read_run
 from albert_tf.runtime.errors import InputError
 
 
@@ -111,3 +112,13 @@ def test_the_exported_run_says_in_a_fresh_process_what_the_evaluation_said(finet
     for line, wanted in zip(map(json.loads, lines), map(json.loads, evaluated), strict=True):
         assert line["label"] == wanted["prediction"]
         assert line["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-5)
+
+
+def test_a_run_that_python_began_leaves_its_flags_and_tells_of_changed_ones(finetuning_settings, caplog):
+    settings = dataclasses.replace(finetuning_settings, num_train_steps=2, do_eval=False, resolved_flags="")
+    run(settings)
+    assert Path(settings.output_dir, "run_finetuning.flags").read_text() == settings.to_flags()
+    shown = read_run(settings.output_dir).settings
+    assert (shown.value("max_seq_length"), shown.value("learning_rate")) == (48, 0.003)
+    run(dataclasses.replace(settings, num_train_steps=3, learning_rate=0.001))
+    assert "--num_train_steps was 2, is 3 now; --learning_rate was 0.003, is 0.001 now" in caplog.text

@@ -1,6 +1,7 @@
 """Seeds of a fine-tuning: a folder for each, and what their scores add up to."""
 
 import dataclasses
+import hashlib
 import logging
 import os
 import shutil
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.several_runs import plan_members
 from albert_tf.finetuning.summary import format_results, summarise
 
 
@@ -53,3 +55,18 @@ def test_a_score_that_a_fold_lacks_is_the_mean_of_the_others():
         assert summary["scores"]["dev"] == {"f1": pytest.approx(0.7), "NoAns_f1": pytest.approx(0.4)}
         assert summary["spread"]["dev"]["NoAns_f1"] == pytest.approx(0.4)
         assert format_results(summary).splitlines()[0].split() == list(summary["scores"]["dev"])
+
+
+def test_a_run_of_several_that_python_began_has_all_flags_and_may_be_moved(finetuning_settings):
+    settings = dataclasses.replace(finetuning_settings, num_seeds=2, learning_rates="1e-3,0.002", resolved_flags="")
+    member = plan_members(settings)[-1]
+    lines = member.settings.resolved_flags.splitlines()
+    assert {"--num_train_steps=12", "--max_seq_length=48", "--do_eval"} < set(lines)
+    assert lines[-2:] == ["--learning_rate=0.002", "--random_seed=2"]
+    assert not any(line.startswith("--num_seeds") for line in lines)
+    # The key by which it is done, which other versions leave too.
+    own = dataclasses.replace(settings, num_seeds=1, learning_rates=None, learning_rate=0.002, random_seed=2)
+    said = f"--learning_rate=0.002\n--random_seed=2\n{dataclasses.replace(own, output_dir='')!r}"
+    assert member.key == hashlib.sha256(said.encode()).hexdigest()
+    moved = plan_members(dataclasses.replace(settings, output_dir="elsewhere"))
+    assert moved[-1].key == member.key

@@ -3,8 +3,14 @@
 import dataclasses
 
 import pytest
+from absl import flags
 
+from albert_tf import run_finetuning
+from albert_tf.finetuning import finetune, summary
 from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.registry import TaskOptions
+from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.training.strategy import TpuAddress
 
 
 @pytest.mark.parametrize(
@@ -44,3 +50,28 @@ def test_a_checkpoint_comes_each_epoch_unless_epochs_are_long_or_many(finetuning
     assert settings.saving_for(100_000) == 1000
     assert dataclasses.replace(settings, num_train_epochs=500).saving_for(60) == 10 * 8
     assert finetuning_settings.saving_for(60) == 4
+
+
+@pytest.mark.parametrize("changes", [{}, {"learning_rates": "1e-05,0.002", "learning_rate": 5e-5, "num_seeds": 2}])
+def test_settings_as_a_flag_file_give_the_same_settings(finetuning_settings, tmp_path, monkeypatch, changes):
+    settings = dataclasses.replace(
+        finetuning_settings,
+        resolved_flags="",
+        task_options=TaskOptions(labels=("a,b", "c"), beam=False, null_score_diff_threshold=-1.5),
+        cleaning=TextCleaning(do_lower_case=False, normalization="NFKC"),
+        tpu=TpuAddress("pod"),
+        num_train_epochs=2,
+        **changes,
+    )
+    given = flags.FlagValues()
+    run_finetuning.define_flags(given)
+    (tmp_path / "some.flags").write_text(settings.to_flags())
+    given(["run_finetuning", f"--flagfile={tmp_path / 'some.flags'}"])
+    seen = []
+    monkeypatch.setattr(run_finetuning.allocator, "set_up_memory", lambda **kwargs: None)
+    monkeypatch.setattr(run_finetuning, "import_tensorflow", lambda **kwargs: None)
+    monkeypatch.setattr(finetune, "run", lambda settings: seen.append(settings) or {})
+    monkeypatch.setattr(summary, "format_results", str)
+    run_finetuning.run_with(given)
+    assert dataclasses.replace(seen[0], resolved_flags="") == settings
+    assert set(seen[0].resolved_flags.splitlines()) == set(settings.to_flags().splitlines())
