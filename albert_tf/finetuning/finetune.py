@@ -11,7 +11,7 @@ from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.diagnosis import check_restarts
 from albert_tf.finetuning.distillation import ask_teacher, check_teacher
 from albert_tf.finetuning.ensemble import check_ensemble
-from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
+from albert_tf.finetuning.model_source import check_sizes, folder_with_checkpoints, model_and_vocabulary
 from albert_tf.finetuning.objectives import check_objective
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.finetuning.settings import FinetuningSettings
@@ -101,9 +101,9 @@ _KEPT: dict[str, Any] = {"long_texts": CUT, "label_threshold": None, "text_pair_
 
 def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
     """The task's options; without training, those of the checkpoint that decide what its answers are."""
-    options = settings.task_options
+    options, folder = settings.task_options, folder_with_checkpoints(settings)
     if not settings.do_train:
-        stored = next(stored_tasks(settings.output_dir, settings.init_checkpoint), None)
+        stored = next(stored_tasks(folder, settings.init_checkpoint), None)
         known = {} if stored is None or stored.name != settings.task_name else stored.options
         for name, usual in _KEPT.items():
             kept = known.get(name, usual)
@@ -114,5 +114,5 @@ def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
                 options = dataclasses.replace(options, **{name: kept})
     if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
         return options
-    named = next((task for task in stored_tasks(settings.output_dir, settings.init_checkpoint) if task.labels), None)
+    named = next((task for task in stored_tasks(folder, settings.init_checkpoint) if task.labels), None)
     return options if named is None else dataclasses.replace(options, labels=named.labels)

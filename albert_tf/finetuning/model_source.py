@@ -30,7 +30,8 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
     config_file, vocabulary_file = settings.albert_config_file, settings.spm_model_file
     config = AlbertConfig.from_json_file(config_file) if config_file else None
     source, cleaning = settings.init_checkpoint, settings.cleaning
-    known = _checkpoint_of_run(settings.output_dir)
+    run_folder = folder_with_checkpoints(settings)
+    known = _checkpoint_of_run(run_folder)
     if source is not None:
         known.append(open_checkpoint(source)[1])
         config = config or known[-1].config
@@ -39,7 +40,7 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
     cleaned = next((stored for stored in known if stored.cleaning is not None), None)
     if cleaned is not None:
         cleaning = agreed_cleaning(cleaning, cleaned.cleaning, cleaned.source)
-    run_config = os.path.join(settings.output_dir, run_checkpoints.CONFIG_NAME)
+    run_config = os.path.join(run_folder, run_checkpoints.CONFIG_NAME)
     if config is None and files.exists(run_config):
         config = AlbertConfig.from_json_file(run_config)
     if config is None:
@@ -47,6 +48,16 @@ def model_and_vocabulary(settings: Any) -> tuple[AlbertConfig, str, TextCleaning
     if vocabulary_file is None:
         raise InputError("no vocabulary lies with --init_checkpoint; name its .model or vocab.txt by --spm_model_file")
     return with_dropout(config, settings), vocabulary_file, cleaning
+
+
+def folder_with_checkpoints(settings: Any) -> str:
+    """The folder with the checkpoints of a run; of several runs, which have all but rate and seed alike, the first's.
+
+    Args:
+        settings: see model_and_vocabulary.
+    """
+    folders: tuple[str, ...] = settings.run_folders
+    return next((folder for folder in folders if run_checkpoints.CheckpointFolder(folder).all()), folders[0])
 
 
 def _checkpoint_of_run(output_dir: str) -> list[StoredCheckpoint]:

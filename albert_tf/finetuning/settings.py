@@ -1,6 +1,8 @@
 """The settings of a fine-tuning run."""
 
 import dataclasses
+import itertools
+import os
 from typing import Annotated
 
 from albert_tf.finetuning.recipe import RecipeSettings
@@ -89,6 +91,20 @@ class FinetuningSettings(RecipeSettings):
     def num_runs(self) -> int:
         """Runs of the command: one for each rate, seed and fold."""
         return len(self.rates) * self.num_seeds * self.num_folds
+
+    @property
+    def run_folders(self) -> tuple[str, ...]:
+        """Their folders: --output_dir where there is one run, else one within it for each."""
+        if self.num_runs == 1 and not self.restart_failed_seeds:
+            return super().run_folders
+        seeds = range(self.random_seed, self.random_seed + self.num_seeds)
+        return tuple(self.run_folder(*run) for run in itertools.product(self.rates, seeds, range(self.num_folds)))
+
+    def run_folder(self, rate: float, seed: int, fold: int) -> str:
+        """The folder of one of several runs."""
+        of_rate = f"rate-{rate:g}-" if len(self.rates) > 1 else ""
+        of_fold = f"-fold-{fold + 1}-of-{self.num_folds}" if self.num_folds > 1 else ""
+        return os.path.join(self.output_dir, f"{of_rate}seed-{seed}{of_fold}")
 
     @property
     def max_seq_length(self) -> int:

@@ -65,15 +65,13 @@ def _make_member(settings: FinetuningSettings, rate: float, seed: int, fold: int
     several_rates, several_folds = len(settings.rates) > 1, settings.num_folds > 1
     told = {"learning_rate": rate} if several_rates else {}
     told |= {"fold": fold + 1} if several_folds else {}
-    of_folds = f"-fold-{fold + 1}-of-{settings.num_folds}"
-    name = f"rate-{rate:g}-" * several_rates + f"seed-{seed}" + of_folds * several_folds
     own = {"learning_rate": rate, "random_seed": seed}
     kept = [line for line in settings.with_flags().resolved_flags.splitlines() if _flag_of(line) not in _OF_ALL]
     given = {**own, "num_folds": settings.num_folds, "fold": fold + 1} if several_folds else own
     lines = [f"--{key}={value}" for key, value in given.items()]
     changes: dict[str, Any] = dict.fromkeys(("num_seeds", "num_folds"), 1) | own
     changes |= {"learning_rates": None, "restart_failed_seeds": 0}
-    changes |= {"output_dir": os.path.join(settings.output_dir, name)}
+    changes |= {"output_dir": settings.run_folder(rate, seed, fold)}
     changes |= {"resolved_flags": "".join(f"{line}\n" for line in (*kept, *lines))}
     own_settings = dataclasses.replace(settings, **changes)
     said = own_settings.resolved_flags

@@ -1,6 +1,7 @@
 """The settings of a training whose examples lie in memory, as those of fine-tuning do: its length goes by epochs."""
 
 import dataclasses
+import os
 from typing import Annotated, ClassVar
 
 from albert_tf.runtime.errors import InputError
@@ -45,6 +46,11 @@ class EpochSettings(TrainingSettings):
         super().__post_init__()
         if self.early_stopping_patience and self.do_train and not self.do_eval:
             raise InputError("--early_stopping_patience goes by the scores of --do_eval; give both")
+
+    @property
+    def run_folders(self) -> tuple[str, ...]:
+        """The folders of the runs that these settings ask for."""
+        return (os.fspath(self.output_dir),)
 
     def steps_for(self, num_features: int) -> int:
         """Steps of training, for so many features in an epoch."""

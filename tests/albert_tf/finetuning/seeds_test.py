@@ -5,13 +5,17 @@ import hashlib
 import logging
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from albert_tf.finetuning import finetune
 from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.model_source import folder_with_checkpoints, model_and_vocabulary
 from albert_tf.finetuning.several_runs import plan_members
 from albert_tf.finetuning.summary import format_results, summarise
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 
 @pytest.mark.slow
@@ -70,3 +74,43 @@ def test_a_run_of_several_that_python_began_has_all_flags_and_may_be_moved(finet
     assert member.key == hashlib.sha256(said.encode()).hexdigest()
     moved = plan_members(dataclasses.replace(settings, output_dir="elsewhere"))
     assert moved[-1].key == member.key
+
+
+@pytest.mark.slow
+def test_several_runs_are_asked_later_as_they_were_trained(finetuning_settings):
+    path = Path(finetuning_settings.data_dir, "test.tsv")
+    path.write_text("index\tsentence\n0\tBada KAMA lana\n1\tRasu\n")
+    settings = dataclasses.replace(
+        finetuning_settings, num_train_steps=2, num_seeds=2, cleaning=TextCleaning(do_lower_case=False), do_predict=True
+    )
+    run(settings)
+    written = [Path(member.settings.output_dir, "test_predictions.jsonl") for member in plan_members(settings)]
+    before = [path.read_text() for path in written]
+    for one in written:
+        one.unlink()
+    later = {"do_train": False, "do_eval": False, "cleaning": TextCleaning(), "resolved_flags": "--later\n"}
+    settings = dataclasses.replace(settings, **later)
+    run(settings)
+    assert [path.read_text() for path in written] == before
+    settings = dataclasses.replace(settings, spm_model_file=None, albert_config_file=None)
+    config, vocabulary, cleaning = model_and_vocabulary(settings)
+    assert (config.vocab_size, cleaning) == (60, TextCleaning(do_lower_case=False))
+    assert os.path.dirname(vocabulary) == settings.run_folders[0]
+
+
+@pytest.mark.parametrize("changes", [{"num_seeds": 2}, {"learning_rates": "1e-5,2e-5"}, {"num_folds": 2}])
+def test_classes_are_those_of_the_first_run_that_has_a_checkpoint(finetuning_settings, save_finetuned, changes):
+    own = {"task_name": "classification", "do_train": False}
+    settings = dataclasses.replace(finetuning_settings, **own, **changes)
+    first, second = (member.settings.output_dir for member in plan_members(settings))
+    assert folder_with_checkpoints(settings) == first
+    os.makedirs(second)
+    save_finetuned(
+        Path(second, "checkpoint-00000002"),
+        *("classification", ("no", "yes")),
+        name="classification",
+        options={"text_pair_column": "like"},
+    )
+    assert folder_with_checkpoints(settings) == second
+    found = finetune._options_of_checkpoint(settings)
+    assert (found.labels, found.text_pair_column) == (("no", "yes"), "like")
