@@ -41,6 +41,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
         InputError: whatever is wrong with the settings, the data or the checkpoints.
         RunStopped: a signal came, or another worker was lost.
     """
+    settings = _with_lengths_of_checkpoint(settings)
     task = task or _named_task(settings)
     if settings.best_metric is not None:
         task = _with_metric(task, settings.best_metric)
@@ -83,6 +84,21 @@ def open_data(settings: FinetuningSettings, task: Task | None = None) -> tuple[A
 
 def _named_task(settings: FinetuningSettings) -> Task:
     return make_task(settings.task_name, settings.data_dir, _options_of_checkpoint(settings))
+
+
+def _with_lengths_of_checkpoint(settings: FinetuningSettings) -> FinetuningSettings:
+    """The settings; without training, with the lengths that the model was trained with, where none are given."""
+    if settings.do_train:
+        return settings
+    stored = next(stored_tasks(folder_with_checkpoints(settings), settings.init_checkpoint), None)
+    given = settings.task_settings
+    kept = given if stored is None else given.completed_by(stored.settings)
+    if kept == given:
+        return settings
+    for name, value in dataclasses.asdict(kept).items():
+        if value != getattr(given, name):
+            logging.info("--%s=%d, as the checkpoint was trained", name, value)
+    return dataclasses.replace(settings, task_settings=kept)
 
 
 def _with_metric(task: Task, metric: str) -> Task:

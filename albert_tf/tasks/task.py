@@ -17,23 +17,38 @@ from albert_tf.runtime.settings import check, described
 from albert_tf.tokenization.base import Tokenizer
 
 
+class Unsaid(int):
+    """A size that nobody gave: a number as any, but that of a checkpoint goes before."""
+
+
 @described
 @dataclasses.dataclass(frozen=True)
 class TaskSettings:
     """The lengths and sizes of a task; the defaults are those of the official run_*.py."""
 
-    max_seq_length: Annotated[int, "The most pieces of an example, or a window over a text, [CLS] and [SEP] too."] = 512
-    max_query_length: Annotated[int, "SQuAD: the most pieces of a question; the rest of it is cut off."] = 64
-    doc_stride: Annotated[int, "Pieces between the starts of two windows over a long text."] = 128
-    max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = 128
-    n_best_size: Annotated[int, "SQuAD: answers listed for each question."] = 20
-    max_answer_length: Annotated[int, "SQuAD: the most pieces of an answer."] = 30
-    max_span_length: Annotated[int, "span_categories: the most pieces of a span; longer ones are not found."] = (
+    max_seq_length: Annotated[int, "The most pieces of an example, or a window over a text, [CLS] and [SEP] too."] = (
+        Unsaid(512)
+    )
+    max_query_length: Annotated[int, "SQuAD: the most pieces of a question; the rest of it is cut off."] = Unsaid(64)
+    doc_stride: Annotated[int, "Pieces between the starts of two windows over a long text."] = Unsaid(128)
+    max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = Unsaid(128)
+    n_best_size: Annotated[int, "SQuAD: answers listed for each question."] = Unsaid(20)
+    max_answer_length: Annotated[int, "SQuAD: the most pieces of an answer."] = Unsaid(30)
+    max_span_length: Annotated[int, "span_categories: the most pieces of a span; longer ones are not found."] = Unsaid(
         MAX_SPAN_LENGTH
     )
 
     def __post_init__(self) -> None:
         check(self)
+
+    def completed_by(self, known: Mapping[str, int]) -> "TaskSettings":
+        """These settings, and those of a checkpoint where none was given.
+
+        Args:
+            known: by name; those that are not among them stay.
+        """
+        unsaid = [name for name in known if isinstance(getattr(self, name), Unsaid)]
+        return dataclasses.replace(self, **{name: known[name] for name in unsaid})
 
     def of_features(self) -> dict[str, int]:
         """The settings that decide what the features are, for the manifest of a cache."""

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from albert_tf.config import AlbertConfig
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.model_source import model_and_vocabulary
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.runtime.errors import InputError
+from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.stop_signals import StopSignals
@@ -69,3 +71,22 @@ def test_texts_are_cleaned_as_in_the_training_by_a_later_command_that_says_nothi
     assert run(dataclasses.replace(later, do_train=True, do_eval=True, num_train_steps=3))["scores"]
     assert model_and_vocabulary(later)[2] == settings.cleaning
     assert model_and_vocabulary(dataclasses.replace(later, cleaning=TextCleaning(keep_accents=True)))[2].keep_accents
+
+
+@pytest.mark.slow
+def test_texts_are_cut_as_in_the_training_by_a_later_command_that_says_nothing(finetuning_settings):
+    config = AlbertConfig.from_json_file(finetuning_settings.albert_config_file)
+    dataclasses.replace(config, max_position_embeddings=512).to_json_file(finetuning_settings.albert_config_file)
+    settings = dataclasses.replace(
+        finetuning_settings, num_train_steps=2, task_settings=TaskSettings(max_seq_length=5), do_predict=True
+    )
+    first, written = run(settings), Path(settings.output_dir, "test_predictions.jsonl")
+    before, _ = written.read_text(), written.unlink()
+    later = dataclasses.replace(settings, do_train=False, task_settings=TaskSettings())
+    assert run(later)["scores"] == first["scores"]
+    assert written.read_text() == before
+    other = dataclasses.replace(later, output_dir=f"{settings.output_dir}-later", init_checkpoint=settings.output_dir)
+    assert run(other)["scores"] == first["scores"]
+    # The usual length, given, is not one that was left out.
+    run(dataclasses.replace(later, task_settings=TaskSettings(max_seq_length=512)))
+    assert written.read_text() != before

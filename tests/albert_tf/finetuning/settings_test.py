@@ -1,14 +1,18 @@
 """Settings of a fine-tuning: those that are refused, and the steps that epochs become."""
 
 import dataclasses
+import json
 
 import pytest
 from absl import flags
 
-from albert_tf import run_finetuning
+from albert_tf import run_finetuning, run_squad_v2
 from albert_tf.finetuning import finetune, summary
+from albert_tf.official.command_line import resolve
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings_flags import values_of
 from albert_tf.tasks.registry import TaskOptions
+from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.training.strategy import TpuAddress
 
@@ -75,3 +79,29 @@ def test_settings_as_a_flag_file_give_the_same_settings(finetuning_settings, tmp
     run_finetuning.run_with(given)
     assert dataclasses.replace(seen[0], resolved_flags="") == settings
     assert set(seen[0].resolved_flags.splitlines()) == set(settings.to_flags().splitlines())
+
+
+@pytest.mark.parametrize("given", [(), ("--max_seq_length=512",), ("--max_seq_length=384", "--doc_stride=32")])
+def test_lengths_that_are_left_out_are_known_from_those_that_are_given(given):
+    values = flags.FlagValues()
+    run_finetuning.define_flags(values)
+    values(["run_finetuning", *given])
+    settings = TaskSettings(**values_of(TaskSettings, values))
+    wanted = {"max_seq_length": 96, "doc_stride": 16, "max_query_length": 8}
+    wanted |= {name: int(value) for name, value in (word[2:].split("=") for word in given)}
+    known = {"max_seq_length": 96, "doc_stride": 16, "max_query_length": 8}
+    assert settings.completed_by(known) == TaskSettings(**wanted)
+    assert dataclasses.replace(settings, n_best_size=3).completed_by(known) == TaskSettings(**wanted, n_best_size=3)
+    assert f"{values['max_seq_length'].default}" == "512"
+    assert json.loads(json.dumps(dataclasses.asdict(TaskSettings())))["max_seq_length"] == 512
+
+
+def test_lengths_of_an_official_command_line_are_the_official_ones():
+    values = flags.FlagValues()
+    run_squad_v2.define_flags(values)
+    values(["run_squad_v2", "--output_dir=out", "--do_predict", "--predict_file=dev.json"])
+    ((_, own),) = resolve("run_squad_v2", values, {"run_finetuning": run_finetuning})
+    settings = TaskSettings(**values_of(TaskSettings, own))
+    known = {"max_seq_length": 96, "doc_stride": 16, "max_query_length": 8}
+    assert settings.completed_by(known) == settings
+    assert settings.max_seq_length == 384
