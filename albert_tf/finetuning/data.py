@@ -12,7 +12,7 @@ import numpy as np
 from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.finetuning.selection import choose_examples
+from albert_tf.finetuning.selection import choose_examples, groups_of, key_of_cap
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.inputs.finetuning_cache import Converter, hash_files, load_features
 from albert_tf.inputs.finetuning_dataset import BatchShape
@@ -69,7 +69,7 @@ def load_split_features(
     Raises:
         InputError: the split's files are missing or at fault.
     """
-    key = feature_key(task, split, tokenizer, settings) | ({} if most is None else {"most": most})
+    key = feature_key(task, split, tokenizer, settings) | key_of_cap(task.unit, most)
     converter = Converter(FeatureMaker(task, tokenizer, settings), task.head)
     read = examples or (lambda: task.examples(split))
     folder = split if most is None else f"{split}-{most}"
@@ -169,12 +169,21 @@ class FinetuningData:
         return caps.get(name.split("_")[0])
 
     def _read_examples(self, name: str) -> list[Any]:
-        examples, most = self.task.examples(name), self._most_examples(name)
-        chosen = choose_examples(len(examples), most)
+        examples = self.task.examples(name)
+        chosen = self.choose(name, len(examples), groups_of(self.task.unit, lambda: examples))
         if chosen is None:
             return examples
         logging.info("%s: %d of %d examples", name, len(chosen), len(examples))
         return [examples[index] for index in chosen]
+
+    def choose(self, name: str, number: int, groups: Sequence[str] | None) -> np.ndarray | None:
+        """The examples that the cap on a split leaves; arguments, None and errors as of choose_examples."""
+        most = self._most_examples(name)
+        try:
+            return choose_examples(number, most, groups)
+        except InputError as error:
+            flag = "max_train_examples" if name.split("_")[0] == "train" else "max_eval_examples"
+            raise InputError(f"--{flag}={most} of --task_name={self.task.name}: {error}") from None
 
     def _describe_cut(self, features: FeatureSet) -> str:
         """Describes how many texts lost a part, since they are longer than the settings allow."""
@@ -242,7 +251,10 @@ class FinetuningData:
         return self._digest_of(self._names_or_error("dev", "do_eval")[0])
 
     def _digest_of(self, name: str, **more: Any) -> str:
-        known = {"data": hash_files(self.task.input_files(name)), "most": self._most_examples("dev"), **more}
+        most = self._most_examples("dev")
+        known = (
+            {"data": hash_files(self.task.input_files(name)), "most": most} | key_of_cap(self.task.unit, most) | more
+        )
         return hashlib.sha256(to_json(known).encode()).hexdigest()
 
     @functools.cached_property

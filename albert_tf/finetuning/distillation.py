@@ -18,7 +18,7 @@ from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.finetuning.data import FinetuningData, Split, feature_key, load_split_features
 from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.finetuning.recipe import RecipeSettings
-from albert_tf.finetuning.selection import choose_examples
+from albert_tf.finetuning.selection import groups_of, key_of_cap
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.finetuning.stored_outputs import load_outputs, outputs_path, save_outputs
 from albert_tf.inputs.finetuning_dataset import BatchShape
@@ -111,6 +111,7 @@ def _outputs_of_model(
         most=settings.max_train_examples,
     )
     key = {"teacher": pretrained.source, "digest": _digest(pretrained.model), "most": settings.max_train_examples}
+    key |= key_of_cap(data.task.unit, settings.max_train_examples)
     key |= {"features": feature_key(data.task, split.name, tokenizer, task_settings)}
     rows = _kept_outputs(folder, key)
     if rows is not None:
@@ -163,10 +164,11 @@ def _read_probabilities(path: str, data: FinetuningData, split: Split) -> list[n
         lines = file.read().splitlines()
     task = data.task
     logits = [_logits_of_line(task, line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
-    whole = len(task.examples(split.name))
+    examples = task.examples(split.name)
+    whole = len(examples)
     if len(logits) != whole:
         raise InputError(f"--teacher={path} has {len(logits)} lines, and the training split {whole} examples")
-    chosen = choose_examples(whole, data.settings.max_train_examples)
+    chosen = data.choose(split.name, whole, groups_of(task.unit, lambda: examples))
     return logits if chosen is None else [logits[index] for index in chosen]
 
 

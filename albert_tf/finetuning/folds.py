@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from albert_tf.finetuning.data import FinetuningData, Split
-from albert_tf.finetuning.selection import assign_folds, choose_examples
+from albert_tf.finetuning.selection import assign_folds, groups_of
 
 
 class FoldData(FinetuningData):
@@ -28,6 +28,7 @@ class FoldData(FinetuningData):
     def dev_digest(self) -> str:
         """The same of the fold."""
         fold = [self._number, self.settings.num_folds, self.settings.max_train_examples]
+        fold += [self.task.unit] if self.task.unit else []
         return self._digest_of(self._whole.training_split().name, fold=fold)
 
     def split(self, name: str) -> Split:
@@ -37,9 +38,11 @@ class FoldData(FinetuningData):
         if name not in self._splits:
             whole = self._whole.training_split()
             number = int(whole.features.examples.max()) + 1
-            is_dev = assign_folds(number, self.settings.num_folds) == self._number
+            groups = groups_of(self.task.unit, lambda: whole.examples)
+            is_dev = assign_folds(number, self.settings.num_folds, groups) == self._number
             chosen = np.flatnonzero(is_dev if name == "dev" else ~is_dev)
-            few = choose_examples(len(chosen), self._most_examples(name)) if name == "dev" else None
+            of_chosen = None if groups is None else [groups[index] for index in chosen]
+            few = self.choose(name, len(chosen), of_chosen) if name == "dev" else None
             chosen = chosen if few is None else chosen[few]
             split = Split(name, lambda: [whole.examples[index] for index in chosen])
             split.features = whole.features.select(chosen)

@@ -48,6 +48,8 @@ class _Query:
 class RecordTask(SuperGlueTask):
     """ReCoRD from its official file, or from a row for each query."""
 
+    unit = "query"
+
     def examples(self, split: str) -> list[RecordExample]:
         path = self.split_files.find(split)
         found = [

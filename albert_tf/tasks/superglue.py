@@ -176,6 +176,8 @@ class SuperGlueTask(SplitFilesTask, TextClassification):
 class MultiRcTask(SuperGlueTask):
     """MultiRC: every answer to a question is right or wrong; its guid numbers paragraph, question and answer."""
 
+    unit = "question"
+
     def _rows(self, path: str) -> Iterator[Row]:
         for row in read_row_file(path):
             if "passage" in row.values:

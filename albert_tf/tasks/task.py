@@ -84,6 +84,8 @@ class Task(abc.ABC):
         threshold_title: what the threshold decides, for a person.
         usual_threshold: what it is where none was found.
         cut_by: the fields of TaskSettings that texts are cut to.
+        unit: what the examples of one `group` are together, where its parts alone are no fair measure: "question".
+            A cap on examples and folds keep it whole. "" where every example stands alone.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Task(abc.ABC):
     threshold_title: str = ""
     usual_threshold: Any = 0.0
     cut_by: tuple[str, ...] = ("max_seq_length",)
+    unit: str = ""
 
     @abc.abstractmethod
     def splits(self) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ import pytest
 
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.folds import FoldData
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import make_task
+from albert_tf.tasks.superglue import MultiRcTask
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 
@@ -59,3 +61,79 @@ def test_texts_that_are_cut_are_counted(finetuning_settings, caplog):
     assert 0 < cut < 60
     assert f"train: {cut} of 60 examples ({cut / 60:.1%}) are longer" in told[0]
     assert f"; {left_out:.1%} of all pieces are left out" in told[0]
+
+
+def _questions(numbers, answers):
+    """A file of MultiRC, a row for each answer, those of a question one after the other."""
+    rows = [
+        {"paragraph": "ba", "question": "be", "answer": "bi", "label": (number + answer) % 2}
+        | {"idx": {"paragraph": number // 4, "question": number, "answer": answer}}
+        for number in numbers
+        for answer in range(answers(number))
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def make_multirc(finetuning_settings, tmp_path):
+    """A function of changes to the settings, to data of 30 questions with 2 to 6 answers each, dev as train."""
+    text = _questions(range(30), lambda number: 2 + number % 5)
+    for name in ("train.jsonl", "val.jsonl"):
+        (tmp_path / name).write_text(text)
+
+    def make(**changes) -> FinetuningData:
+        changes = {"task_name": "multirc", "data_dir": str(tmp_path)} | changes
+        settings = dataclasses.replace(finetuning_settings, **changes)
+        task = make_task(settings.task_name, settings.data_dir)
+        return FinetuningData(settings, task, AlbertTokenizer(settings.spm_model_file))
+
+    return make
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_a_cap_leaves_whole_questions(make_multirc, split):
+    whole = make_multirc().split(split).examples
+    seen = []
+    for most in (6, 20, 50, 119):
+        data = make_multirc(max_train_examples=most, max_eval_examples=most)
+        found = data.split(split)
+        groups = {example.group for example in found.examples}
+        assert found.examples == [example for example in whole if example.group in groups]
+        assert most - 6 < len(found.examples) == len(found.features) <= most
+        seen.append(groups)
+    assert seen[0] < seen[1] < seen[2] < seen[3]
+    assert len(make_multirc(max_train_examples=120).split("train").examples) == 120
+    flag = "max_train_examples" if split == "train" else "max_eval_examples"
+    with pytest.raises(InputError, match=f"--{flag}=1 of --task_name=multirc: the group that is drawn first has . exa"):
+        make_multirc(max_train_examples=1, max_eval_examples=1).split(split)
+
+
+def test_a_cap_on_questions_has_features_and_scores_of_its_own(make_multirc, monkeypatch):
+    capped = {"max_eval_examples": 20}
+    now, digest = make_multirc(**capped).split("dev").examples, make_multirc(**capped).dev_digest
+    whole = make_multirc().dev_digest
+    # As an earlier version had it, in the same folder.
+    monkeypatch.setattr(MultiRcTask, "unit", "")
+    before = make_multirc(**capped)
+    assert len(before.split("dev").features) == 20
+    assert (before.split("dev").examples != now, before.dev_digest != digest) == (True, True)
+    assert make_multirc().dev_digest == whole
+    monkeypatch.undo()
+    again = make_multirc(**capped).split("dev")
+    assert len(again.features) == len(again.examples) == len(now)
+
+
+def test_folds_have_whole_questions(make_multirc, tmp_path):
+    (tmp_path / "val.jsonl").unlink()
+    data, seen = make_multirc(num_folds=3, max_eval_examples=30), []
+    for number in range(3):
+        fold = FoldData(data, number)
+        train, dev = (
+            {example.group for example in split.examples} for split in (fold.split("train"), fold.split("dev"))
+        )
+        assert not train & dev
+        of_dev = [example for example in data.split("train").examples if example.group in dev]
+        assert fold.split("dev").examples == of_dev
+        assert len(of_dev) <= 30
+        seen.append(len(train))
+    assert seen == [20, 20, 20]
