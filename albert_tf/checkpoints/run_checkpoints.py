@@ -79,15 +79,15 @@ class CheckpointFolder:
         """The folder of the evaluated checkpoint with the highest score; the earlier one of equals."""
         return next(iter(self._by_score()), None)
 
-    def choose(self) -> str | None:
-        """The checkpoint that stands for the run: the best, else the newest; a damaged one is passed over.
+    def choose(self, use: Callable[[str], Any]) -> Any:
+        """Uses the best checkpoint, else the newest; one that is damaged, as `use` may find too, is passed over.
 
         Raises:
             DamagedError: there are checkpoints, and all are damaged; the first one's fault is reported.
         """
         by_score = self._by_score()
         candidates = by_score + [path for path in reversed(self.all()) if path not in by_score]
-        return _first_sound(candidates, lambda folder: check_soundness(folder) or folder)
+        return _first_sound(candidates, lambda folder: check_soundness(folder) or use(folder))
 
     def _by_score(self) -> list[str]:
         evaluated = [(path, metrics) for path in self.all() if (metrics := read_evaluation(path)) is not None]
@@ -223,8 +223,8 @@ def restore(folder: str, model, optimizer, low_rank: LowRankUpdates | None = Non
 
 
 def find_checkpoint(path: str) -> str | None:
-    """The checkpoint's folder that a path means: itself, or what CheckpointFolder.choose says of a run's output_dir."""
-    return path if is_complete(path) else CheckpointFolder(path).choose()
+    """The checkpoint's folder that a path means: itself, or of a run's output_dir the one that stands for the run."""
+    return path if is_complete(path) else CheckpointFolder(path).choose(lambda folder: folder)
 
 
 def load_model_weights(folder: str, model) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.model_agreement import check_same_model
+from albert_tf.checkpoints.readable_checkpoint import use_checkpoint
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabulary
 from albert_tf.conversion.rows import Row
@@ -37,8 +38,10 @@ class NativeFormat(CheckpointFormat):
         return run_checkpoints.find_checkpoint(path) is not None
 
     def open(self, path, config_file=None):
-        """Reads the weights of the checkpoint, of a run's best or else its newest one."""
-        folder = run_checkpoints.find_checkpoint(path).rstrip("/")
+        """Reads the weights of the checkpoint, of a run's best or else its newest one that is not damaged."""
+        return use_checkpoint(path, lambda folder: self._read(folder.rstrip("/"), config_file))
+
+    def _read(self, folder: str, config_file: str | None) -> StoredCheckpoint:
         state, config = run_checkpoints.read_state(folder), run_checkpoints.read_config(folder)
         if config_file:
             given = AlbertConfig.from_json_file(config_file)

@@ -111,9 +111,8 @@ class EmbeddingRun(FeatureRun):
         Returns:
             (its path, its evaluation if it has one).
         """
-        found = self.checkpoints.choose()
+        found = self.checkpoints.choose(self._load)
         if found is not None:
-            run_checkpoints.load_model_weights(found, self.model)
             return found, read_evaluation(found)
         path = self.settings.init_checkpoint
         if path is None:
@@ -121,6 +120,10 @@ class EmbeddingRun(FeatureRun):
         known = initialise_encoder(self.model, path, self.settings.allow_missing_heads)
         self.check_vocabulary(known.vocabulary, os.fspath(path))
         return os.fspath(path), None
+
+    def _load(self, folder: str) -> str:
+        run_checkpoints.load_model_weights(folder, self.model)
+        return folder
 
     def evaluate(self) -> dict[str, Any]:
         """Judges the vectors of the model as it is; a signal ends that at once."""

@@ -64,7 +64,7 @@ def _checkpoint_of_run(output_dir: str) -> list[StoredCheckpoint]:
     """The best or newest checkpoint of a run; none where there is none that can be read."""
     try:
         folder = run_checkpoints.find_checkpoint(output_dir)
-        return [] if folder is None else [open_checkpoint(folder)[1]]
+        return [] if folder is None else [open_checkpoint(output_dir)[1]]
     except InputError:
         # Whoever loads the weights says what is wrong with them.
         return []

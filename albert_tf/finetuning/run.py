@@ -124,9 +124,8 @@ class FinetuningRun(FeatureRun):
 
     def _load_best(self) -> Chosen:
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""
-        found = self.checkpoints.choose()
+        found = self.checkpoints.choose(self._load)
         if found is not None:
-            run_checkpoints.load_model_weights(found, self.model)
             task = run_checkpoints.read_state(found).finetuned_task(found)
             return Chosen(found, task, read_evaluation(found), run_checkpoints.step_of(found))
         path, keep_head = self.settings.init_checkpoint, self.settings.keep_head
@@ -135,6 +134,10 @@ class FinetuningRun(FeatureRun):
         known = initialise_finetuning(self.model, self.finetuned_task, path, keep_head=keep_head, need_head=True)
         self.check_vocabulary(known.vocabulary, path)
         return Chosen(path, known.task, read_evaluation(known.source))
+
+    def _load(self, folder: str) -> str:
+        run_checkpoints.load_model_weights(folder, self.model)
+        return folder
 
     def evaluate(self) -> dict[str, Any]:
         """Evaluates the model as it is on the first dev split; a signal ends that at once."""

@@ -25,9 +25,9 @@ def identify_model(path: str) -> dict[str, Any]:
         places = (os.path.join(folder, EXTRA_FOLDER, EXPORT_NAME), os.path.join(folder, EXPORT_NAME))
         return {EXPORT_NAME: describe_file(next(place for place in places if files.exists(place)))}
     from albert_tf.checkpoints.checkpoint_state import STATE_NAME
-    from albert_tf.checkpoints.run_checkpoints import find_checkpoint
+    from albert_tf.checkpoints.readable_checkpoint import find_readable_checkpoint
 
-    checkpoint = find_checkpoint(folder)
+    checkpoint = find_readable_checkpoint(folder)
     if checkpoint is not None:
         return {STATE_NAME: describe_file(os.path.join(checkpoint, STATE_NAME))}
     inside = files.exists(folder) and bool(files.list_folder(folder))
@@ -39,9 +39,9 @@ def identify_model(path: str) -> dict[str, Any]:
 def depth_scores_of(path: str) -> dict[str, Any]:
     """The scores of a checkpoint by the layers that are computed; {} where none are known."""
     from albert_tf.checkpoints.depth_scores import read_depth_scores
-    from albert_tf.checkpoints.run_checkpoints import find_checkpoint
+    from albert_tf.checkpoints.readable_checkpoint import find_readable_checkpoint
 
-    checkpoint = find_checkpoint(local_copy(path))
+    checkpoint = find_readable_checkpoint(local_copy(path))
     return {} if checkpoint is None else read_depth_scores(checkpoint)
 
 

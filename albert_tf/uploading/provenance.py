@@ -10,6 +10,7 @@ from absl import logging
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, NO_OPTIMIZER, TrainingState
+from albert_tf.checkpoints.readable_checkpoint import find_readable_checkpoint
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.native import NATIVE
 from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
@@ -62,7 +63,7 @@ def find_provenance(path: str) -> Provenance:
     """
     place = local_copy(path)
     format = recognise(place)
-    folder = run_checkpoints.find_checkpoint(place) if format is NATIVE else None
+    folder = find_readable_checkpoint(place) if format is NATIVE else None
     if folder is None:
         return Provenance(format.title)
     folder = folder.rstrip("/")

@@ -61,6 +61,17 @@ def test_a_run_leaves_scores_and_how_a_text_becomes_a_vector(trained, read_log):
     }
 
 
+def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(trained, caplog):
+    settings, before = trained
+    best = os.path.join(settings.output_dir, os.path.basename(before["checkpoint"]))
+    with open(os.path.join(best, "model.data-00000-of-00001"), "r+b") as file:
+        (byte,) = file.read(1)
+        file.seek(0)
+        file.write(bytes([byte ^ 1]))
+    assert run(dataclasses.replace(settings, do_train=False))["checkpoint"] != best
+    assert f"{best} is passed over" in caplog.text
+
+
 def test_a_run_that_is_there_is_judged_by_another_dev_set(trained, tmp_path):
     settings, before = trained
     with open(settings.dev_file) as file:

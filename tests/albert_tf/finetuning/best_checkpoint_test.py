@@ -49,6 +49,18 @@ def test_checkpoints_of_a_training_without_evaluation_are_all_scored_later(finet
 
 
 @pytest.mark.slow
+def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(finetuning_settings, caplog):
+    settings = dataclasses.replace(finetuning_settings, keep_checkpoint_max=0, save_checkpoints_steps=4)
+    best = run(settings)["checkpoint"]
+    with open(os.path.join(best, "model.data-00000-of-00001"), "r+b") as file:
+        (byte,) = file.read(1)
+        file.seek(0)
+        file.write(bytes([byte ^ 1]))
+    assert run(dataclasses.replace(settings, do_train=False))["checkpoint"] != best
+    assert f"{best} is passed over" in caplog.text
+
+
+@pytest.mark.slow
 def test_checkpoints_of_before_are_scored_anew_by_a_dev_split_that_was_mended(finetuning_settings):
     settings = dataclasses.replace(finetuning_settings, keep_checkpoint_max=0, save_checkpoints_steps=4)
     folder, first = run_checkpoints.CheckpointFolder(settings.output_dir), run(settings)

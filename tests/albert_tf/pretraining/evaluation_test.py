@@ -121,6 +121,21 @@ def test_the_checkpoint_that_was_measured_is_told_though_its_run_has_a_better_on
     assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == later
 
 
+def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(finished, caplog):
+    best, next_best = (os.path.join(finished.output_dir, f"checkpoint-{step:08d}") for step in (8, 4))
+    write_evaluation(best, {"masked_lm_accuracy": 0.5})
+    write_evaluation(next_best, {"masked_lm_accuracy": 0.4})
+    with open(os.path.join(best, "model.data-00000-of-00001"), "r+b") as file:
+        (byte,) = file.read(1)
+        file.seek(0)
+        file.write(bytes([byte ^ 1]))
+    given = {"input_file": finished.input_file, "output_dir": finished.output_dir}
+    assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == next_best
+    assert f"{best} is passed over" in caplog.text
+    with pytest.raises(InputError, match=f"{best}/model: the checkpoint is damaged"):
+        evaluate_checkpoint(EvaluationSettings(**given | {"output_dir": best}))
+
+
 def test_a_batch_that_the_devices_cannot_share_is_one_line(settings, monkeypatch):
     # As of JAX, which takes all devices there are.
     monkeypatch.setattr(evaluation, "default_strategy", lambda: types.SimpleNamespace(num_replicas_in_sync=4))
