@@ -1,5 +1,6 @@
 """Accuracy and loss of masked LM and of the sentence task of a model on records."""
 
+import dataclasses
 import hashlib
 import math
 import os
@@ -27,6 +28,7 @@ from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 from albert_tf.training.strategy import check_backend, check_batch_size, default_strategy, share_out_batches
 
 # Entry of an evaluation.json with the digest of the records that were read.
@@ -117,6 +119,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
             f"{model.config.max_position_embeddings}"
         )
     check_vocabulary(pretrained.vocabulary, None if records.manifest is None else records.manifest.vocabulary, path)
+    _tell_of_other_cleaning(pretrained, records)
     task = _sentence_task(pretrained, records, settings.across_sentence_tasks)
     steps = PretrainingSteps(strategy, model, train_sentence_order=task != "none")
     max_steps = settings.max_eval_steps or None
@@ -201,6 +204,22 @@ def _check_heads(pretrained: Pretrained) -> None:
         raise InputError(
             f"{pretrained.source} has no masked-LM head (it lacks {missing[0]}), so there is nothing to measure"
         )
+
+
+def _tell_of_other_cleaning(pretrained: Pretrained, records: RecordSet) -> None:
+    """Warns of records whose texts are known to be cleaned in another way than those that the model was trained on."""
+    known = pretrained.cleaning
+    if known is None and pretrained.vocabulary is not None and is_complete(pretrained.source):
+        # A checkpoint of ours names the cleaning of its records where that was not the usual one.
+        known = OFFICIAL_CLEANING
+    if known is None or records.manifest is None:
+        return
+    for name, ours in dataclasses.asdict(known).items():
+        if (theirs := records.manifest.cleaning[name]) != ours:
+            logging.warning(
+                "%s was trained on texts cleaned with --%s=%s, the records were made with %s: it has not seen such",
+                *(pretrained.source, name, ours, theirs),
+            )
 
 
 def _sentence_task(pretrained: Pretrained, records: RecordSet, across: bool) -> str:

@@ -136,6 +136,19 @@ def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(fini
         evaluate_checkpoint(EvaluationSettings(**given | {"output_dir": best}))
 
 
+@pytest.mark.parametrize(("trained", "asked"), [(False, True), (True, False)])
+def test_records_of_texts_that_were_cleaned_otherwise_are_warned_of(settings, write_manifest, caplog, trained, asked):
+    write_manifest(settings.input_file, "a" * 64, flags={"do_lower_case": trained})
+    run(dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0))
+    given = EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir)
+    before = evaluate_checkpoint(given)
+    assert "cleaned" not in caplog.text
+    write_manifest(settings.input_file, "a" * 64, flags={"do_lower_case": asked})
+    assert evaluate_checkpoint(given) == before
+    told = f"was trained on texts cleaned with --do_lower_case={trained}, the records were made with {asked}"
+    assert caplog.text.count(told) == 1
+
+
 def test_a_batch_that_the_devices_cannot_share_is_one_line(settings, monkeypatch):
     # As of JAX, which takes all devices there are.
     monkeypatch.setattr(evaluation, "default_strategy", lambda: types.SimpleNamespace(num_replicas_in_sync=4))
