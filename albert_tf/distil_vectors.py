@@ -10,26 +10,17 @@ distil_vectors --teacher=all-MiniLM-L6-v2 --train_file=texts.txt --output_dir=ru
 
 from absl import flags
 
+from albert_tf.distillation.distillation_flags import define_distil_vectors_flags
 from albert_tf.distillation.settings import DistillationSettings
-from albert_tf.embedding.embedding_flags import define_embedding_flags, read_settings
+from albert_tf.embedding.embedding_flags import read_settings
 from albert_tf.runtime import allocator, command
-from albert_tf.runtime.settings_flags import define_flags_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.training_flags import asks_for_tpu
-
-_GROUPS = {
-    "Teacher": ("teacher", "vectors_file", "teacher_width"),
-    "Loss": ("cosine_weight", "relation_weight", "temperature"),
-    "First values": ("init_words", "init_position_waves"),
-}
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
-    for title, names in _GROUPS.items():
-        define_flags_of(DistillationSettings, title, flag_values, names)
-    define_embedding_flags(DistillationSettings, flag_values)
-    define_flags_of(DistillationSettings, "Batches and optimisation", flag_values, ["muon_rate"])
+    define_distil_vectors_flags(flag_values)
 
 
 def _run() -> None:

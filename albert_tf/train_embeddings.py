@@ -10,18 +10,16 @@ train_embeddings --init_checkpoint=runs/base --train_file=questions.jsonl --outp
 
 from absl import flags
 
-from albert_tf.embedding.embedding_flags import define_embedding_flags, read_settings
+from albert_tf.embedding.embedding_flags import define_train_embeddings_flags, read_settings
 from albert_tf.embedding.settings import EmbeddingSettings
 from albert_tf.runtime import allocator, command
-from albert_tf.runtime.settings_flags import define_flags_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.training_flags import asks_for_tpu
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
-    define_flags_of(EmbeddingSettings, "Loss", flag_values, ["objective", "temperature", "symmetric"])
-    define_embedding_flags(EmbeddingSettings, flag_values)
+    define_train_embeddings_flags(flag_values)
 
 
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:

@@ -5,7 +5,8 @@ write_report --output_dir=runs/base,runs/large --output_file=both.html
 
 Of pre-training: settings, model, records, curves, evaluations, warnings, and masked words filled in by the newest
 checkpoint. Of fine-tuning: scores by checkpoint and seed, what is mistaken for what, the surest errors with their
-texts. The page needs nothing from elsewhere, and is written of unfinished and damaged runs too.
+texts. Of vectors of texts: scores by checkpoint, curves, settings. The page needs nothing from elsewhere, and is
+written of unfinished and damaged runs too.
 """
 
 from absl import flags, logging

@@ -36,6 +36,12 @@ _GROUPS = {
 }
 
 
+def define_train_embeddings_flags(flag_values: flags.FlagValues) -> None:
+    """Declares the flags of train_embeddings."""
+    define_flags_of(EmbeddingSettings, "Loss", flag_values, ["objective", "temperature", "symmetric"])
+    define_embedding_flags(EmbeddingSettings, flag_values)
+
+
 def define_embedding_flags(kind: type[EmbeddingSettings], flag_values: flags.FlagValues) -> None:
     """Declares those that every training of vectors has, with the titles of --help.
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from albert_tf.reports.blocks import Block, Group, Notes, Section, Table
 from albert_tf.reports.curves import compare_charts
 from albert_tf.reports.finetuning_report import shown_alone, task_figures
-from albert_tf.reports.run_folder import RunFolder
+from albert_tf.reports.run_folder import OF_VECTORS, RunFolder
 from albert_tf.reports.run_sections import parts_of, progress_figures, score_text
 from albert_tf.reports.run_settings import NOTHING, differences, show_value
 
@@ -23,7 +23,7 @@ def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
     blocks: list[Block] = [_figures(runs, singles), *([Notes(notes, is_warning=True)] if notes else [])]
     several = [f"{one.name}: what is not of all its runs is of {told}." for one, told in shown if told]
     blocks += [Notes(several)] if several else []
-    charts = compare_charts([one.curves for one in singles])
+    charts = compare_charts([one.curves for one in singles], all(run.command in OF_VECTORS for run in runs))
     names = [run.name for run in runs]
     rows = [[f"--{name}", *values] for name, values in differences([run.settings for run in runs])]
     rows += _of_configs(runs)
@@ -47,7 +47,7 @@ def _figures(runs: Sequence[RunFolder], singles: Sequence[RunFolder]) -> Table:
         told = [*([] if whole is run else task_figures(whole)), *progress_figures(run)]
         found = {one.name: f"{one.value} ({one.remark})" if one.remark else one.value for one in told}
         if run.config is not None:
-            encoder = sum(parts_of(run.config, False, None).values())
+            encoder = sum(parts_of(run.config, "", None).values())
             found["parameters without heads"] = f"{encoder:,}"
         if run.best is not None and run.best.evaluation is not None:
             found["best checkpoint, step"] = f"{run.best.step:,}"

@@ -29,6 +29,8 @@ _SPECS = (
     _Spec("{task}: pairs right", {"sentence_order_accuracy": _TRAINING}, percent),
     _Spec("Loss (nats)", {"loss": _TRAINING}),
     _Spec("Examples right", {"accuracy": _TRAINING}, percent),
+    _Spec("Cosine with the teacher's vectors", {"cosine": _TRAINING}),
+    _Spec("Divergence of relations from the teacher's (nats)", {"relation": _TRAINING}),
     _Spec("Learning rate", {"learning_rate": "of the step"}, bounds=(0.0, None), is_smoothed=False),
     _Spec("Gradient norm, before clipping", {"gradient_norm": _TRAINING}, bounds=(0.0, None)),
     _Spec("Tokens a second, padding included", {"tokens_per_second": _TRAINING}, bounds=(0.0, None)),
@@ -46,6 +48,8 @@ _SPECS = (
         is_smoothed=False,
     ),
 )
+# Titles of the same figures where they are of vectors of texts.
+_OF_VECTORS = {"Loss (nats)": "Loss", "Examples right": "Right text is the nearest of the batch"}
 # Shown as a line of reference.
 _REFERENCES = ("unigram_loss",)
 _GRAY = COLORS - 1
@@ -54,8 +58,13 @@ _HELD_OUT = "Scores on held-out examples"
 _SUM = "loss"
 
 
-def charts_of(run: Curves) -> list[Chart]:
-    """The charts of one run: training as lines, held-out data as dots; steps below, tokens above."""
+def charts_of(run: Curves, of_vectors: bool = False) -> list[Chart]:
+    """The charts of one run: training as lines, held-out data as dots; steps below, tokens above.
+
+    Args:
+        run: its log.
+        of_vectors: whether it trained vectors of texts.
+    """
     top = (_TOKENS, tokens_by_step(run))
     charts = []
     for spec in _specs(run):
@@ -71,14 +80,19 @@ def charts_of(run: Curves) -> list[Chart]:
         ]
         main = next(iter(spec.keys))
         curves.append(Curve("held out", marks=run.evaluation.get(main, _NOTHING), color=1))
-        charts.append(line_chart(_title(spec, [run]), curves, spec.number, bounds=spec.bounds, top=top))
+        charts.append(line_chart(_title(spec, [run], of_vectors), curves, spec.number, bounds=spec.bounds, top=top))
     scores = [(name.replace("_", " "), points) for name, points in _scores_of(run).items()]
     charts.append(_score_chart(_HELD_OUT, scores, top))
     return [chart for chart in charts if chart is not None]
 
 
-def compare_charts(runs: Sequence[Curves]) -> list[Chart]:
-    """The charts of several runs, a colour for each; the first figure of each chart alone."""
+def compare_charts(runs: Sequence[Curves], of_vectors: bool = False) -> list[Chart]:
+    """The charts of several runs, a colour for each; the first figure of each chart alone.
+
+    Args:
+        runs: their logs.
+        of_vectors: whether all of them trained vectors of texts.
+    """
     charts = []
     for spec in {spec.title: spec for run in runs for spec in _specs(run)}.values():
         key = next(iter(spec.keys))
@@ -95,7 +109,7 @@ def compare_charts(runs: Sequence[Curves]) -> list[Chart]:
         ]
         is_one_of_several = len(spec.keys) > 1 and spec.keys[key] != _TRAINING
         shown = [run for run in runs if key in run.train or key in run.evaluation]
-        title = f"{_title(spec, shown)}: {spec.keys[key]}" if is_one_of_several else _title(spec, shown)
+        title = _title(spec, shown, of_vectors) + (f": {spec.keys[key]}" if is_one_of_several else "")
         charts.append(line_chart(title, curves, spec.number, bounds=spec.bounds))
     scores = [(run.name, *next(iter(_scores_of(run).items()), ("", _NOTHING))) for run in runs]
     metrics = " and ".join(dict.fromkeys(metric.replace("_", " ") for _, metric, _ in scores if metric))
@@ -132,13 +146,14 @@ def _specs(run: Curves) -> list[_Spec]:
     ]
 
 
-def _title(spec: _Spec, runs: Sequence[Curves]) -> str:
-    title = spec.title.format(task=" and ".join(dict.fromkeys(_TASKS[run.sentence_task] for run in runs)))
+def _title(spec: _Spec, runs: Sequence[Curves], of_vectors: bool) -> str:
+    title = _OF_VECTORS.get(spec.title, spec.title) if of_vectors else spec.title
+    title = title.format(task=" and ".join(dict.fromkeys(_TASKS[run.sentence_task] for run in runs)))
     return title[0].upper() + title[1:]
 
 
 def _scores_of(run: Curves) -> dict[str, tuple[list[int], list[float]]]:
-    """The scores of fine-tuning on held-out data that lie between -1 and 1, the task's own metric first."""
+    """The scores of a task or of vectors on held-out data that lie between -1 and 1, the task's own metric first."""
     if "masked_lm_accuracy" in run.evaluation:
         return {}
     return {

@@ -56,7 +56,7 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
     sections = [
         Section("", blocks),
         Section(
-            "Scores", [*_run_tables(run), *_score_tables(run), *run_sections.evaluation_blocks(shown, by_checkpoint)]
+            "Scores", [*_run_tables(run), *score_tables(run), *run_sections.evaluation_blocks(shown, by_checkpoint)]
         ),
         Section("Curves", curves),
         *(
@@ -166,7 +166,7 @@ def task_figures(run: RunFolder) -> list[Figure]:
     return figures
 
 
-def _score_tables(run: RunFolder) -> list[Block]:
+def score_tables(run: RunFolder) -> list[Block]:
     """The scores of the chosen checkpoint by split."""
     rows: list[tuple[str, dict[str, float]]] = []
     for key, ending in (("scores", ""), ("test_scores", " (its labels are published)")):

@@ -9,12 +9,24 @@ from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
 from albert_tf.reports.page import render
 from albert_tf.reports.pretraining_report import pretraining_sections
 from albert_tf.reports.records_facts import Records, find_records
-from albert_tf.reports.run_folder import FINETUNING, RunFolder, read_run
+from albert_tf.reports.run_folder import (
+    DISTILLATION,
+    EMBEDDING,
+    FINETUNING,
+    OF_VECTORS,
+    PRETRAINING,
+    RunFolder,
+    read_run,
+)
+from albert_tf.reports.vectors_report import vectors_sections
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.run_names import name_runs
 
-_LEADS = {"run_pretraining": "Pre-training", "run_finetuning": "Fine-tuning", "": "A run"}
+_LEADS = {
+    **{PRETRAINING: "Pre-training", FINETUNING: "Fine-tuning", "": "A run"},
+    **{EMBEDDING: "Training of vectors of texts", DISTILLATION: "Distillation of vectors of texts"},
+}
 _MOST_RUNS = 8
 
 
@@ -24,7 +36,7 @@ def write_report(
     """Writes a page about one run, or one that compares several; it needs nothing from elsewhere.
 
     Args:
-        output_dirs: folders of runs of pre-training or fine-tuning, finished or not.
+        output_dirs: folders of runs of pre-training, of fine-tuning or of vectors, finished or not.
         output_file: the HTML; appears whole or not at all.
         texts_file: texts with [MASK], one a line, for the newest checkpoint of a pre-training run to fill in; None:
             held-out records, where they still lie.
@@ -38,7 +50,7 @@ def write_report(
         raise InputError(f"--output_dir names {len(output_dirs)} runs; a page compares at most {_MOST_RUNS}")
     texts = read_texts(texts_file) if texts_file else []
     runs = [read_run(path, name) for path, name in zip(output_dirs, name_runs(list(output_dirs)))]
-    if texts and (len(runs) > 1 or runs[0].command == FINETUNING):
+    if texts and (len(runs) > 1 or runs[0].command in (FINETUNING, *OF_VECTORS)):
         raise InputError("--texts is for one run of pre-training, whose newest checkpoint fills them in")
     html = render(_page_of(runs[0], texts, num_samples) if len(runs) == 1 else _page_of_several(runs))
     with files.replace_file(output_file) as file:
@@ -48,6 +60,8 @@ def write_report(
 def _page_of(run: RunFolder, texts: list[str], num_samples: int) -> Page:
     if run.command == FINETUNING:
         sections = finetuning_sections(run)
+    elif run.command in OF_VECTORS:
+        sections = vectors_sections(run)
     else:
         records = [found for flag in ("input_file", "eval_input_file") if (found := find_records(run, flag))]
         held_out = next((one for one in records if one.title == "held out"), None)

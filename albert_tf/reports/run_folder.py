@@ -16,11 +16,15 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.run_names import name_runs
 
 PRETRAINING, FINETUNING = "run_pretraining", "run_finetuning"
-_COMMANDS = (PRETRAINING, FINETUNING)
+EMBEDDING, DISTILLATION = OF_VECTORS = "train_embeddings", "distil_vectors"
+_COMMANDS = (PRETRAINING, FINETUNING, *OF_VECTORS)
+_WANTED = "--output_dir of run_pretraining, run_finetuning, train_embeddings or distil_vectors is wanted"
 _CONFIG_NAME, _RESULTS_NAME, _LOCK_NAME = "albert_config.json", "results.json", "run.lock"
 _REPORT_ENDING, _STOP_PREFIX = "_report.json", "nonfinite-"
 # The folder of one run of several: "seed-1", "rate-1e-05-seed-1", "seed-1-fold-2-of-5".
 MEMBER_NAME = re.compile(r"(?:rate-(?P<rate>.+)-)?seed-(?P<seed>\d+)(?:-fold-(?P<fold>\d+)(?:-of-(?P<of>\d+))?)?")
+# What the results of a fine-tuning have, and those of vectors that were judged.
+_RESULTS = frozenset(("task_name", "metric"))
 _Value = TypeVar("_Value")
 
 
@@ -48,12 +52,12 @@ class RunFolder:
     Attributes:
         path: the folder.
         name: its name, short.
-        command: PRETRAINING or FINETUNING; "" if nothing tells.
+        command: PRETRAINING, FINETUNING or one OF_VECTORS; "" if nothing tells.
         settings: the flags; None without a flag file.
         config: of the model, or None.
         curves: the log; of a run that has not logged anything, empty ones.
         checkpoints: oldest first.
-        results: results.json of a fine-tuning, or {}.
+        results: results.json of a fine-tuning or a training of vectors, or {}.
         reports: {split: its report} of a fine-tuning.
         stops: nonfinite-*.json, {name: contents}.
         members: the runs of a fine-tuning with several seeds, rates or folds.
@@ -102,7 +106,7 @@ def read_run(path: str, name: str = "") -> RunFolder:
     """Reads the folder of a run.
 
     Args:
-        path: --output_dir of run_pretraining or run_finetuning.
+        path: --output_dir of a command that trains.
         name: what to call it; the folder's own name if left out.
 
     Raises:
@@ -115,14 +119,15 @@ def read_run(path: str, name: str = "") -> RunFolder:
     curves = _read_curves(path, names, name or _name_of(path), notes)
     members = tuple(read_run(os.path.join(path, one), one) for one in names if _is_member(path, one))
     results = _read_object(path, _RESULTS_NAME, names, notes)
-    if not (command or checkpoints or members or LOG_NAME in names or "task_name" in results):
-        raise InputError(f"{path}: no run in it; --output_dir of run_pretraining or run_finetuning is wanted")
-    if not command:
-        is_task = members or results or any(one.state and one.state.task for one in checkpoints)
-        command = FINETUNING if is_task else PRETRAINING if "masked_lm_loss" in curves.train else ""
+    if not (command or checkpoints or members or LOG_NAME in names or _RESULTS.intersection(results)):
+        raise InputError(f"{path}: no run in it; {_WANTED}")
+    command = command or _guess_command(checkpoints, curves, results, bool(members))
     settings = None
     if f"{command}.flags" in names:
         settings = _tried(lambda: read_settings(os.path.join(path, f"{command}.flags"), command), notes)
+        if settings and not any(one.is_given for one in settings.settings):
+            settings = None
+            notes.append(f"{command}.flags is empty, as a run from Python may leave it: the settings are not known.")
     elif not members:
         notes.append(f"{command or 'run'}.flags is not there: the settings are not known.")
     stops = {one: _read_object(path, one, names, notes) for one in names if one.startswith(_STOP_PREFIX)}
@@ -144,15 +149,25 @@ def read_run(path: str, name: str = "") -> RunFolder:
     )
 
 
+def _guess_command(checkpoints: tuple[Checkpoint, ...], curves: Curves, results: Mapping[str, Any], has_members: bool):
+    """The command of a run without a flag file; "" if nothing tells."""
+    states = [one.state for one in checkpoints if one.state]
+    if has_members or "task_name" in results or any(state.task for state in states):
+        return FINETUNING
+    if any(state.pooling for state in states) or "metric" in results:
+        return DISTILLATION if "relation" in curves.train else EMBEDDING
+    return FINETUNING if results else PRETRAINING if "masked_lm_loss" in curves.train else ""
+
+
 def _name_of(path: str) -> str:
     return name_runs([path])[0] if path.strip("/.") else path
 
 
 def _names_in(path: str) -> list[str]:
     if not files.exists(path):
-        raise InputError(f"{path}: no such folder; --output_dir of run_pretraining or run_finetuning is wanted")
+        raise InputError(f"{path}: no such folder; {_WANTED}")
     if not files.is_remote(path) and not os.path.isdir(path):
-        raise InputError(f"{path} is no folder; --output_dir of run_pretraining or run_finetuning is wanted")
+        raise InputError(f"{path} is no folder; {_WANTED}")
     return files.list_folder(path)
 
 

@@ -8,7 +8,7 @@ from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section, Table
 from albert_tf.reports.charts import short_number
 from albert_tf.reports.curves import charts_of, tokens_by_step
 from albert_tf.reports.model_parts import count_parts, count_pretraining_heads
-from albert_tf.reports.run_folder import PRETRAINING, RunFolder
+from albert_tf.reports.run_folder import OF_VECTORS, PRETRAINING, RunFolder
 from albert_tf.reports.run_settings import Setting, show_value
 
 # Evaluations that are listed; the curve shows them all.
@@ -77,7 +77,7 @@ def speed_figures(run: RunFolder) -> list[Figure]:
 
 def curve_blocks(run: RunFolder) -> list[Block]:
     """The curves of a run, or a line that there are none."""
-    charts = charts_of(run.curves)
+    charts = charts_of(run.curves, run.command in OF_VECTORS)
     return [Group("charts", charts)] if charts else [Notes(["No step was reported yet."])]
 
 
@@ -146,7 +146,7 @@ def model_section(run: RunFolder) -> Section | None:
         return None
     start = run.curves.starts[-1] if run.curves.starts else {}
     whole = start.get("parameters") if type(start.get("parameters")) is int else None
-    parts = parts_of(run.config, run.command == PRETRAINING, whole)
+    parts = parts_of(run.config, run.command, whole)
     total = sum(parts.values())
     rows = [[part, f"{count:,}", f"{100 * count / total:.1f} %"] for part, count in parts.items() if count]
     rows.append(["together", f"{total:,}", ""])
@@ -155,17 +155,18 @@ def model_section(run: RunFolder) -> Section | None:
     return Section("Model", blocks)
 
 
-def parts_of(config: AlbertConfig, is_pretraining: bool, whole: int | None) -> dict[str, int]:
+def parts_of(config: AlbertConfig, command: str, whole: int | None) -> dict[str, int]:
     """The parameters of a run's model by part.
 
     Args:
         config: of the model.
-        is_pretraining: whether it has the heads of pre-training.
+        command: that trains it; "" for the encoder alone.
         whole: all parameters as the run counted them; what no part accounts for is the head's. None: not known.
     """
-    parts = count_parts(config) | (count_pretraining_heads(config) if is_pretraining else {})
+    parts = count_parts(config) | (count_pretraining_heads(config) if command == PRETRAINING else {})
     rest = 0 if whole is None else whole - sum(parts.values())
-    return parts | ({"pooler and head of the task": rest} if rest > 0 else {})
+    name = "pooler or dense layer, to a vector" if command in OF_VECTORS else "pooler and head of the task"
+    return parts | ({name: rest} if rest > 0 else {})
 
 
 def settings_section(run: RunFolder) -> Section | None:

@@ -6,12 +6,19 @@ from typing import Any
 
 from absl import flags
 
+from albert_tf.distillation.distillation_flags import define_distil_vectors_flags
+from albert_tf.embedding.embedding_flags import define_train_embeddings_flags
 from albert_tf.finetuning.finetuning_flags import define_finetuning_flags
 from albert_tf.pretraining.pretraining_flags import define_pretraining_flags
 from albert_tf.runtime import files
 from albert_tf.runtime.flag_help import grouped_flags
 
-_DEFINE = {"run_pretraining": define_pretraining_flags, "run_finetuning": define_finetuning_flags}
+_DEFINE = {
+    "run_pretraining": define_pretraining_flags,
+    "run_finetuning": define_finetuning_flags,
+    "train_embeddings": define_train_embeddings_flags,
+    "distil_vectors": define_distil_vectors_flags,
+}
 _UNKNOWN = "Not known to this version"
 NOTHING = "–"
 

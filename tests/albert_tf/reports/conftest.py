@@ -66,3 +66,28 @@ def write_finetuned(tmp_path):
         return folder
 
     return write
+
+
+@pytest.fixture
+def write_vectors(tmp_path):
+    """A function that writes the folder of a training of vectors: (its command, flags, figures of a report)."""
+
+    def write(command, flags, **figures):
+        folder = tmp_path / command
+        folder.mkdir()
+        (folder / f"{command}.flags").write_text("\n".join(("--num_train_steps=20", "--do_eval", *flags)) + "\n")
+        run_folders.CONFIG.to_json_file(str(folder / "albert_config.json"))
+        train = {"kind": "train", "step": 10, "loss": 0.5, **figures, "learning_rate": 1e-4, "seconds": 1.0}
+        scores = {"spearman": 0.75, "pearson": 0.625}
+        evaluations = [{"kind": "eval", "step": step, **scores, "num_examples": 4} for step in (10, 20)]
+        start = {"kind": "start", "step": 0, "parameters": 3000}
+        run_folders.write_log(folder, [start, train, {**train, "step": 20}, *evaluations])
+        judged = {**scores, "best_metric": "spearman", "dev_set": "ab" * 32}
+        run_folders.add_checkpoint(folder, 20, judged, pooling={"mode": "mean", "normalize": True})
+        (folder / "results.json").write_text(json.dumps({"metric": "spearman", "scores": {"dev": scores}}))
+        for split, count in (("train", 1234), ("dev", 56)):
+            (folder / "features" / split).mkdir(parents=True)
+            (folder / "features" / split / "manifest.json").write_text(json.dumps({"examples": count}))
+        return folder
+
+    return write

@@ -98,6 +98,60 @@ def test_a_finetuning_that_learned_nothing_is_told_at_the_top(write_finetuned, s
     assert any("nothing was learned" in text for text in show(folder).texts)
 
 
+@pytest.mark.parametrize(
+    ("command", "flags", "figures", "lead", "told"),
+    [
+        (
+            *("train_embeddings", ("--objective=simcse",), {"accuracy": 0.5}, "Training of vectors of texts"),
+            ("Right text is the nearest of the batch", "--objective", "simcse"),
+        ),
+        (
+            *(
+                "distil_vectors",
+                ("--teacher=large",),
+                {"cosine": 0.5, "relation": 1.5},
+                "Distillation of vectors of texts",
+            ),
+            ("teacher", "Cosine with the teacher's vectors", "Divergence of relations from the teacher's (nats)"),
+        ),
+    ],
+)
+def test_a_page_of_vectors_has_settings_scores_and_curves(write_vectors, show, command, flags, figures, lead, told):
+    folder = write_vectors(command, flags, **figures)
+    page = show(folder)
+    assert f"{lead} in {folder}" in page.texts
+    assert not any(".flags" in text for text in page.texts)
+    assert page.row("steps", 2) == ["20", "of 20"]
+    assert page.row("spearman, dev", 1) == ["0.7500"]
+    assert page.row("--num_train_steps", 2) == ["20", "–"]
+    assert [page.row(name, 1)[0] for name in ("rows to learn from", "texts to be judged by, each once")] == [
+        "1,234",
+        "56",
+    ]
+    assert {"Loss", "Scores on held-out examples", "best", *told} <= set(page.texts)
+    assert not {"Examples right", "Loss (nats)", "task"} & set(page.texts)
+    # Without its flags it is known by what it learned.
+    (folder / f"{command}.flags").unlink()
+    page = show(folder)
+    assert f"{lead} in {folder}" in page.texts
+    assert f"{command}.flags is not there: the settings are not known." in page.texts
+
+
+def test_runs_of_vectors_beside_one_another(write_vectors, show):
+    page = show(write_vectors("train_embeddings", (), accuracy=0.5), write_vectors("distil_vectors", (), cosine=0.5))
+    assert page.row("spearman, held out", 2) == ["0.7500", "0.7500"]
+    assert {"Loss", "Right text is the nearest of the batch", "Cosine with the teacher's vectors"} <= set(page.texts)
+
+
+def test_an_empty_flag_file_is_no_run_of_defaults(write_finetuned, show):
+    folder = write_finetuned("run", {"classes": []}, {"accuracy": 0.5})
+    (folder / "run_finetuning.flags").write_text("")
+    page = show(folder)
+    told = "run_finetuning.flags is empty, as a run from Python may leave it: the settings are not known."
+    assert told in page.texts
+    assert "Settings" not in page.texts
+
+
 def test_many_classes_are_the_pairs_that_are_confused_most(write_finetuned, show):
     labels = [f"class {number}" for number in range(31)]
     counts = [[0] * 31 for _ in labels]

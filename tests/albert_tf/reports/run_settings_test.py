@@ -23,6 +23,15 @@ def test_what_is_changed_is_told_from_the_defaults(tmp_path):
     assert settings.value("no_such_flag") is None
 
 
+def test_flags_of_vectors_are_known_to_this_version(tmp_path):
+    settings = _read(tmp_path, "--objective=cosine\n--do_eval\n--nodo_lower_case\n", "train_embeddings")
+    assert (settings.value("objective"), settings.value("do_lower_case")) == ("cosine", False)
+    assert all(one.is_known for one in settings.settings)
+    settings = _read(tmp_path, "--teacher=large\n--muon_rate=3.5\n--objective=cosine\n", "distil_vectors")
+    assert [(one.name, one.value) for one in settings.settings if not one.is_known] == [("objective", "cosine")]
+    assert (settings.value("teacher"), settings.value("muon_rate")) == ("large", 3.5)
+
+
 def test_lines_that_are_no_flags_stay_as_they_are(tmp_path):
     settings = _read(
         tmp_path, "--optimiser=adam\nwords\n--train_batch_size=many\n\n--do_eval\n\xff\n", "run_finetuning"
