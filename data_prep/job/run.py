@@ -213,6 +213,9 @@ def _write(run: _Run) -> Manifest:
     documents, pieces = (sum(part[name] for part in parts) for name in ("documents", "pieces"))
     buckets = job.buckets_of_a_file(documents, pieces, num_files)
     counts, statistics, num_units = _draw(run, parts, num_files * buckets)
+    # A unit has seen one part, and a long document may lie in several.
+    for name, number in run.maker.count_documents(len(parts)).items():
+        counts[name] = number
     check_enough(statistics.counts["examples"], counts, job, num_files)
     described = _gather(run, num_units, buckets)
     check_no_empty(described, run.output)

@@ -111,14 +111,25 @@ class UnitMaker:
             digests = b"".join(map(_digest, kept))
         return store, np.frombuffer(digests, "<u8")
 
-    def load(self, part: int) -> tuple[TokenStore, int]:
-        """The ids of a part, mapped from its file, without the documents to leave out; and how many these are."""
+    def load(self, part: int) -> TokenStore:
+        """The ids of a part, mapped from its file, without the documents to leave out."""
         unit = load_unit(self.tokens_path(part))
         store = TokenStore(**{name: unit.arrays[name] for name in _STORE_ARRAYS})
-        if not self.drop_duplicates:
-            return store, 0
-        kept = read_kept(self.folder, part, store.num_documents)
-        return store.keep(kept), int((~kept).sum())
+        return store.keep(read_kept(self.folder, part, store.num_documents)) if self.drop_duplicates else store
+
+    def count_documents(self, num_parts: int) -> dict[str, int]:
+        """Counts the documents of the corpus, and those left out; one of many pieces, in any number of parts, once."""
+        counts, last = {"all": 0, "kept": 0}, {"all": -1, "kept": -1}
+        for part in range(num_parts):
+            sources = load_unit(self.tokens_path(part)).arrays["sources"].astype(np.int64)
+            found = {"all": sources, "kept": sources}
+            if self.drop_duplicates:
+                found["kept"] = sources[read_kept(self.folder, part, len(sources))]
+            for name, of_part in found.items():
+                # Pieces of a document stand side by side.
+                counts[name] += int(np.count_nonzero(np.diff(of_part, prepend=last[name])))
+                last[name] = int(of_part[-1]) if len(of_part) else last[name]
+        return {"documents": counts["kept"], "duplicate_documents_left_out": counts["all"] - counts["kept"]}
 
     def draw(self, unit: DrawUnit, num_buckets: int) -> dict:
         """Writes the examples of some passes over a part; returns the unit's header: what was counted."""
@@ -128,10 +139,9 @@ class UnitMaker:
             return _with_distinct(found.header, found.arrays["distinct"])
         settings, counts = self.settings, Counter()
         statistics = RecordStatistics(self.pieces.ids.mask_id, self.pieces.ids.unk_id)
-        store, dropped = self.load(unit.part)
+        store = self.load(unit.part)
         if 0 in unit.duplicates:
-            counts.update(documents=store.num_documents, sentences=store.num_sentences, pieces=len(store.ids))
-            counts["duplicate_documents_left_out"] += dropped
+            counts.update(sentences=store.num_sentences, pieces=len(store.ids))
         framed: list[bytes] = []
         for duplicate in unit.duplicates:
             draws = Draws(derive_seed(settings.random_seed, unit.part, duplicate))

@@ -62,6 +62,29 @@ def test_one_document_has_no_other_for_nsp(small_vocabulary, tmp_path, make_job)
     assert [path.name for path in tmp_path.iterdir()] == ["one.txt"]
 
 
+def test_a_document_of_many_pieces_is_one_document(small_vocabulary, tmp_path, make_job):
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("bada falo.\nfalo bada.\nbada.\n" * 1000)
+    two.write_text("bada falo.\nfalo bada.\n\n" + one.read_text() + "\nfalo.\nbada.\n")
+    # Parts of at most 2,000 characters: it is cut into 13 pieces.
+    assert one.stat().st_size > 25_000
+    with pytest.raises(InputError, match="holds one document; --sentence_task=nsp"):
+        create_records(make_job(one, small_vocabulary, tmp_path / "r", settings={"sentence_task": "nsp"}))
+    assert create_records(make_job(one, small_vocabulary, tmp_path / "r")).statistics["documents"] == 1
+    for twice in (one, two):
+        twice.write_text(f"{twice.read_text()}\n{twice.read_text()}")
+    found = [
+        create_records(
+            make_job(path, small_vocabulary, tmp_path / f"{path.stem}-{drop}", drop_duplicate_documents=drop)
+        )
+        for path in (one, two)
+        for drop in (False, True)
+    ]
+    assert [manifest.statistics["documents"] for manifest in found] == [2, 1, 6, 3]
+    events = [manifest.statistics["events"].get("duplicate_documents_left_out", 0) for manifest in found]
+    assert events == [0, 1, 0, 3]
+
+
 @pytest.mark.parametrize("contents", [None, b"", b"no model at all", "half"])
 def test_a_bad_vocabulary_is_one_line_and_nothing_is_written(
     small_corpus, small_vocabulary, tmp_path, contents, make_job
