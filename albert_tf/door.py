@@ -14,7 +14,7 @@ from albert_tf.exports.export_file import holds_saved_model, portable_format, re
 from albert_tf.published.local_copy import local_copy
 from albert_tf.published.names import is_published, parse_hub_name
 from albert_tf.published.needed_files import VOCABULARY_NAME, stands_for_itself
-from albert_tf.runtime import files, shipped_files
+from albert_tf.runtime import allocator, files, shipped_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, kind_of
@@ -246,6 +246,7 @@ def pretrain(settings: "PretrainingSettings") -> None:
     from albert_tf.pretraining.settings import PretrainingSettings
 
     _check_kind(settings, PretrainingSettings)
+    allocator.release_if_asked(settings.release_memory)
     run(settings)
 
 
@@ -263,6 +264,7 @@ def finetune(settings: "FinetuningSettings", task: "Task | None" = None) -> dict
     from albert_tf.finetuning.settings import FinetuningSettings
 
     _check_kind(settings, FinetuningSettings)
+    allocator.release_if_asked(settings.release_memory)
     return run(settings, task)
 
 

@@ -17,6 +17,7 @@ from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.heads.pooling import Pooling
 from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.rows.table_prediction import TablePrediction
+from albert_tf.runtime import allocator
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tokenization.vocabularies import make_tokenizer
@@ -71,6 +72,7 @@ def distil_embedder(settings: DistillationSettings) -> dict[str, Any]:
     """
     if not isinstance(settings, DistillationSettings):
         raise InputError(f"`settings` must be DistillationSettings. Received {type(settings).__name__}.")
+    allocator.release_if_asked(settings.release_memory)
     return run(settings)
 
 

@@ -17,6 +17,7 @@ from albert_tf.embedding.text_tables import TextTable, columns_in, read_table
 from albert_tf.finetuning.evaluation import format_scores
 from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
+from albert_tf.runtime import allocator
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.tasks.scores import check_packages
@@ -73,6 +74,7 @@ def train_embedder(settings: EmbeddingSettings) -> dict[str, Any]:
     """
     if not isinstance(settings, EmbeddingSettings):
         raise InputError(f"`settings` must be EmbeddingSettings. Received {type(settings).__name__}.")
+    allocator.release_if_asked(settings.release_memory)
     return run(settings)
 
 

@@ -5,6 +5,9 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from absl import logging
+
+from albert_tf.runtime import allocator
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.memory import explain_memory_errors
 from albert_tf.training.run_lock import hold_for_all_workers
@@ -59,6 +62,11 @@ def open_session(settings: TrainingSettings, train_batch_sizes: Iterable[int]) -
             check_batch_size(size, strategy, "train_batch_size", settings.gradient_accumulation_steps)
         check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
         describe_strategy(strategy)
+        if settings.release_memory and not allocator.gives_memory_back():
+            logging.warning(
+                "release_memory comes too late: TensorFlow has computed before in this process, and keeps what it "
+                "frees; ask for it in a new one"
+            )
         session = Session(strategy, cluster, Agreement(strategy, cluster))
         with session.hold(settings.output_dir), explain_memory_errors(settings):
             yield session

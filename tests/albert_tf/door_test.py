@@ -15,6 +15,7 @@ import pytest
 import albert_tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.models.named_weights import named_weights
+from albert_tf.runtime import allocator
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -326,6 +327,25 @@ def test_settings_of_another_kind_are_one_line(name):
     for given in ({"output_dir": "x"}, "x"):
         with pytest.raises(albert_tf.InputError, match=rf"must be \w+Settings. Received {type(given).__name__}"):
             getattr(albert_tf, name)(given)
+
+
+@pytest.mark.parametrize("release_memory", [False, True])
+@pytest.mark.parametrize(
+    ("name", "door", "given"),
+    [
+        ("PretrainingSettings", "pretrain", {"albert_config_file": "gone", "input_file": "gone"}),
+        ("FinetuningSettings", "finetune", {"task_name": "sst-2", "data_dir": "gone"}),
+        ("EmbeddingSettings", "train_embedder", {"train_file": "gone"}),
+        ("DistillationSettings", "distil_embedder", {"train_file": "gone", "teacher": "gone"}),
+    ],
+)
+def test_memory_is_given_back_where_settings_say_so(monkeypatch, tmp_path, name, door, given, release_memory):
+    asked = []
+    monkeypatch.setattr(allocator, "set_up_memory", lambda release: asked.append(release))
+    settings = getattr(albert_tf, name)(output_dir=str(tmp_path / "run"), release_memory=release_memory, **given)
+    with pytest.raises(albert_tf.InputError):
+        getattr(albert_tf, door)(settings)
+    assert asked == [True] * release_memory
 
 
 def test_records_that_are_not_there_are_one_line():

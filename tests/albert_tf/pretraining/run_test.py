@@ -17,11 +17,23 @@ from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import EvaluationSettings, PretrainingSettings
+from albert_tf.runtime import allocator
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings_flags import values_of
 from albert_tf.training.strategy import TpuAddress
 
 STEPS = 12
+
+
+@pytest.mark.parametrize("given_back", [False, True])
+def test_memory_that_is_not_given_back_is_told_where_it_was_to_be(settings, monkeypatch, caplog, given_back):
+    monkeypatch.setattr(allocator, "gives_memory_back", lambda: given_back)
+    short = dataclasses.replace(settings, num_train_steps=1, num_warmup_steps=0)
+    run(dataclasses.replace(short, release_memory=True))
+    assert ("release_memory comes too late" in caplog.text) == (not given_back)
+    caplog.clear()
+    run(dataclasses.replace(short, output_dir=f"{settings.output_dir}-2"))
+    assert "release_memory" not in caplog.text
 
 
 def test_what_a_run_writes(finished, read_weights, read_log):

@@ -55,3 +55,20 @@ def test_memory_of_freed_tensors_is_given_back_on_request_only():
     # A tensor of 256 MiB and a second one.
     assert _number(_MEBIBYTES_HELD, "released") < 64
     assert _number(_MEBIBYTES_HELD, "kept") > 200
+
+
+_GIVES_BACK = """
+import sys
+from albert_tf.runtime import allocator
+import tensorflow as tf
+if sys.argv[1] == "too late":
+    tf.ones(2) + 1.0
+if not allocator.set_up_memory(release=True):
+    sys.exit("not glibc")
+print(int(allocator.gives_memory_back()))
+"""
+
+
+@pytest.mark.parametrize(("when", "expected"), [("in time", 1), ("too late", 0)])
+def test_tensorflow_gives_memory_back_if_asked_before_it_computes(when, expected):
+    assert _number(_GIVES_BACK, when) == expected
