@@ -22,7 +22,7 @@ def groups_of(unit: str, read: Callable[[], Sequence[Any]]) -> list[str] | None:
 
 
 def key_of_cap(unit: str, most: int | None) -> dict[str, Any]:
-    """What a cap adds to the key of a part of the examples; an earlier version drew parts of what is drawn whole."""
+    """The cap in the key of a part of the examples, and what is drawn whole, of which earlier versions drew parts."""
     return {} if most is None else {"most": most, "unit": unit} if unit else {"most": most}
 
 

@@ -91,7 +91,7 @@ class TrainingSettings:
         return self.own_flags()
 
     def own_flags(self, but: Collection[str] = ()) -> str:
-        """Those of the fields that are flags by themselves, and of the TPU.
+        """The flags of the fields that are flags by themselves, and of the TPU.
 
         Args:
             but: names of fields to leave out.
