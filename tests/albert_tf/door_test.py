@@ -248,6 +248,7 @@ def test_an_export_is_called_like_the_model(in_work, exported, name):
         albert_tf.load(folder, dtype="mixed_bfloat16")
 
 
+@pytest.mark.slow
 def test_an_export_takes_what_its_model_takes(in_work, exported, save_finetuned, tmp_path):
     batch = {"input_ids": [[2, 5, 3, 0]], "input_mask": [[1, 1, 1, 0]], "masked_lm_positions": [[1]]}
     assert albert_tf.load(exported("sst-2"))(batch)["logits"].shape == (1, 2)

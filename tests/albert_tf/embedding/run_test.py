@@ -85,6 +85,7 @@ def test_a_run_that_is_there_is_judged_by_another_dev_set(trained, tmp_path):
     assert again["scores"] != before["scores"]
 
 
+@pytest.mark.slow
 def test_a_run_is_judged_by_texts_cleaned_as_in_its_training(embedding_settings):
     with open(embedding_settings.dev_file) as file:
         header, *rows = file.read().splitlines()

@@ -47,6 +47,7 @@ def test_a_run_learns_the_task_and_leaves_scores_and_predictions(finetuning_sett
     assert model.task.classifier_dropout_prob == 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_its_own", [True, False])
 def test_a_run_does_not_predict_texts_of_another_vocabulary(finetuning_settings, train_pieces, tmp_path, is_its_own):
     settings = dataclasses.replace(finetuning_settings, num_train_steps=1, num_warmup_steps=0)

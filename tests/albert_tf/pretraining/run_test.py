@@ -25,6 +25,7 @@ from albert_tf.training.strategy import TpuAddress
 STEPS = 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given_back", [False, True])
 def test_memory_that_is_not_given_back_is_told_where_it_was_to_be(settings, monkeypatch, caplog, given_back):
     monkeypatch.setattr(allocator, "gives_memory_back", lambda: given_back)

@@ -69,6 +69,7 @@ print(int(allocator.gives_memory_back()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("when", "expected"), [("in time", 1), ("too late", 0)])
 def test_tensorflow_gives_memory_back_if_asked_before_it_computes(when, expected):
     assert _number(_GIVES_BACK, when) == expected
