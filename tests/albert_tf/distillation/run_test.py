@@ -138,6 +138,7 @@ def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
     assert not os.path.exists(os.path.join(distillation_settings.output_dir, "teacher_axes.npy"))
 
 
+@pytest.mark.slow
 def test_a_dense_layer_to_another_width_than_the_teachers_is_refused(distillation_settings, tmp_path):
     changes = {"num_train_steps": 1, "do_eval": False, "dev_file": None}
     settings = dataclasses.replace(distillation_settings, teacher_width=True, **changes)

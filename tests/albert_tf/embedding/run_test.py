@@ -191,6 +191,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
         check_own_checkpoints(str(tmp_path), pooling)
 
 
+@pytest.mark.slow
 def test_a_run_that_python_began_leaves_its_flags_too(embedding_settings):
     settings = dataclasses.replace(
         embedding_settings, num_train_steps=1, num_warmup_steps=0, do_eval=False, dev_file=None

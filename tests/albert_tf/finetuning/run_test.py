@@ -115,6 +115,7 @@ def test_the_exported_run_says_in_a_fresh_process_what_the_evaluation_said(finet
         assert line["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_a_run_that_python_began_leaves_its_flags_and_tells_of_changed_ones(finetuning_settings, caplog):
     settings = dataclasses.replace(finetuning_settings, num_train_steps=2, do_eval=False, resolved_flags="")
     run(settings)

@@ -136,6 +136,7 @@ def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(fini
         evaluate_checkpoint(EvaluationSettings(**given | {"output_dir": best}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("trained", "asked"), [(False, True), (True, False)])
 def test_records_of_texts_that_were_cleaned_otherwise_are_warned_of(settings, write_manifest, caplog, trained, asked):
     write_manifest(settings.input_file, "a" * 64, flags={"do_lower_case": trained})

@@ -86,6 +86,7 @@ def test_an_evaluation_that_was_cut_off_is_made_up_for(settings, write_records):
     assert read_evaluation(folder) == before
 
 
+@pytest.mark.slow
 def test_an_evaluation_that_was_cut_off_before_its_report_is_reported(settings, write_records, read_log):
     settings = dataclasses.replace(settings, do_eval=True, eval_input_file=write_records("heldout", 20, seed=9))
     run(settings)
