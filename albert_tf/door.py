@@ -186,12 +186,11 @@ def save(
             "`model` must be an AlbertForPretraining, whose `albert` is the encoder, or a model of fine-tuning. "
             f"Received {type(model).__name__}."
         )
-    vocabulary = vocabulary_file or getattr(model, "vocabulary_file", None)
+    vocabulary = os.fspath(vocabulary_file or getattr(model, "vocabulary_file", None) or "") or None
     if vocabulary is None:
         logging.warning("no vocabulary goes along with %s; `vocabulary_file` names one", folder)
-    elif not files.exists(os.fspath(vocabulary)):
+    elif not files.exists(vocabulary):
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
-    vocabulary = None if vocabulary is None else os.fspath(vocabulary)
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
     target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=getattr(model, "pooling", None))

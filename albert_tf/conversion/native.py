@@ -42,22 +42,14 @@ class NativeFormat(CheckpointFormat):
         return use_checkpoint(path, lambda folder: self._read(folder.rstrip("/"), config_file))
 
     def _read(self, folder: str, config_file: str | None) -> StoredCheckpoint:
-        state, config = run_checkpoints.read_state(folder), run_checkpoints.read_config(folder)
+        described = describe_checkpoint(folder)
         if config_file:
             given = AlbertConfig.from_json_file(config_file)
-            check_same_model(given, config, folder, "leave --albert_config_file out: the checkpoint has its own")
-            config = given
-        arrays, pooling = _take_dense(run_checkpoints.read_weights(folder), state.kept_pooling(folder), folder)
-        return StoredCheckpoint(
-            source=folder,
-            config=config,
-            arrays=arrays,
-            vocabulary_file=_find_vocabulary(folder, state.vocabulary),
-            vocabulary=state.vocabulary,
-            sentence_task=state.sentence_task,
-            task=state.finetuned_task(folder),
-            kept_pooling=pooling,
-        )
+            own = described.config
+            check_same_model(given, own, folder, "leave --albert_config_file out: the checkpoint has its own")
+            described = dataclasses.replace(described, config=given)
+        arrays, pooling = _take_dense(run_checkpoints.read_weights(folder), described.kept_pooling, folder)
+        return dataclasses.replace(described, arrays=arrays, kept_pooling=pooling)
 
     def rows(self, config, names):
         """Every weight under its own name."""
@@ -75,6 +67,21 @@ class NativeFormat(CheckpointFormat):
         dense = None if self.pooling is None else self.pooling.dense
         arrays = {**arrays, **({} if dense is None else dense.to_weights())}
         run_checkpoints.write_weights(folder, config, arrays, vocabulary, task, pooling)
+
+
+def describe_checkpoint(folder: str) -> StoredCheckpoint:
+    """All that a checkpoint's folder says but for its weights, which are not read."""
+    state = run_checkpoints.read_state(folder)
+    return StoredCheckpoint(
+        source=folder,
+        config=run_checkpoints.read_config(folder),
+        arrays={},
+        vocabulary_file=_find_vocabulary(folder, state.vocabulary),
+        vocabulary=state.vocabulary,
+        sentence_task=state.sentence_task,
+        task=state.finetuned_task(folder),
+        kept_pooling=state.kept_pooling(folder),
+    )
 
 
 def _take_dense(

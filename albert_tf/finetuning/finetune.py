@@ -123,7 +123,7 @@ def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
         known = {} if stored is None or stored.name != settings.task_name else stored.options
         for name, usual in _KEPT.items():
             kept = known.get(name, usual)
-            # Of a model of several labels asked without --multi_label it is told that the tasks differ.
+            # Of a model of several labels, asked without --multi_label, an error says that the tasks differ.
             of_head = name != "label_threshold" or options.multi_label
             if of_head and kept != usual and getattr(options, name) == usual:
                 logging.info("--%s=%s, as the checkpoint was trained", name, kept)

@@ -8,6 +8,7 @@ from absl import logging
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.model_agreement import with_dropout
 from albert_tf.config import AlbertConfig
+from albert_tf.conversion.native import describe_checkpoint
 from albert_tf.conversion.pretrained import open_checkpoint
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.runtime import files
@@ -61,10 +62,10 @@ def folder_with_checkpoints(settings: Any) -> str:
 
 
 def _checkpoint_of_run(output_dir: str) -> list[StoredCheckpoint]:
-    """The best or newest checkpoint of a run; none where there is none that can be read."""
+    """The best or newest checkpoint of a run, without its weights; none where there is none that can be read."""
     try:
         folder = run_checkpoints.find_checkpoint(output_dir)
-        return [] if folder is None else [open_checkpoint(output_dir)[1]]
+        return [] if folder is None else [describe_checkpoint(folder)]
     except InputError:
         # Whoever loads the weights says what is wrong with them.
         return []

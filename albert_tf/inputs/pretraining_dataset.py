@@ -133,8 +133,6 @@ def make_dataset(
     Raises:
         InputError: no record file, or records of another kind than `masking`, `reading` or `packing` want.
     """
-    import tensorflow as tf
-
     names = _names_of(paths)
     if batch_size < 1:
         raise InputError(f"--batch_size must be at least 1. Received {batch_size}.")
@@ -152,9 +150,17 @@ def make_dataset(
         from albert_tf.inputs.row_packing import pack_batches
 
         parsed = pack_batches(parsed, packing, reading.seq_length or max_seq_length).skip(steps_into_window)
-    # Known to TensorFlow, or it does not know either how many batches a part of the stream has, and at an end that it
-    # did not foresee Keras counts a batch too many in its means.
-    return ready_ahead(parsed).apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    return _without_end(ready_ahead(parsed))
+
+
+def _without_end(batches: "tf.data.Dataset") -> "tf.data.Dataset":
+    """Tells TensorFlow that a stream has no end, so that it knows how many batches a part of it has.
+
+    Keras, where it comes upon an end that it did not foresee, counts a batch too many in its means.
+    """
+    import tensorflow as tf
+
+    return batches.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
 
 
 def _read_file(path: Any, kind: Any, _: Any) -> "tf.data.Dataset":

@@ -3,24 +3,18 @@
 import os
 
 import pytest
+from bit_flips import TENSORS, flip_bit
 
 from albert_tf.checkpoints.readable_checkpoint import find_readable_checkpoint, use_checkpoint
 from albert_tf.checkpoints.run_checkpoints import find_checkpoint, read_weights
 from albert_tf.runtime.errors import DamagedError
 
 
-def _flip(path):
-    with open(path, "r+b") as file:
-        (byte,) = file.read(1)
-        file.seek(0)
-        file.write(bytes([byte ^ 1]))
-
-
 def test_damaged_tensors_are_passed_over_where_they_are_read(finished, caplog):
     folder = finished.output_dir
     before, newest = (os.path.join(folder, f"checkpoint-{step:08d}") for step in (8, 12))
     assert find_readable_checkpoint(folder) == newest
-    _flip(os.path.join(newest, "model.data-00000-of-00001"))
+    flip_bit(os.path.join(newest, TENSORS))
     assert find_checkpoint(folder) == newest
     assert find_readable_checkpoint(folder) == before
     assert f"{newest} is passed over" in caplog.text

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from bit_flips import TENSORS, flip_bit
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
@@ -76,11 +77,7 @@ def _cut(path):
 
 def _flip(path):
     """Flips one bit in the middle of the file."""
-    with open(path, "r+b") as file:
-        file.seek(os.path.getsize(path) // 2)
-        byte = file.read(1)
-        file.seek(-1, os.SEEK_CUR)
-        file.write(bytes([byte[0] ^ 16]))
+    flip_bit(path, os.path.getsize(path) // 2, bit=4)
 
 
 def _garble(path):
@@ -177,11 +174,7 @@ def test_a_checkpoint_of_an_earlier_version_is_read(trained, small_config, tmp_p
 def test_one_flipped_bit_is_noticed(trained, small_config, tmp_path):
     folder = CheckpointFolder(str(tmp_path))
     (only,) = _save(folder, trained, 1)
-    with open(os.path.join(only, "model.data-00000-of-00001"), "r+b") as damaged:
-        damaged.seek(100)
-        byte = damaged.read(1)
-        damaged.seek(100)
-        damaged.write(bytes([byte[0] ^ 1]))
+    flip_bit(os.path.join(only, TENSORS), 100)
     with pytest.raises(InputError, match="is damaged"):
         folder.restore_latest(*_model_and_optimizer(small_config))
 

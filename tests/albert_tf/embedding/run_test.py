@@ -9,6 +9,7 @@ import shutil
 import numpy as np
 import pytest
 import run_folders
+from bit_flips import TENSORS, flip_bit
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.converter import convert
@@ -64,10 +65,7 @@ def test_a_run_leaves_scores_and_how_a_text_becomes_a_vector(trained, read_log):
 def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(trained, caplog):
     settings, before = trained
     best = os.path.join(settings.output_dir, os.path.basename(before["checkpoint"]))
-    with open(os.path.join(best, "model.data-00000-of-00001"), "r+b") as file:
-        (byte,) = file.read(1)
-        file.seek(0)
-        file.write(bytes([byte ^ 1]))
+    flip_bit(os.path.join(best, TENSORS))
     assert run(dataclasses.replace(settings, do_train=False))["checkpoint"] != best
     assert f"{best} is passed over" in caplog.text
 

@@ -7,6 +7,7 @@ import shutil
 import types
 
 import pytest
+from bit_flips import TENSORS, flip_bit
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
@@ -52,10 +53,7 @@ def test_checkpoints_of_a_training_without_evaluation_are_all_scored_later(finet
 def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(finetuning_settings, caplog):
     settings = dataclasses.replace(finetuning_settings, keep_checkpoint_max=0, save_checkpoints_steps=4)
     best = run(settings)["checkpoint"]
-    with open(os.path.join(best, "model.data-00000-of-00001"), "r+b") as file:
-        (byte,) = file.read(1)
-        file.seek(0)
-        file.write(bytes([byte ^ 1]))
+    flip_bit(os.path.join(best, TENSORS))
     assert run(dataclasses.replace(settings, do_train=False))["checkpoint"] != best
     assert f"{best} is passed over" in caplog.text
 

@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import pytest
+from bit_flips import TENSORS, flip_bit
 
 from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
 from albert_tf.conversion.converter import convert
@@ -125,10 +126,7 @@ def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(fini
     best, next_best = (os.path.join(finished.output_dir, f"checkpoint-{step:08d}") for step in (8, 4))
     write_evaluation(best, {"masked_lm_accuracy": 0.5})
     write_evaluation(next_best, {"masked_lm_accuracy": 0.4})
-    with open(os.path.join(best, "model.data-00000-of-00001"), "r+b") as file:
-        (byte,) = file.read(1)
-        file.seek(0)
-        file.write(bytes([byte ^ 1]))
+    flip_bit(os.path.join(best, TENSORS))
     given = {"input_file": finished.input_file, "output_dir": finished.output_dir}
     assert evaluate_checkpoint(EvaluationSettings(**given))["checkpoint"] == next_best
     assert f"{best} is passed over" in caplog.text
