@@ -121,19 +121,24 @@ def ctrl_c():
 
 
 @pytest.mark.parametrize("starts", [1, 2])
-@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("moment", ["before", "within", "held"])
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_while_a_worker_starts_ends_all(monkeypatch, starts, before):
+def test_ctrl_c_while_a_worker_starts_ends_all(monkeypatch, starts, moment):
     start, started = threading.Thread.start, []
 
     def start_at_ctrl_c(thread):
-        # The last thread's start is cut off at its beginning, or at its end.
+        # The last thread's start is cut off at its beginning, or at its end, where another thread of the process took
+        # the signal; or else the signal is the main thread's own, and waits until it is let go.
         started.append(thread)
-        if len(started) == starts and before:
+        last = len(started) == starts
+        if last and moment == "before":
             raise KeyboardInterrupt
         start(thread)
-        if len(started) == starts:
-            os.kill(os.getpid(), signal.SIGINT)
+        if last and moment == "within":
+            raise KeyboardInterrupt
+        if last:
+            # A signal to the process, as os.kill sends it, is any thread's, and comes whenever that one is awake.
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     executor = ProcessExecutor(2, None)
     with monkeypatch.context() as patch:
