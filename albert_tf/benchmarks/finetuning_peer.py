@@ -9,6 +9,7 @@ python -m albert_tf.benchmarks.finetuning_peer --task_name=mrpc --data_dir=glue/
 
 import dataclasses
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from absl import flags
@@ -28,7 +29,6 @@ _MODELS = {
     "span": ("AutoModelForQuestionAnswering", None, {name: name for name in ("start_logits", "end_logits")}),
 }
 _MAX_GRADIENT_NORM, _EPSILON, _WEIGHT_DECAY = 1.0, 1e-6, 0.01
-_NOT_DECAYED = ("bias", "LayerNorm")
 
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
@@ -37,9 +37,9 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("task_name", None, "The task.", **fv)
     flags.DEFINE_string("data_dir", None, "Folder with the task's files.", **fv)
     flags.DEFINE_string("init_checkpoint", None, "A folder of Hugging Face, weights and vocabulary.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Pieces of an example at most.", **fv)
-    flags.DEFINE_integer("max_train_examples", None, "Of the training split; all if left out.", **fv)
-    flags.DEFINE_integer("train_batch_size", 32, "Examples of a step.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Pieces of an example at most.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_train_examples", None, "Of the training split; all if left out.", lower_bound=1, **fv)
+    flags.DEFINE_integer("train_batch_size", 32, "Examples of a step.", lower_bound=1, **fv)
     flags.DEFINE_float("num_train_epochs", 3.0, "Passes over the training split.", **fv)
     flags.DEFINE_float("learning_rate", 5e-5, "At the end of the warm-up, a tenth of the steps.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "bfloat16: torch.autocast.", **fv)
@@ -84,17 +84,19 @@ class Peer:
             return {name: batch[name].long() for name in SPAN_LABELS[:2]}
         return {"labels": batch["label"] if batch["label"].is_floating_point() else batch["label"].long()}
 
-    def train(self, batches: Any, num_steps: int, warmup: int, peak: float) -> None:
-        """Takes all steps; the rate rises for `warmup` of them and falls to zero, both in a straight line."""
+    def train(self, batches: Any, rate: Callable[[int], Any]) -> None:
+        """Takes all steps, each with the learning rate of its number, counted from 0."""
+        from albert_tf.optimization.adamw import EXCLUDED_FROM_WEIGHT_DECAY
+
         decayed, others = [], []
         for name, parameter in self._model.named_parameters():
-            (others if any(part in name for part in _NOT_DECAYED) else decayed).append(parameter)
+            (others if any(part in name for part in EXCLUDED_FROM_WEIGHT_DECAY) else decayed).append(parameter)
         groups = [{"params": decayed, "weight_decay": _WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}]
-        update = self._torch.optim.AdamW(groups, lr=peak, eps=_EPSILON)
+        update = self._torch.optim.AdamW(groups, lr=0.0, eps=_EPSILON)
         self._model.train()
         for step, batch in enumerate(self._tensors(batches)):
             for group in update.param_groups:
-                group["lr"] = peak * min(step / max(1, warmup), (num_steps - step) / max(1, num_steps - warmup))
+                group["lr"] = float(rate(step))
             self._call(batch, **self._labels(batch)).loss.backward()
             self._torch.nn.utils.clip_grad_norm_(self._model.parameters(), _MAX_GRADIENT_NORM)
             update.step()
@@ -123,13 +125,14 @@ class Peer:
 def _learn(data: Any, settings: Any) -> dict[str, Any]:
     """Trains and scores the model of one seed."""
     from albert_tf.inputs.finetuning_dataset import make_evaluation_dataset, make_training_dataset, restore_order
+    from albert_tf.optimization.build import build_schedule
 
     features, dev = data.training_split().features, data.dev_splits()[0]
     steps = settings.steps_for(len(features))
     peer = Peer(data, settings.init_checkpoint, settings.precision, settings.random_seed)
     shape = data.batch_shape(settings.train_batch_size)
     batches = make_training_dataset(features, shape, settings.random_seed, steps)
-    peer.train(batches, steps, settings.warmup_for(steps), settings.learning_rate)
+    peer.train(batches, build_schedule(settings, steps, settings.warmup_for(steps)))
     shape = data.batch_shape(settings.eval_batch_size)
     found, index, weights = peer.outputs(make_evaluation_dataset(dev.features, shape))
     outputs = {name: restore_order(rows, index, weights) for name, rows in found.items()}

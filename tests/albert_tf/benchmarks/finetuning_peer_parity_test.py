@@ -3,8 +3,14 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from albert_tf.benchmarks.finetuning_peer import Peer
+from albert_tf.finetuning.settings import FinetuningSettings
+from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.optimization.build import build_schedule
 
 pytestmark = pytest.mark.parity
 
@@ -42,6 +48,35 @@ def test_the_peer_learns_a_task_of_two_words(bert_folder, tmp_path):
     assert [seed["random_seed"] for seed in result["seeds"]] == [12345, 12346]
     assert result["scores"]["dev"]["accuracy"] == 1.0
     assert result["spread"]["dev"]["accuracy"] == 0.0
+
+
+def test_an_albert_is_decayed_and_its_rate_rises_and_falls_as_ours(small_config, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed: the extra [parity]")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed: the extra [parity]")
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_attention_heads": 2, "vocab_size": 20}
+    transformers.AlbertModel(transformers.AlbertConfig(embedding_size=8, **sizes)).save_pretrained(tmp_path)
+    data = SimpleNamespace(task=SimpleNamespace(head="classification", labels=("a", "b")))
+    peer, seen = Peer(data, str(tmp_path), "float32", seed=1), []
+
+    class Update(torch.optim.AdamW):
+        def step(self):
+            seen.append([(group["lr"], group["weight_decay"], len(group["params"])) for group in self.param_groups])
+
+    monkeypatch.setattr(torch.optim, "AdamW", Update)
+    ids = torch.zeros((2, 4), dtype=torch.int32)
+    batch = {"input_ids": ids, "input_mask": ids + 1, "segment_ids": ids, "label": ids[:, 0]}
+    monkeypatch.setattr(Peer, "_tensors", lambda peer, batches: batches)
+    schedule = build_schedule(
+        FinetuningSettings(task_name="sst-2", data_dir="", output_dir="", learning_rate=1e-3), 10, 2
+    )
+    peer.train([batch] * 4, schedule)
+    # Of ten steps two are warm-up; the decay counts from the first, as that of run_finetuning.
+    assert [groups[0][0] for groups in seen] == pytest.approx([0.0, 5e-4, 8e-4, 7e-4])
+    assert [groups[1][0] for groups in seen] == [groups[0][0] for groups in seen]
+    ours = make_finetuning_model(small_config, "classification", 2).trainable_variables
+    spared = [variable for variable in ours if any(part in variable.path for part in ("layer_norm", "bias"))]
+    (_, decay, decayed), (_, none, others) = seen[0]
+    assert (decay, none, decayed, others) == (0.01, 0.0, len(ours) - len(spared), len(spared))
 
 
 def test_a_task_without_a_head_of_the_peer_is_refused(bert_folder, tmp_path):
