@@ -29,6 +29,8 @@ _HOST = "127.0.0.1"
 # Seconds until the server listens, and for one answer.
 _START_SECONDS, _ANSWER_SECONDS = 300, 120
 _MOST_CLIENTS = 256
+# In place of a status, of a request whose connection ended before the answer.
+_NO_ANSWER = 0
 # Of the overload: so many clients for each place in the queue.
 _CROWD, _SMALL_QUEUE = 4, 8
 _WORDS = ("a", "film", "that", "keeps", "its", "charm", "and", "never", "quite", "finds", "the", "story", "of", "it")
@@ -40,10 +42,10 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("model", None, "An export, a run or a checkpoint with a signature from one text.", **fv)
     flags.DEFINE_string("signature", "serving_default", "The signature; its only input is text.", **fv)
     flags.DEFINE_list("clients", ["1", "4", "16"], "Clients that ask at the same time, of each phase.", **fv)
-    flags.DEFINE_integer("seconds", 10, "Seconds of a phase.", **fv)
-    flags.DEFINE_integer("max_requests", 20_000, "Requests of a phase at most.", **fv)
-    flags.DEFINE_integer("shortest", 4, "Words of the shortest text.", **fv)
-    flags.DEFINE_integer("longest", 64, "Words of the longest text.", **fv)
+    flags.DEFINE_integer("seconds", 10, "Seconds of a phase.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_requests", 20_000, "Requests of a phase at most.", lower_bound=1, **fv)
+    flags.DEFINE_integer("shortest", 4, "Words of the shortest text.", lower_bound=1, **fv)
+    flags.DEFINE_integer("longest", 64, "Words of the longest text.", lower_bound=1, **fv)
     flags.DEFINE_float("batch_wait_ms", 2.0, "As of serve.", **fv)
 
 
@@ -78,7 +80,7 @@ def _read(file) -> str:
 
 
 def _ask(port: int, bodies: Sequence[bytes], seconds: float, most: int, num_clients: int) -> list[tuple[int, float]]:
-    """(status, seconds) of every request that a number of clients sent, each one after the other.
+    """(status or _NO_ANSWER, seconds) of every request that a number of clients sent, each one after the other.
 
     Args:
         bodies: of the requests, taken in turns by all clients.
@@ -93,10 +95,16 @@ def _ask(port: int, bodies: Sequence[bytes], seconds: float, most: int, num_clie
         with contextlib.closing(connection):
             while time.monotonic() < end and (turn := next(turns)) < most:
                 start = time.perf_counter()
-                connection.request("POST", "/v1/models/model:predict", bodies[turn % len(bodies)])
-                response = connection.getresponse()
-                response.read()
-                found.append((response.status, time.perf_counter() - start))
+                try:
+                    connection.request("POST", "/v1/models/model:predict", bodies[turn % len(bodies)])
+                    response = connection.getresponse()
+                    response.read()
+                    status = response.status
+                except (OSError, http.client.HTTPException):
+                    # The next request opens another.
+                    connection.close()
+                    status = _NO_ANSWER
+                found.append((status, time.perf_counter() - start))
 
     _in_threads(num_clients, work)
     return found
@@ -125,7 +133,8 @@ def summarize(found: Sequence[tuple[int, float]], seconds: float) -> dict[str, f
     wrong = sorted({status for status, _ in found} - {200})
     latencies = sorted(1000 * latency for status, latency in found if status == 200)
     if wrong or not latencies:
-        raise InputError(f"--signature: {len(latencies)} answers, and errors with the status {wrong or 'of none'}")
+        status = ", ".join(str(one or "none at all") for one in wrong) or "none"
+        raise InputError(f"--signature: {len(latencies)} answers, and errors with the status {status}")
     return {
         "requests": len(latencies),
         "requests_per_second": len(latencies) / seconds,
@@ -135,7 +144,7 @@ def summarize(found: Sequence[tuple[int, float]], seconds: float) -> dict[str, f
 
 
 def _overload(model: str, bodies: Sequence[bytes], seconds: float, most: int) -> dict[str, int]:
-    """Statuses under more clients than a small queue has places, by their number; every request has an answer."""
+    """Requests under more clients than a small queue has places: answered, turned away (503), lost (all others)."""
     arguments = (f"--model=model={model}", f"--max_queue={_SMALL_QUEUE}", "--max_batch_size=1")
     with _serving(*arguments) as port:
         found = _ask(port, bodies, seconds, most, _CROWD * _SMALL_QUEUE)
@@ -148,8 +157,8 @@ def _run() -> None:
     clients = [int(text) for text in given.clients if text.isdecimal() and 0 < int(text) <= _MOST_CLIENTS]
     if len(clients) != len(given.clients) or not clients:
         raise InputError(f"--clients must be numbers from 1 to {_MOST_CLIENTS}. Received {','.join(given.clients)!r}.")
-    if not 0 < given.shortest <= given.longest or given.seconds < 1 or given.max_requests < 1:
-        raise InputError("--shortest, --longest, --seconds and --max_requests must be at least 1, and in order")
+    if given.shortest > given.longest:
+        raise InputError(f"--shortest={given.shortest} is more than --longest={given.longest}")
     bodies = _bodies(given.signature, given.shortest, given.longest)
     result: dict[str, object] = {"benchmark": "server_load", "model": given.model, "signature": given.signature}
     with _serving(f"--model=model={given.model}", f"--batch_wait_ms={given.batch_wait_ms}") as port:
