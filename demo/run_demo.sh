@@ -116,7 +116,9 @@ task_steps=150
 # One checkpoint, at the end: none is chosen by its score on the texts that it is compared on.
 task_flags=(--task_name=classification --data_dir="$packages" --do_train --do_eval --max_seq_length=64
   --learning_rate=5e-4 --num_train_steps="$task_steps" --save_checkpoints_steps="$task_steps")
-if stage "Fine-tuning on it, and beside it the same model from random weights" "$out/package_random/results.json"; then
+# Its result is that of the next stage: either of the two may be done without the other.
+scores=$out/package_scores.json
+if stage "Fine-tuning on it, and beside it the same model from random weights" "$scores"; then
   random=(run_finetuning "${task_flags[@]}" --albert_config_file="$out/model/albert_config.json"
     --spm_model_file="$out/vocabulary.model" --output_dir="$out/package_random")
   "${random[@]}" > "$out/package_random.log" 2>&1 &
@@ -130,7 +132,7 @@ if stage "Fine-tuning on it, and beside it the same model from random weights" "
 fi
 stage "What it knows, beside a bag of words" ""
 run python demo/compare_with_bag_of_words.py --data_dir="$packages" --run="pre-trained=$out/package_model" \
-  --run="random weights=$out/package_random" --output_file="$out/package_scores.json" --overwrite
+  --run="random weights=$out/package_random" --output_file="$scores" --overwrite
 stage "Sentences that it never saw: the package, the text, the answer" ""
 run predict --format=table --output_dir="$out/package_model" --input_file="$packages/samples.tsv"
 printf '\nDone in %d:%02d. The model is in %s, the curves in %s.\n' \
