@@ -21,13 +21,13 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_list("models", list(MODELS), "Names of shipped configs, or files; the first is what all are to.", **fv)
-    flags.DEFINE_integer("batch_size", 8, "Examples of a step.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
-    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_integer("batch_size", 8, "Examples of a step.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", lower_bound=1, **fv)
     flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
-    flags.DEFINE_integer("rounds", 3, "Turns of each model.", **fv)
-    flags.DEFINE_integer("steps", 1, "Steps of a turn.", **fv)
+    flags.DEFINE_integer("rounds", 3, "Turns of each model.", lower_bound=1, **fv)
+    flags.DEFINE_integer("steps", 1, "Steps of a turn.", lower_bound=1, **fv)
     flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
 
 

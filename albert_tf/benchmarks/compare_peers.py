@@ -29,14 +29,16 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("task", "train", ("train", "encode", "classify"), tasks, **fv)
     who = "Who takes part; to train also albert_tf_jax and keras_hub_jax."
     flags.DEFINE_list("contestants", list(CONTESTANTS), who, **fv)
-    flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
-    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
-    flags.DEFINE_integer("shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", **fv)
+    flags.DEFINE_integer("batch_size", 16, "Examples of a step.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer(
+        "shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", lower_bound=1, **fv
+    )
     flags.DEFINE_string("optimizer", "adamw", "adamw or lamb; torch, which has no LAMB, always runs AdamW.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
-    flags.DEFINE_integer("rounds", 7, "Turns of each contestant.", **fv)
-    flags.DEFINE_integer("steps", 1, "Steps of a turn.", **fv)
+    flags.DEFINE_integer("rounds", 7, "Turns of each contestant.", lower_bound=1, **fv)
+    flags.DEFINE_integer("steps", 1, "Steps of a turn.", lower_bound=1, **fv)
     together = "Prepare all at the same time, and measure matrix products too: on a GPU, with processors to spare."
     flags.DEFINE_bool("prepare_together", False, together, **fv)
     flags.DEFINE_string("peer_python", None, "Python that has the peers; None: this one.", **fv)

@@ -32,10 +32,12 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_list("contestants", usual, f"Who takes part; there are also {', '.join(_LEFT_OUT)}.", **fv)
     flags.DEFINE_list("threads", ["1", "2"], "Cores that each contestant may use.", **fv)
     flags.DEFINE_list("batch_sizes", ["1", "8", "32"], "Texts of a batch.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of the longest text.", **fv)
-    flags.DEFINE_integer("shortest", 8, "Tokens of the shortest text of a batch of unequal lengths.", **fv)
-    flags.DEFINE_integer("rounds", 7, "Turns of each contestant with each batch.", **fv)
-    flags.DEFINE_integer("texts", 32, "Texts of a turn, at least a batch.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of the longest text.", lower_bound=1, **fv)
+    flags.DEFINE_integer(
+        "shortest", 8, "Tokens of the shortest text of a batch of unequal lengths.", lower_bound=1, **fv
+    )
+    flags.DEFINE_integer("rounds", 7, "Turns of each contestant with each batch.", lower_bound=1, **fv)
+    flags.DEFINE_integer("texts", 32, "Texts of a turn, at least a batch.", lower_bound=1, **fv)
     flags.DEFINE_string("peer_python", None, "Python that has the peers; None: this one.", **fv)
     flags.DEFINE_string("output_file", None, "Markdown file to append the tables to.", **fv)
 
@@ -114,8 +116,11 @@ def _compare(given, folder: str, python: str, threads: int, kinds: dict[str, tup
     for _ in range(given.rounds):
         for kind, (size, shortest) in kinds.items():
             for one in running:
-                one.take_turn(f"{size} {shortest} {max(1, given.texts // size)}")
-                rounds[one.name, kind].append(one.turns[-1])
+                # One that has ended takes part no longer.
+                if one.takes_part:
+                    one.take_turn(f"{size} {shortest} {max(1, given.texts // size)}")
+                if one.takes_part:
+                    rounds[one.name, kind].append(one.turns[-1])
     for one in running:
         one.close()
     return contestants, rounds

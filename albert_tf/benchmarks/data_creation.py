@@ -37,8 +37,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_list("max_seq_length", ["128", "512"], "Tokens of an example.", **fv)
     flags.DEFINE_list("dupe_factor", ["1", "10"], "Passes over the text.", **fv)
     flags.DEFINE_list("num_workers", ["1"], "Processes.", **fv)
-    flags.DEFINE_integer("num_files", 4, "Files that are written.", **fv)
-    flags.DEFINE_integer("repeats", 3, "Times each is done; the fastest counts.", **fv)
+    flags.DEFINE_integer("num_files", 4, "Files that are written.", lower_bound=1, **fv)
+    flags.DEFINE_integer("repeats", 3, "Times each is done; the fastest counts.", lower_bound=1, **fv)
 
 
 def _data_prep(name: str, **given) -> list[str]:

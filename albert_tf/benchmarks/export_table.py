@@ -33,8 +33,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("albert_config_file", "configs/models/albert_base_v2.json", "The model's shape.", **fv)
     flags.DEFINE_list("heads", list(_HEADS), "Which heads.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of the text.", **fv)
-    flags.DEFINE_integer("repeats", 5, "Turns of each file; the median counts.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of the text.", lower_bound=1, **fv)
+    flags.DEFINE_integer("repeats", 5, "Turns of each file; the median counts.", lower_bound=1, **fv)
     flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
 
 

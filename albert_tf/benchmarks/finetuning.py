@@ -22,11 +22,13 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("albert_config_file", None, "The model's shape; left out: the checkpoint's.", **fv)
     flags.DEFINE_string("spm_model_file", None, "The vocabulary; left out: that beside the checkpoint.", **fv)
     flags.DEFINE_string("output_dir", None, "Where features are kept.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "The length that is padded to.", **fv)
-    flags.DEFINE_integer("train_batch_size", 32, "Examples of a step.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "The length that is padded to.", lower_bound=1, **fv)
+    flags.DEFINE_integer("train_batch_size", 32, "Examples of a step.", lower_bound=1, **fv)
     flags.DEFINE_float("learning_rate", 1e-4, "At the end of the warm-up, a tenth of the steps.", **fv)
-    flags.DEFINE_integer("num_train_steps", 200, "Steps of each way.", **fv)
-    flags.DEFINE_integer("rounds", 5, "Turns in which they are taken; the median of the later ones counts.", **fv)
+    flags.DEFINE_integer("num_train_steps", 200, "Steps of each way.", lower_bound=1, **fv)
+    flags.DEFINE_integer(
+        "rounds", 5, "Turns in which they are taken; the median of the later ones counts.", lower_bound=2, **fv
+    )
 
 
 class Contestant:

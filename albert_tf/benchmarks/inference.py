@@ -19,10 +19,10 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("albert_config_file", "configs/models/albert_mini.json", "The model's shape.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of weights and products.", **fv)
     flags.DEFINE_list("batch_sizes", ["1", "32"], "Sequences of a batch, without padding.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of a sequence.", **fv)
-    flags.DEFINE_integer("shortest", 8, "Tokens of the shortest sequence of a ragged batch.", **fv)
-    flags.DEFINE_integer("ragged_batch_size", 32, "Sequences of a ragged batch.", **fv)
-    flags.DEFINE_integer("repeats", 7, "Times each batch is timed; the median counts.", **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of a sequence.", lower_bound=1, **fv)
+    flags.DEFINE_integer("shortest", 8, "Tokens of the shortest sequence of a ragged batch.", lower_bound=1, **fv)
+    flags.DEFINE_integer("ragged_batch_size", 32, "Sequences of a ragged batch.", lower_bound=1, **fv)
+    flags.DEFINE_integer("repeats", 7, "Times each batch is timed; the median counts.", lower_bound=1, **fv)
 
 
 _NAMES = ("input_ids", "input_mask", "segment_ids")

@@ -15,12 +15,12 @@ from albert_tf.runtime.tensorflow_import import import_tensorflow
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
-    flags.DEFINE_integer("num_examples", 20_000, "Records to make, in four files.", **fv)
-    flags.DEFINE_integer("train_batch_size", 64, "Examples of a batch.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
-    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_integer("num_examples", 20_000, "Records to make, in four files.", lower_bound=4, **fv)
+    flags.DEFINE_integer("train_batch_size", 64, "Examples of a batch.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", lower_bound=1, **fv)
     flags.DEFINE_enum("masking", "static", ["static", "dynamic"], "Masks in the records, or drawn here.", **fv)
-    flags.DEFINE_integer("repeats", 5, "Times the records are read; the median counts.", **fv)
+    flags.DEFINE_integer("repeats", 5, "Times the records are read; the median counts.", lower_bound=1, **fv)
 
 
 def _random_batch(count: int, length: int, predictions: int, seed: int):

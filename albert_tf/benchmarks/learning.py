@@ -8,6 +8,7 @@ python -m albert_tf.benchmarks.learning --recipes=adamw.flags,muon.flags --minut
     --heldout_file='heldout-*' --output_dir=learning
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -23,7 +24,9 @@ from typing import Any
 from absl import flags, logging
 
 from albert_tf.analysis.pyplot import import_pyplot
+from albert_tf.records.manifest import find_record_files
 from albert_tf.runtime import command
+from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
@@ -48,6 +51,8 @@ def _tokens_a_step(recipe: str) -> int:
     """Number of tokens of a batch, padding included, as the recipe says."""
     with open(recipe, encoding="utf-8") as file:
         given = dict(line.strip()[2:].split("=", 1) for line in file if re.match(r"--\w+=", line))
+    if "batch_schedule" in given:
+        raise InputError(f"{recipe}: --batch_schedule: the steps are of different sizes; give one --train_batch_size")
     try:
         return int(given["train_batch_size"]) * int(given["max_seq_length"])
     except (KeyError, ValueError):
@@ -98,8 +103,39 @@ def read_results(output_dir: str) -> list[dict[str, Any]]:
     path = os.path.join(output_dir, RESULTS_NAME)
     if not os.path.exists(path):
         return []
+    results = []
     with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+        for number, line in enumerate(file, 1):
+            try:
+                results.append(json.loads(line))
+            except ValueError:
+                raise InputError(f"{path}: line {number} was cut off; remove it, and the run is done again") from None
+    return results
+
+
+def identity_of(heldout: str, recipe: str | None = None) -> dict[str, str]:
+    """Digests of what a result depends on: the held-out records, and the recipe if it is a file."""
+    parts = {"heldout": find_record_files(heldout, "heldout_file"), "flags": [] if recipe is None else [recipe]}
+    return {
+        name: hashlib.sha256(to_json([describe_file(path) for path in paths]).encode()).hexdigest()
+        for name, paths in parts.items()
+    }
+
+
+def check_identity(results: list[dict[str, Any]], recipe: str, identity: dict[str, str], output_dir: str) -> None:
+    """Refuses to put results side by side that were measured on other records, or a recipe that has changed since.
+
+    Raises:
+        InputError: one line that says what has changed, and what to do.
+    """
+    advice = "give another --output_dir"
+    for result in results:
+        # Earlier results do not say.
+        theirs = result.get("identity", identity)
+        if theirs["heldout"] != identity["heldout"]:
+            raise InputError(f"{output_dir} has results on other held-out records than --heldout_file; {advice}")
+        if result["recipe"] == recipe and theirs["flags"] != identity["flags"]:
+            raise InputError(f"{output_dir} has results of {recipe} with other flags; rename the recipe, or {advice}")
 
 
 def is_done(results: list[dict[str, Any]], recipe: str, budget: dict[str, float], seed: int) -> bool:
@@ -211,6 +247,11 @@ def _run() -> None:
     import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
     results = read_results(given.output_dir)
+    identities = {}
+    for recipe in given.recipes:
+        name = os.path.splitext(os.path.basename(recipe))[0]
+        identities[name] = identity_of(given.heldout_file, recipe)
+        check_identity(results, name, identities[name], given.output_dir)
     for budget in budgets:
         for seed in seeds:
             # Recipes next to each other, as a machine is not as fast all day.
@@ -227,6 +268,7 @@ def _run() -> None:
                     "budget": budget,
                     "seed": seed,
                     "machine": describe_machine(),
+                    "identity": identities[name],
                     "checkpoints": list(_measure(folder, began, _tokens_a_step(recipe), given.heldout_file)),
                 }
                 keep_result(result, given.output_dir)

@@ -134,10 +134,12 @@ def _run() -> None:
     import_tensorflow()
     os.makedirs(given.output_dir, exist_ok=True)
     results, budget = learning.read_results(given.output_dir), {"minutes": given.minutes}
+    identity = learning.identity_of(given.heldout_file)
     for rate in rates:
         name = f"hugging_face-{rate:g}"
+        learning.check_identity(results, name, identity, given.output_dir)
         if not learning.is_done(results, name, budget, given.seed):
-            results.append(_learn(name, rate, budget))
+            results.append({**_learn(name, rate, budget), "identity": identity})
             learning.keep_result(results[-1], given.output_dir)
     learning.write_report(results, given.output_dir)
 

@@ -17,6 +17,7 @@ from absl import flags, logging
 
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.runtime import command
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 
@@ -31,13 +32,15 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("albert_config_file", "configs/models/albert_mini.json", "The model's shape.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of weights and products.", **fv)
-    flags.DEFINE_integer("rows", 4096, "Texts of the file.", **fv)
-    flags.DEFINE_integer("shortest", 4, "Words of the shortest text.", **fv)
-    flags.DEFINE_integer("longest", 16, "Words of the longest text.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens after which a text is cut.", **fv)
-    flags.DEFINE_integer("batch_size", 32, "Texts that are run together.", **fv)
+    flags.DEFINE_integer("rows", 4096, "Texts of the file.", lower_bound=1, **fv)
+    flags.DEFINE_integer("shortest", 4, "Words of the shortest text.", lower_bound=1, **fv)
+    flags.DEFINE_integer("longest", 16, "Words of the longest text.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens after which a text is cut.", lower_bound=1, **fv)
+    flags.DEFINE_integer("batch_size", 32, "Texts that are run together.", lower_bound=1, **fv)
     flags.DEFINE_list("formats", ["tsv", "jsonl"], "Endings of the file that is read and of the one written.", **fv)
-    flags.DEFINE_integer("rounds", 5, "Turns in which they are timed, after one that is not; the median counts.", **fv)
+    flags.DEFINE_integer(
+        "rounds", 5, "Turns in which they are timed, after one that is not; the median counts.", lower_bound=1, **fv
+    )
 
 
 def _made_up_texts(count: int, shortest: int, longest: int) -> list[str]:
@@ -139,6 +142,8 @@ class _Predictions:
 
 def _run() -> None:
     given = flags.FLAGS
+    if given.shortest > given.longest:
+        raise InputError(f"--shortest={given.shortest} is more than --longest={given.longest}")
     import_tensorflow(frozen_weights=given.precision == "bfloat16")
     logging.set_verbosity(logging.WARNING)
     texts = _made_up_texts(given.rows, given.shortest, given.longest)

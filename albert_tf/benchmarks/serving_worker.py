@@ -27,8 +27,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("task", "encode", ("encode", "classify"), "What the model does.", **fv)
     flags.DEFINE_string("albert_config_file", None, "The model's shape.", **fv)
     flags.DEFINE_string("folder", None, "What serving_files wrote.", **fv)
-    flags.DEFINE_integer("threads", 1, "Cores, and threads, that compute.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of the longest text.", **fv)
+    flags.DEFINE_integer("threads", 1, "Cores, and threads, that compute.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of the longest text.", lower_bound=1, **fv)
 
 
 def _keep_to_cores(count: int) -> None:

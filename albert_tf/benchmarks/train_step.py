@@ -9,6 +9,7 @@ from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import allocator, command
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.settings import BACKENDS
@@ -18,17 +19,17 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
     fv = {"flag_values": flag_values}
     flags.DEFINE_string("albert_config_file", "configs/models/albert_mini.json", "The model's shape.", **fv)
-    flags.DEFINE_integer("train_batch_size", 16, "Examples of a step.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
-    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
+    flags.DEFINE_integer("train_batch_size", 16, "Examples of a step.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", lower_bound=1, **fv)
     flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
     flags.DEFINE_enum("precision", "float32", tuple(DTYPE_POLICIES), "Of the matrix products.", **fv)
     flags.DEFINE_enum("backend", "tensorflow", BACKENDS, "Library that computes.", **fv)
     flags.DEFINE_bool("remat", False, "Compute the inside of a layer again for its gradient, to save memory.", **fv)
     flags.DEFINE_bool("release_memory", False, "Give freed memory back to the system.", **fv)
     flags.DEFINE_bool("constant_graph", False, "Apply the shared block in a loop of the device.", **fv)
-    flags.DEFINE_integer("steps", 5, "Steps that are timed together.", **fv)
-    flags.DEFINE_integer("repeats", 5, "Times that many steps are timed; the median counts.", **fv)
+    flags.DEFINE_integer("steps", 5, "Steps that are timed together.", lower_bound=1, **fv)
+    flags.DEFINE_integer("repeats", 5, "Times that many steps are timed; the median counts.", lower_bound=1, **fv)
 
 
 def random_batch(config, batch_size: int, length: int, predictions: int):
@@ -52,9 +53,15 @@ def random_batch(config, batch_size: int, length: int, predictions: int):
 
 
 def ragged_batch(config, batch_size: int, length: int, shortest: int):
-    """Sequences of evenly spread lengths, the longest `length`, padded to it."""
+    """Sequences of evenly spread lengths, the longest `length`, padded to it.
+
+    Raises:
+        InputError: the shortest is longer.
+    """
     import numpy as np
 
+    if shortest > length:
+        raise InputError(f"--shortest={shortest} is more than --max_seq_length={length}")
     batch = random_batch(config, batch_size, length, 1)
     lengths = np.linspace(shortest, length, batch_size).round().astype(int)
     batch["input_mask"] = (np.arange(length) < lengths[:, None]).astype("int32")

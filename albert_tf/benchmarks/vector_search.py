@@ -31,7 +31,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_bool("bm25", False, "Search by the words that texts share, too.", **fv)
     flags.DEFINE_string("embeddings_file", None, "Counted embeddings (.npz), to be judged too.", **fv)
     flags.DEFINE_string("spm_model_file", None, "Their vocabulary.", **fv)
-    flags.DEFINE_integer("batch_size", 32, "Texts that a model is asked about at a time.", **fv)
+    flags.DEFINE_integer("batch_size", 32, "Texts that a model is asked about at a time.", lower_bound=1, **fv)
 
 
 def _judge(dev: Any, make_vectors: Callable[[list[str]], np.ndarray]) -> dict[str, float]:

@@ -26,10 +26,12 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("contestant", None, "A key of contestants.TASKS[task].", **fv)
     flags.DEFINE_enum("task", "train", ("train", "encode", "classify"), "What to do again and again.", **fv)
     flags.DEFINE_string("albert_config_file", None, "The model's shape.", **fv)
-    flags.DEFINE_integer("batch_size", 16, "Examples of a step.", **fv)
-    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", **fv)
-    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", **fv)
-    flags.DEFINE_integer("shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", **fv)
+    flags.DEFINE_integer("batch_size", 16, "Examples of a step.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", lower_bound=1, **fv)
+    flags.DEFINE_integer(
+        "shortest", None, "Tokens of the shortest sequence to encode; None: all have the most.", lower_bound=1, **fv
+    )
     flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
     flags.DEFINE_string("precision", "float32", "float32 or bfloat16.", **fv)
     flags.DEFINE_bool("measure_products", False, "Measure matrix products too, of an albert_tf.", **fv)

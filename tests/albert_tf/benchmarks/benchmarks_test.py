@@ -6,9 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from absl import flags
 
 from albert_tf.benchmarks import compare_serving
 from albert_tf.benchmarks.compare_peers import Contestant, format_table, ratios_to
+from albert_tf.benchmarks.train_step import ragged_batch
+from albert_tf.runtime.errors import InputError
 
 
 def _run(name, *arguments):
@@ -142,10 +145,50 @@ def test_the_table_of_serving_compares_round_by_round_with_the_first():
     assert "| theirs | gone |" in table
 
 
+def test_a_contestant_that_ends_between_two_turns_has_no_more_of_them(monkeypatch):
+    class Ending(_Measured):
+        def __init__(self, name, arguments, python, module):
+            super().__init__(name, [])
+
+        def take_turn(self, task):
+            if self.name == "short-lived" and len(self.turns) == 2:
+                self.start = {"skipped": "no memory left"}
+            else:
+                self.turns.append({"seconds": 1.0 + len(self.turns)})
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(compare_serving, "Contestant", Ending)
+    given = {"max_seq_length": 8, "albert_config_file": "", "task": "encode", "shortest": 2, "texts": 4}
+    values = flags.FlagValues()
+    compare_serving.define_flags(values)
+    values(
+        [
+            "compare_serving",
+            "--contestants=lasting,short-lived",
+            "--rounds=3",
+            *(f"--{n}={v}" for n, v in given.items()),
+        ]
+    )
+    kinds = compare_serving.kinds_of_batches([1], 8, 2)
+    contestants, rounds = compare_serving._compare(values, "", "python", 1, kinds)
+    assert [[turn["seconds"] for turn in rounds[name, "1 x 8"]] for name in ("lasting", "short-lived")] == [
+        [1.0, 2.0, 3.0],
+        [1.0, 2.0],
+    ]
+    assert "| short-lived | no memory left |" in compare_serving.format_table("a title", contestants, kinds, rounds)
+
+
+def test_a_shortest_text_that_is_longer_than_the_longest_is_refused(small_config):
+    with pytest.raises(InputError, match="--shortest=9 is more than --max_seq_length=8"):
+        ragged_batch(small_config, 2, 8, 9)
+
+
 class _Measured(Contestant):
     def __init__(self, name, seconds, start=None):
         self.name = name
-        self.start = start or {"ready": 9.0}
+        self.start = start or {"ready": 9.0, "memory_mb": 100.0}
         self.turns = [{"seconds": each, "processor_seconds": 2 * each, "memory_mb": 100.0} for each in seconds]
 
 

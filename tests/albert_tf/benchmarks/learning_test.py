@@ -46,6 +46,38 @@ def test_recipes_are_checked_before_the_first_is_trained(tmp_path):
         learning._check_recipes([str(tmp_path / "y.flags")])
 
 
+def test_a_recipe_of_steps_of_several_sizes_is_refused(tmp_path):
+    flags = "--train_batch_size=8\n--max_seq_length=16\n--batch_schedule=8:0.5,16:0.5\n"
+    (tmp_path / "x.flags").write_text(flags)
+    with pytest.raises(InputError, match="x.flags: --batch_schedule: the steps are of different sizes"):
+        learning._check_recipes([str(tmp_path / "x.flags")])
+
+
+def test_what_was_measured_of_other_flags_or_records_is_not_put_beside_it(tmp_path):
+    recipe, heldout = tmp_path / "x.flags", tmp_path / "heldout.tfrecord"
+    recipe.write_text("--learning_rate=0.001\n")
+    heldout.write_bytes(b"records")
+    before = learning.identity_of(str(heldout), str(recipe))
+    results = [{**_result("x", 1, 4.0), "identity": before}, _result("older", 1, 4.0)]
+    for name in ("x", "older", "y"):
+        learning.check_identity(results, name, before, "out")
+    recipe.write_text("--learning_rate=0.002\n")
+    changed = learning.identity_of(str(heldout), str(recipe))
+    learning.check_identity(results, "y", changed, "out")
+    with pytest.raises(InputError, match="out has results of x with other flags; rename the recipe, or give"):
+        learning.check_identity(results, "x", changed, "out")
+    heldout.write_bytes(b"others")
+    with pytest.raises(InputError, match="out has results on other held-out records than --heldout_file; give"):
+        learning.check_identity(results, "y", learning.identity_of(str(heldout)), "out")
+
+
+def test_a_result_that_was_cut_off_is_named(tmp_path):
+    whole = json.dumps(_result("x", 1, 4.0))
+    (tmp_path / "results.jsonl").write_text(f"{whole}\n{whole[:20]}")
+    with pytest.raises(InputError, match=r"results.jsonl: line 2 was cut off; remove it"):
+        learning.read_results(str(tmp_path))
+
+
 @pytest.mark.slow
 def test_two_recipes_are_trained_measured_and_not_done_twice(write_records, small_config, tmp_path):
     small_config.to_json_file(str(tmp_path / "config.json"))
@@ -69,3 +101,8 @@ def test_two_recipes_are_trained_measured_and_not_done_twice(write_records, smal
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == first
     assert (tmp_path / "out" / "results.jsonl").read_text().splitlines() == lines
     assert (tmp_path / "out" / "learning.png").exists()
+    with open(tmp_path / "muon.flags", "a") as file:
+        file.write("--learning_rate=0.002\n")
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "has results of muon with other flags" in again.stderr
