@@ -8,6 +8,7 @@ from typing import Any
 
 import albert_tf
 from albert_tf.experiments.claims import ERRORS, verdicts_to_markdown
+from albert_tf.experiments.command_lines import RECORDS
 from albert_tf.experiments.estimate import duration
 from albert_tf.experiments.experiment import Experiment
 from albert_tf.experiments.grid import Unit
@@ -47,6 +48,7 @@ def make_page(
     if is_trial:
         parts.append("**A trial:** all rows had as many steps as `--num_train_steps` says, not those of their budgets.")
     parts += [_describe_run(experiment, table), table.to_markdown().rstrip("\n"), _note_on_errors(experiment)]
+    parts += _note_on_records(units)
     if experiment.paper.note:
         parts.append(experiment.paper.note)
     if table.verdicts:
@@ -87,6 +89,22 @@ def _note_on_errors(experiment: Experiment) -> str:
             "another seed of pre-training would change is not in it."
         )
     return "One seed: how much another one would change is not known."
+
+
+def _note_on_records(units: Sequence[Unit]) -> list[str]:
+    """A line where rows are evaluated on different records, of another vocabulary or length: [] where all have one."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for unit in units:
+        records = (step.key for evaluation in unit.evaluations.values() for step in evaluation.inputs())
+        names = rows.setdefault(tuple(key for key in records if key.startswith(RECORDS)), [])
+        names += [] if unit.row.name in names else [unit.row.name]
+    if len(rows) < 2:
+        return []
+    told = " | ".join(", ".join(names) for names in rows.values())
+    return [
+        f"**Not all rows are asked the same:** their held-out records differ by vocabulary, length or reading of text "
+        f"({told}). Masked words and pairs compare between rows of one part; tasks compare between all."
+    ]
 
 
 def _note_on_verdicts(table: Table) -> str:

@@ -101,6 +101,16 @@ def test_a_run_ends_in_a_table_a_picture_and_a_page_and_does_nothing_twice(files
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.usefixtures("made_up")
+def test_the_page_says_which_rows_are_asked_other_things(files, settings, write):
+    short, longer = {"records": {"max_seq_length": 16}}, {"budget": {"steps": 20}}
+    ExperimentRun(settings(write(rows={"first": {}, "short": short, "longer": longer}))).run()
+    page = (files / "out/which/page.md").read_text()
+    assert "(first, longer | short). Masked words and pairs compare between rows of one part" in page
+    ExperimentRun(settings()).run()
+    assert "asked the same" not in (files / "out/which/page.md").read_text()
+
+
 def test_the_page_says_whether_what_the_paper_says_shows_here(files, settings, made_up, write):
     claim = {"text": "one layer is worse", "rows": ["second", "first"], "measure": "masked_lm", "column": "average"}
     paper = {"columns": ["average"], "rows": {"first": [80.5], "second": [80]}, "claims": [claim]}
