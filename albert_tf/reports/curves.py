@@ -9,6 +9,8 @@ from albert_tf.reports.charts import COLORS, Chart, Curve, line_chart, percent, 
 _NOTHING: tuple[list[int], list[float]] = ([], [])
 _TASKS = {"sop": "sentence order", "nsp": "next sentence", "none": "sentence task"}
 _TOKENS, _TRAINING = "tokens", "training"
+# The sum is left out where its parts are shown; of runs that count no right answers it may be a squared distance.
+_SUM, _LOSS, _LOSS_OF_ANY = "loss", "Loss (nats)", "Loss"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +29,7 @@ _SPECS = (
     _Spec("Masked pieces right", {"masked_lm_accuracy": _TRAINING}, percent, (0.0, None)),
     _Spec("Loss of {task} (nats)", {"sentence_order_loss": _TRAINING}),
     _Spec("{task}: pairs right", {"sentence_order_accuracy": _TRAINING}, percent),
-    _Spec("Loss (nats)", {"loss": _TRAINING}),
+    _Spec(_LOSS, {_SUM: _TRAINING}),
     _Spec("Examples right", {"accuracy": _TRAINING}, percent),
     _Spec("Cosine with the teacher's vectors", {"cosine": _TRAINING}),
     _Spec("Divergence of relations from the teacher's (nats)", {"relation": _TRAINING}),
@@ -49,13 +51,11 @@ _SPECS = (
     ),
 )
 # Titles of the same figures where they are of vectors of texts.
-_OF_VECTORS = {"Loss (nats)": "Loss", "Examples right": "Right text is the nearest of the batch"}
+_OF_VECTORS = {_LOSS: _LOSS_OF_ANY, "Examples right": "Right text is the nearest of the batch"}
 # Shown as a line of reference.
 _REFERENCES = ("unigram_loss",)
 _GRAY = COLORS - 1
 _HELD_OUT = "Scores on held-out examples"
-# Left out where the parts of it are shown.
-_SUM = "loss"
 
 
 def charts_of(run: Curves, of_vectors: bool = False) -> list[Chart]:
@@ -148,6 +148,8 @@ def _specs(run: Curves) -> list[_Spec]:
 
 def _title(spec: _Spec, runs: Sequence[Curves], of_vectors: bool) -> str:
     title = _OF_VECTORS.get(spec.title, spec.title) if of_vectors else spec.title
+    if title == _LOSS and not all("accuracy" in run.train for run in runs):
+        title = _LOSS_OF_ANY
     title = title.format(task=" and ".join(dict.fromkeys(_TASKS[run.sentence_task] for run in runs)))
     return title[0].upper() + title[1:]
 

@@ -127,7 +127,7 @@ def read_run(path: str, name: str = "") -> RunFolder:
         settings = _tried(lambda: read_settings(os.path.join(path, f"{command}.flags"), command), notes)
         if settings and not any(one.is_given for one in settings.settings):
             settings = None
-            notes.append(f"{command}.flags is empty, as a run from Python may leave it: the settings are not known.")
+            notes.append(f"{command}.flags is empty: the settings are not known.")
     elif not members:
         notes.append(f"{command or 'run'}.flags is not there: the settings are not known.")
     stops = {one: _read_object(path, one, names, notes) for one in names if one.startswith(_STOP_PREFIX)}

@@ -143,11 +143,22 @@ def test_runs_of_vectors_beside_one_another(write_vectors, show):
     assert {"Loss", "Right text is the nearest of the batch", "Cosine with the teacher's vectors"} <= set(page.texts)
 
 
+def test_a_loss_has_a_unit_where_answers_are_right_or_wrong(write_finetuned, show):
+    folder = write_finetuned("run", REGRESSION, {"pearson": 0.5})
+    assert "Loss (nats)" in show(folder).texts
+    log = folder / "train_log.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    run_folders.write_log(folder, [{key: line[key] for key in line if key != "accuracy"} for line in lines])
+    texts = show(folder).texts
+    assert "Loss" in texts
+    assert "Loss (nats)" not in texts
+
+
 def test_an_empty_flag_file_is_no_run_of_defaults(write_finetuned, show):
     folder = write_finetuned("run", {"classes": []}, {"accuracy": 0.5})
     (folder / "run_finetuning.flags").write_text("")
     page = show(folder)
-    told = "run_finetuning.flags is empty, as a run from Python may leave it: the settings are not known."
+    told = "run_finetuning.flags is empty: the settings are not known."
     assert told in page.texts
     assert "Settings" not in page.texts
 
