@@ -8,7 +8,6 @@ python -m albert_tf.benchmarks.learning --recipes=adamw.flags,muon.flags --minut
     --heldout_file='heldout-*' --output_dir=learning
 """
 
-import hashlib
 import json
 import os
 import platform
@@ -26,7 +25,7 @@ from absl import flags, logging
 from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.records.manifest import find_record_files
 from albert_tf.runtime import command
-from albert_tf.runtime.digests import describe_file
+from albert_tf.runtime.digests import digest_of_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
@@ -115,10 +114,9 @@ def read_results(output_dir: str) -> list[dict[str, Any]]:
 
 def identity_of(heldout: str, recipe: str | None = None) -> dict[str, str]:
     """Digests of what a result depends on: the held-out records, and the recipe if it is a file."""
-    parts = {"heldout": find_record_files(heldout, "heldout_file"), "flags": [] if recipe is None else [recipe]}
     return {
-        name: hashlib.sha256(to_json([describe_file(path) for path in paths]).encode()).hexdigest()
-        for name, paths in parts.items()
+        "heldout": digest_of_files(find_record_files(heldout, "heldout_file")),
+        "flags": digest_of_files([] if recipe is None else [recipe]),
     }
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from albert_tf.experiments.command_lines import READING, VOCABULARY, names_of
 from albert_tf.experiments.row import Row
 from albert_tf.experiments.steps import Given, Made, Own, Step
-from albert_tf.experiments.text_split import digest_of
+from albert_tf.runtime.digests import digest_of_files
 from albert_tf.runtime.files import list_files
 
 _PREFIX, _RESULT = "vocabulary", "vocabulary.model"
@@ -47,7 +47,7 @@ def corpus_of_row(corpus: Corpus, row: Row) -> Corpus:
         InputError: there is no more_text.
     """
     if row.more_text is not None:
-        more = digest_of(list_files(row.more_text, "more_text"))
+        more = digest_of_files(list_files(row.more_text, "more_text"))
         both = Given(f"{corpus.train.path},{row.more_text}", f"{corpus.train.digest} {more}")
         corpus = dataclasses.replace(corpus, train=both)
     if row.vocabulary is None:

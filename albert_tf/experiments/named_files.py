@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, score_of
 from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, is_complete
-from albert_tf.experiments.text_split import digest_of
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import digest_of_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tokenization.vocabulary_file import may_be_vocabulary
@@ -28,7 +28,7 @@ def digest_of_named(path: str) -> str | None:
     if files.is_remote(path):
         return None
     if os.path.isfile(path):
-        return digest_of([path])
+        return digest_of_files([path])
     if not os.path.exists(path):
         # albert_base/model.ckpt-best stands for model.ckpt-best.index and others.
         parts = sorted(glob.glob(glob.escape(path) + ".*"))
@@ -46,7 +46,7 @@ def digest_of_named(path: str) -> str | None:
 
 
 def _digest_of_files(folder: str, paths: Sequence[str]) -> str:
-    contents = [(os.path.relpath(one, folder or "."), digest_of([one])) for one in paths]
+    contents = [(os.path.relpath(one, folder or "."), digest_of_files([one])) for one in paths]
     return hashlib.sha256(to_json(contents).encode()).hexdigest()
 
 

@@ -20,8 +20,9 @@ from albert_tf.experiments.settings import ExperimentSettings
 from albert_tf.experiments.steps import STEPS_FOLDER, Given, Step, finished_notes
 from albert_tf.experiments.table import make_table
 from albert_tf.experiments.task_columns import check_splits
-from albert_tf.experiments.text_split import HELD_OUT, TRAIN, check_documents, digest_of, split_documents
+from albert_tf.experiments.text_split import HELD_OUT, TRAIN, check_documents, split_documents
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import digest_of_files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.stop_signals import StopSignals
@@ -180,11 +181,11 @@ class ExperimentRun:
         text = files.list_files(str(settings.input_file))
         vocabulary = str(settings.spm_model_file)
         vocab_size = make_tokenizer(vocabulary).vocab_size
-        digest = digest_of(text)
+        digest = digest_of_files(text)
         if settings.held_out_file is not None:
             train = Given(str(settings.input_file), digest)
             held_out_text = str(settings.held_out_file)
-            held_out = Given(held_out_text, digest_of(files.list_files(held_out_text, "held_out_file")))
+            held_out = Given(held_out_text, digest_of_files(files.list_files(held_out_text, "held_out_file")))
             if held_out.digest == digest:
                 raise InputError(f"--held_out_file={held_out_text} is the text of --input_file: nothing is held out")
         else:
@@ -195,7 +196,7 @@ class ExperimentRun:
             if not all(map(os.path.exists, parts.values())) and not settings.dry_run:
                 split_documents(text, settings.held_out_every, folder)
             train, held_out = (Given(path, f"{key} {name}") for name, path in parts.items())
-        return Corpus(train, held_out, Given(vocabulary, digest_of([vocabulary])), vocab_size)
+        return Corpus(train, held_out, Given(vocabulary, digest_of_files([vocabulary])), vocab_size)
 
     def _check_split(self, text: list[str]) -> None:
         """Sees that the text can be split at its blank lines, which is how every row reads it."""

@@ -1,6 +1,5 @@
 """Documents of a text in two files: to train on, and held out."""
 
-import hashlib
 import itertools
 import os
 from collections.abc import Iterator
@@ -8,18 +7,11 @@ from collections.abc import Iterator
 from absl import logging
 
 from albert_tf.runtime import files
-from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.text_endings import COMPRESSED, NOT_TEXT, RAW_FORMATS
 
 TRAIN, HELD_OUT = "train.txt", "held_out.txt"
 _NOT_PLAIN = (*COMPRESSED, *RAW_FORMATS, *NOT_TEXT)
-
-
-def digest_of(paths: list[str]) -> str:
-    """A digest of the contents of files, in their order."""
-    return hashlib.sha256(to_json([describe_file(path) for path in paths]).encode()).hexdigest()
 
 
 def check_documents(paths: list[str], every: int) -> None:

@@ -1,9 +1,11 @@
-"""Short description of a file's contents: its size and its SHA-256."""
+"""Short descriptions of the contents of files: their sizes and their SHA-256."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 from albert_tf.runtime import files
+from albert_tf.runtime.json_text import to_json
 
 _BLOCK = 1 << 20
 
@@ -27,3 +29,8 @@ def describe_file(path: str, longest: int | None = None) -> dict[str, Any]:
             digest.update(block)
             size += len(block)
     return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def digest_of_files(paths: Iterable[str]) -> str:
+    """A digest of the contents of files, in their order; how they are called does not count."""
+    return hashlib.sha256(to_json([describe_file(path) for path in paths]).encode()).hexdigest()

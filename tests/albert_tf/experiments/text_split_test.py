@@ -1,10 +1,8 @@
 """Texts cut into documents to train on and documents held out."""
 
-from pathlib import Path
-
 import pytest
 
-from albert_tf.experiments.text_split import check_documents, digest_of, split_documents
+from albert_tf.experiments.text_split import check_documents, split_documents
 from albert_tf.runtime.errors import InputError
 
 
@@ -26,10 +24,3 @@ def test_texts_that_cannot_be_split_are_refused(tmp_path):
         with pytest.raises(InputError, match=f"a.txt{ending} is not: split it, and give --held_out_file"):
             check_documents([str(path) + ending], 2)
     check_documents([str(path)], 2)
-
-
-def test_a_digest_is_of_contents_and_not_of_names(tmp_path):
-    paths = [str(tmp_path / name) for name in "abc"]
-    for path, text in zip(paths, ("x", "x", "y")):
-        Path(path).write_text(text)
-    assert digest_of(paths[:1]) == digest_of(paths[1:2]) != digest_of(paths[2:])
