@@ -1,12 +1,14 @@
-"""Writes one HTML page about a run, or about several beside one another.
+"""Writes one HTML page about a run, about several beside one another, or about an experiment.
 
 write_report --output_dir=runs/base --output_file=report.html
 write_report --output_dir=runs/base,runs/large --output_file=both.html
+write_report --output_dir=experiments/sharing --output_file=sharing.html
 
 Of pre-training: settings, model, records, curves, evaluations, warnings, and masked words filled in by the newest
 checkpoint. Of fine-tuning: scores by checkpoint and seed, what is mistaken for what, the surest errors with their
-texts. Of vectors of texts: scores by checkpoint, curves, settings. The page needs nothing from elsewhere, and is
-written of unfinished and damaged runs too.
+texts. Of vectors of texts: scores by checkpoint, curves, settings. Of an experiment of run_experiments: table, figures
+with their errors, claims of the paper, what each row changes, curves beside one another, commands. The page needs
+nothing from elsewhere, and is written of unfinished and damaged runs too.
 """
 
 from absl import flags, logging
@@ -19,7 +21,12 @@ FLAGS = flags.FLAGS
 
 def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     """Defines the flags of this command."""
-    flags.DEFINE_list("output_dir", None, "--output_dir of the runs, separated by commas.", flag_values=flag_values)
+    flags.DEFINE_list(
+        "output_dir",
+        None,
+        "--output_dir of the runs, separated by commas; or the folder of an experiment.",
+        flag_values=flag_values,
+    )
     flags.DEFINE_string("output_file", "report.html", "The HTML to write.", flag_values=flag_values)
     flags.DEFINE_string(
         "texts",

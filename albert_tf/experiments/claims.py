@@ -8,7 +8,6 @@ from typing import Any
 
 from albert_tf.experiments.fields import as_entries, as_text
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.markdown_table import markdown_table
 
 SAME, OTHER, WITHIN, NOT_HERE = "same sign", "other sign", "within the error", "not measured"
 # A difference of less than so many standard errors is none.
@@ -114,11 +113,9 @@ def judge(claim: Claim, row: Sequence[float] | None, than: Sequence[float] | Non
     return Verdict(claim, difference, error, word)
 
 
-def verdicts_to_markdown(verdicts: Sequence[Verdict]) -> str:
-    """The verdicts as a Markdown table; "" of none."""
-    if not verdicts:
-        return ""
-    lines = [["the paper", "by", "there", "here", ""], ["---"] * 5]
+def verdict_lines(verdicts: Sequence[Verdict]) -> list[list[str]]:
+    """The verdicts as they are read: titles, then a line of texts for each."""
+    lines = [["the paper", "by", "there", "here", ""]]
     for verdict in verdicts:
         claim, here = verdict.claim, ""
         if verdict.difference is not None:
@@ -127,4 +124,4 @@ def verdicts_to_markdown(verdicts: Sequence[Verdict]) -> str:
         measure = claim.measure.replace("_", " ").replace(" lm", " LM")
         compared = f"{claim.text} ({claim.row} less {claim.than})"
         lines.append([compared, measure, f"{claim.paper:+.1f}", here, verdict.word])
-    return markdown_table(lines)
+    return lines

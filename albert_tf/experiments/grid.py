@@ -1,6 +1,7 @@
 """The steps of an experiment: records, pre-training, evaluations and fine-tuning of every row and seed."""
 
 import dataclasses
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -66,6 +67,10 @@ class Unit:
         """All of them, first things first; what several units need comes in each."""
         for step in (self.pretraining, *self.evaluations.values(), *self.finetuning.values()):
             yield from step.chain()
+
+    def model_folder(self, output_dir: str) -> str:
+        """The folder in which its pre-training leaves checkpoints and log."""
+        return os.path.join(self.pretraining.folder(output_dir), _MODEL)
 
     def names(self) -> dict[str, str]:
         """The names of its steps for people, by their keys."""

@@ -11,6 +11,7 @@ from albert_tf.experiments.command_lines import RECORDS, VOCABULARY
 from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
+from albert_tf.experiments.findings import find
 from albert_tf.experiments.grid import Unit, distinct, make_units, named_paths
 from albert_tf.experiments.named_files import digest_of_named
 from albert_tf.experiments.page import make_page
@@ -27,7 +28,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.stop_signals import StopSignals
 
-TABLE_NAME, TABLE_JSON, PICTURE_NAME, PAGE_NAME = "table.md", "table.json", "table.png", "page.md"
+TABLE_NAME, PICTURE_NAME, PAGE_NAME = "table.md", "table.png", "page.md"
 _KEY_DIGITS = 12
 # Steps that need no model.
 _OF_TEXT = (VOCABULARY, RECORDS)
@@ -149,12 +150,12 @@ class ExperimentRun:
                 picture = PICTURE_NAME
         except InputError as error:
             logging.warning("no picture: %s", error)
-        head = {"experiment": self.experiment.name, "question": self.experiment.question}
-        files.write_json(
-            os.path.join(folder, TABLE_JSON), {**head, "source": self.experiment.source, **table.to_json()}
-        )
         left_out = [row.name for row in self.experiment.rows if row.name in unfinished and row.name not in failures]
-        page = make_page(self.experiment, table, finished, failures, self.output_dir, picture, left_out, bool(trial))
+        findings = find(
+            self.experiment, table, finished, failures, self.output_dir, folder, left_out, is_trial=bool(trial)
+        )
+        findings.write(folder)
+        page = make_page(findings, picture)
         for name, text in ((TABLE_NAME, table.to_markdown()), (PAGE_NAME, page)):
             with files.replace_file(os.path.join(folder, name)) as file:
                 file.write(text.encode())

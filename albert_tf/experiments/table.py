@@ -114,17 +114,25 @@ class Table:
             "claims": [verdict.to_json() for verdict in self.verdicts],
         }
 
-    def to_markdown(self) -> str:
-        """The table as Markdown."""
-        used = [column for column in self.columns if any(column.key in row.cells for row in self.rows)]
-        titles = ["", "parameters", *(column.title for column in used), *(f"paper: {t}" for t in self.paper_columns)]
-        lines = [titles, ["---"] * len(titles)]
+    def used_columns(self) -> list[Column]:
+        """The columns that a row has a figure of."""
+        return [column for column in self.columns if any(column.key in row.cells for row in self.rows)]
+
+    def lines(self) -> list[list[str]]:
+        """The table as it is read: the titles, then the rows, a text for each cell."""
+        used = self.used_columns()
+        lines = [["", "parameters", *(column.title for column in used), *(f"paper: {t}" for t in self.paper_columns)]]
         for row in self.rows:
             cells = [_text_of(row.cells.get(column.key), column.kind) for column in used]
             paper = ["" if value is None else str(value) for value in row.paper]
             count = "" if row.parameters is None else f"{row.parameters / 1e6:.2f} M"
             lines.append([row.name, count, *cells, *paper])
-        return markdown_table(lines)
+        return lines
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        titles, *rows = self.lines()
+        return markdown_table([titles, ["---"] * len(titles), *rows])
 
 
 def columns_of(experiment: Experiment) -> list[Column]:

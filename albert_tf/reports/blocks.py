@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from albert_tf.reports.charts import Chart
+from albert_tf.reports.dot_panels import Panel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +59,15 @@ class Matrix:
 
 
 @dataclasses.dataclass(frozen=True)
+class Code:
+    """Lines of a shell, of which only the title is seen until somebody opens them."""
+
+    kind: ClassVar[str] = "code"
+    title: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Entry:
     """A text or several, and what is to be known of it: (name, value)."""
 
@@ -94,17 +104,17 @@ class Group:
     """Parts of one kind, one after the other.
 
     Attributes:
-        kind: "figures", "charts", "entries" or "samples".
-        parts: each a Figure, a Chart, an Entry or a Sample.
+        kind: "figures", "charts", "panels", "entries" or "samples".
+        parts: each a Figure, a Chart, a Panel, an Entry or a Sample.
         title: above them.
     """
 
     kind: str
-    parts: Sequence[Figure] | Sequence[Chart] | Sequence[Entry] | Sequence[Sample]
+    parts: Sequence[Figure] | Sequence[Chart] | Sequence[Panel] | Sequence[Entry] | Sequence[Sample]
     title: str = ""
 
 
-Block = Notes | Table | Matrix | Group
+Block = Notes | Table | Matrix | Code | Group
 
 
 class Section(NamedTuple):

@@ -153,8 +153,8 @@ def line_chart(
         return None
     averages = [_average(curve) for curve in curves]
     values = [y for average in averages for y in average[1]] + [y for curve in curves for y in curve.marks[1]]
-    x_scale = _scale(0.0 if from_zero else min(xs), max(xs), PLOT[0], PLOT[2], room=0.0)
-    y_scale = _scale(min(values), max(values), PLOT[3], PLOT[1], bounds)
+    x_scale = scale_of(0.0 if from_zero else min(xs), max(xs), PLOT[0], PLOT[2], room=0.0)
+    y_scale = scale_of(min(values), max(values), PLOT[3], PLOT[1], bounds)
     lines = [_line(curve, average, x_scale, y_scale, number, most_dots) for curve, average in zip(curves, averages)]
     return Chart(
         title,
@@ -183,8 +183,8 @@ def bar_chart(title: str, counts: Sequence[tuple[float, float]], x_title: str, m
     found: dict[int, float] = {}
     for value, count in counts:
         found[int((value - low) // width)] = found.get(int((value - low) // width), 0) + count
-    x_scale = _scale(low, low + width * (max(found) + 1), PLOT[0], PLOT[2], room=0.0)
-    y_scale = _scale(0, max(found.values()), PLOT[3], PLOT[1], bounds=(0, None))
+    x_scale = scale_of(low, low + width * (max(found) + 1), PLOT[0], PLOT[2], room=0.0)
+    y_scale = scale_of(0, max(found.values()), PLOT[3], PLOT[1], bounds=(0, None))
     bars = []
     for place, count in sorted(found.items()):
         first = int(low + place * width)
@@ -224,8 +224,15 @@ def percent(value: float) -> str:
     return f"{100 * value:.4g} %"
 
 
-def _scale(low, high, start, end, bounds=(None, None), room=_ROOM) -> Scale:
-    """A scale with some room around the values, except at a given bound."""
+def scale_of(low, high, start, end, bounds=(None, None), room=_ROOM) -> Scale:
+    """A scale with some room around the values, except at a given bound.
+
+    Args:
+        low, high: lowest and highest value.
+        start, end: the places of the axis's ends.
+        bounds: values at the ends in place of those; None: by the values.
+        room: beyond them, as a share of their range.
+    """
     # Values that differ by their rounding alone are one.
     span = high - low if high - low > 1e-9 * max(abs(low), abs(high)) else abs(high) or 1.0
     lowest = low - room * span if bounds[0] is None else bounds[0]

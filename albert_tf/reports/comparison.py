@@ -20,7 +20,7 @@ def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
     singles = [one for one, _ in shown]
     both = [(run.name, dict.fromkeys((*run.notes, *one.notes))) for run, one in zip(runs, singles)]
     notes = [f"{name}: {note}" for name, told in both for note in told]
-    blocks: list[Block] = [_figures(runs, singles), *([Notes(notes, is_warning=True)] if notes else [])]
+    blocks: list[Block] = [figures_of_runs(runs, singles), *([Notes(notes, is_warning=True)] if notes else [])]
     several = [f"{one.name}: what is not of all its runs is of {told}." for one, told in shown if told]
     blocks += [Notes(several)] if several else []
     charts = compare_charts([one.curves for one in singles], all(run.command in OF_VECTORS for run in runs))
@@ -35,7 +35,7 @@ def comparison_sections(runs: Sequence[RunFolder]) -> list[Section]:
     ]
 
 
-def _figures(runs: Sequence[RunFolder], singles: Sequence[RunFolder]) -> Table:
+def figures_of_runs(runs: Sequence[RunFolder], singles: Sequence[RunFolder]) -> Table:
     """A row for each figure, a column for each run: how far it came, and the best it reached on held-out data.
 
     Args:

@@ -87,7 +87,7 @@ def charts_of(run: Curves, of_vectors: bool = False) -> list[Chart]:
 
 
 def compare_charts(runs: Sequence[Curves], of_vectors: bool = False) -> list[Chart]:
-    """The charts of several runs, a colour for each; the first figure of each chart alone.
+    """The charts of several runs, a colour for each, dashed when all are used; the first figure of each chart alone.
 
     Args:
         runs: their logs.
@@ -102,6 +102,7 @@ def compare_charts(runs: Sequence[Curves], of_vectors: bool = False) -> list[Cha
                 run.train.get(key, _NOTHING),
                 run.evaluation.get(key, _NOTHING),
                 color=number,
+                is_dashed=number >= COLORS,
                 is_smoothed=spec.is_smoothed,
                 has_faint=False,
             )
@@ -150,7 +151,8 @@ def _title(spec: _Spec, runs: Sequence[Curves], of_vectors: bool) -> str:
     title = _OF_VECTORS.get(spec.title, spec.title) if of_vectors else spec.title
     if title == _LOSS and not all("accuracy" in run.train for run in runs):
         title = _LOSS_OF_ANY
-    title = title.format(task=" and ".join(dict.fromkeys(_TASKS[run.sentence_task] for run in runs)))
+    *others, last = dict.fromkeys(_TASKS[run.sentence_task] for run in runs)
+    title = title.format(task=f"{', '.join(others)} and {last}" if others else last)
     return title[0].upper() + title[1:]
 
 

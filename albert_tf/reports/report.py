@@ -1,9 +1,10 @@
-"""One page about a run, or about several beside one another: read, put together, written."""
+"""One page about a run, an experiment, or several runs beside one another: read, put together, written."""
 
 from collections.abc import Sequence
 
 from albert_tf.reports.blocks import Group, Page
 from albert_tf.reports.comparison import comparison_sections
+from albert_tf.reports.experiment_report import experiment_page, experiments_in
 from albert_tf.reports.finetuning_report import finetuning_sections
 from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
 from albert_tf.reports.page import render
@@ -33,10 +34,10 @@ _MOST_RUNS = 8
 def write_report(
     output_dirs: Sequence[str], output_file: str, texts_file: str | None = None, num_samples: int = 5
 ) -> None:
-    """Writes a page about one run, or one that compares several; it needs nothing from elsewhere.
+    """Writes a page about one run, about an experiment, or one that compares runs; it needs nothing from elsewhere.
 
     Args:
-        output_dirs: folders of runs of pre-training, of fine-tuning or of vectors, finished or not.
+        output_dirs: folders of runs of pre-training, of fine-tuning or of vectors, finished or not; or an experiment's.
         output_file: the HTML; appears whole or not at all.
         texts_file: texts with [MASK], one a line, for the newest checkpoint of a pre-training run to fill in; None:
             held-out records, where they still lie.
@@ -49,12 +50,39 @@ def write_report(
     if len(output_dirs) > _MOST_RUNS:
         raise InputError(f"--output_dir names {len(output_dirs)} runs; a page compares at most {_MOST_RUNS}")
     texts = read_texts(texts_file) if texts_file else []
+    experiment = _experiment_of(output_dirs)
+    if experiment is not None:
+        if texts:
+            raise InputError(f"--texts is for one run of pre-training; {experiment} is an experiment")
+        _write(experiment_page(experiment), output_file)
+        return
     runs = [read_run(path, name) for path, name in zip(output_dirs, name_runs(list(output_dirs)))]
     if texts and (len(runs) > 1 or runs[0].command in (FINETUNING, *OF_VECTORS)):
         raise InputError("--texts is for one run of pre-training, whose newest checkpoint fills them in")
-    html = render(_page_of(runs[0], texts, num_samples) if len(runs) == 1 else _page_of_several(runs))
+    _write(_page_of(runs[0], texts, num_samples) if len(runs) == 1 else _page_of_several(runs), output_file)
+
+
+def _write(page: Page, output_file: str) -> None:
+    html = render(page)
     with files.replace_file(output_file) as file:
         file.write(html.encode("utf-8", errors="replace"))
+
+
+def _experiment_of(output_dirs: Sequence[str]) -> str | None:
+    """The folder of the experiment that is asked for; None if it is runs that are.
+
+    Raises:
+        InputError: an experiment among several folders, or a folder of several experiments.
+    """
+    for path in output_dirs:
+        found = experiments_in(path)
+        if found and found != [path]:
+            raise InputError(f"{path} holds experiments; name the folder of one: {', '.join(found)}")
+        if found and len(output_dirs) > 1:
+            raise InputError(f"{path} is an experiment, with a page of its own; received {len(output_dirs)} folders")
+        if found:
+            return path
+    return None
 
 
 def _page_of(run: RunFolder, texts: list[str], num_samples: int) -> Page:

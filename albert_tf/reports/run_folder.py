@@ -18,7 +18,10 @@ from albert_tf.runtime.run_names import name_runs
 PRETRAINING, FINETUNING = "run_pretraining", "run_finetuning"
 EMBEDDING, DISTILLATION = OF_VECTORS = "train_embeddings", "distil_vectors"
 _COMMANDS = (PRETRAINING, FINETUNING, *OF_VECTORS)
-_WANTED = "--output_dir of run_pretraining, run_finetuning, train_embeddings or distil_vectors is wanted"
+_WANTED = (
+    "--output_dir of run_pretraining, run_finetuning, train_embeddings or distil_vectors is wanted, or the folder of "
+    "an experiment in that of run_experiments"
+)
 _CONFIG_NAME, _RESULTS_NAME, _LOCK_NAME = "albert_config.json", "results.json", "run.lock"
 _REPORT_ENDING, _STOP_PREFIX = "_report.json", "nonfinite-"
 # The folder of one run of several: "seed-1", "rate-1e-05-seed-1", "seed-1-fold-2-of-5".

@@ -85,7 +85,9 @@ def _ran(files):
 def test_a_run_ends_in_a_table_a_picture_and_a_page_and_does_nothing_twice(files, settings, made_up):
     table = ExperimentRun(settings()).run()
     folder = files / "out/which"
-    assert sorted(path.name for path in folder.iterdir()) == ["page.md", "table.json", "table.md", "table.png"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("page.json", "page.md", "table.json", "table.md", "table.png")
+    ]
     assert (folder / "table.md").read_text() == table
     assert table.splitlines()[2] == "| first | 0.00 M | 25.0 ± 0.0 % | 3.000 ± 0.000 | 75.0 ± 0.0 % |"
     page = (folder / "page.md").read_text()
@@ -188,7 +190,7 @@ def test_a_trial_takes_nothings_place(files, settings, made_up):
 
 def test_a_page_tells_of_rows_that_it_has_not(files, settings, made_up):
     ExperimentRun(settings(rows=("first",))).run()
-    assert "row second is left out: with these flags" in (files / "out/which/page.md").read_text()
+    assert "- **row second is left out:** with these flags" in (files / "out/which/page.md").read_text()
 
 
 def test_text_that_cannot_be_used_stops_a_row_before_its_training(files, settings, made_up, monkeypatch):

@@ -1,8 +1,10 @@
 """Folders of runs to report on, and pages as a reader sees them."""
 
+import functools
 import json
 import re
 
+import experiment_folders
 import pytest
 import run_folders
 
@@ -44,6 +46,12 @@ def pretrained(tmp_path):
     run_folders.add_checkpoint(folder, 500, scores)
     run_folders.add_checkpoint(folder, 1000, {**scores, "masked_lm_accuracy": 0.0625})
     return folder
+
+
+@pytest.fixture
+def experiment(tmp_path):
+    """A function that writes the folder of an experiment, with its runs beside it."""
+    return functools.partial(experiment_folders.write_experiment, tmp_path / "out")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The page of a run in a headless Chromium: wide, narrow, light, dark and printed."""
+"""The page of a run, and of an experiment, in a headless Chromium: wide, narrow, light, dark and printed."""
 
 import devtools
 import pytest
@@ -15,8 +15,15 @@ def browser(request, tmp_path):
         yield opened
 
 
-def test_the_page_fits_its_width_and_follows_light_and_dark(browser, pretrained, show, tmp_path):
-    show(pretrained)
+@pytest.fixture(params=["run", "experiment"])
+def shown(request, tmp_path, pretrained, experiment):
+    """The folder of a run, or of an experiment with long names and many rows."""
+    long = [f"a-row-with-a-name-of-sixty-characters-{number:022d}" for number in range(12)]
+    return pretrained if request.param == "run" else experiment(rows=long)
+
+
+def test_the_page_fits_its_width_and_follows_light_and_dark(browser, shown, show, tmp_path):
+    show(shown)
     browser.open((tmp_path / "page.html").as_uri())
     width = browser.evaluate("innerWidth")
     assert browser.evaluate("document.documentElement.scrollWidth") == width
@@ -33,6 +40,7 @@ def test_the_page_fits_its_width_and_follows_light_and_dark(browser, pretrained,
     # What is folded away is printed all the same, in black on white.
     browser.call("Emulation.setEmulatedMedia", media="print")
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert browser.evaluate("document.querySelector('details table').getBoundingClientRect().height") > 50
+    folded = "document.querySelector('details > div, details > pre').getBoundingClientRect().height"
+    assert browser.evaluate(folded) > 50
     faults = [event for event in browser.events if event.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
     assert faults == []
