@@ -37,7 +37,8 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
     flags.DEFINE_integer(
         "num_samples",
         5,
-        "Held-out records of pre-training to be filled in; 0: none, and without --texts no model is loaded.",
+        "Held-out records of pre-training to be filled in; 0: none, and no figure of layers: without --texts no model "
+        "is loaded.",
         flag_values=flag_values,
     )
     output_paths.define_overwrite(flag_values)

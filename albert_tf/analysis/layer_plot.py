@@ -5,19 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.analysis.layer_table import heads_of_layer
+from albert_tf.analysis.layer_table import HEAD_TITLES, LAYER_TITLES, heads_of_layer
 from albert_tf.analysis.pyplot import drawable, import_pyplot, save_figure
 
 _MARKS = "os^Dvp"
 _LONGEST_NAME = 60  # characters
-# Of the figures of the layers, and of those of the heads, by their names.
-_OF_LAYERS = {"l2_distance": "L2 distance of input and output", "angle": "angle of input and output (degrees)"}
-_OF_HEADS = {
-    "entropy": "entropy of attention (nats)",
-    "distance": "distance of attention (tokens)",
-    "cls_share": "share of attention to [CLS]",
-    "sep_share": "share of attention to [SEP]",
-}
 
 
 def draw_layers(result: Mapping[str, Any], output_file: str) -> None:
@@ -39,16 +31,16 @@ def draw_layers(result: Mapping[str, Any], output_file: str) -> None:
     try:
         for number, model in enumerate(result["models"]):
             look = {"color": f"C{number % 10}", "marker": _MARKS[number % len(_MARKS)]}
-            for axis, name in zip(axes[0], _OF_LAYERS):
+            for axis, name in zip(axes[0], LAYER_TITLES):
                 axis.plot(_numbers(model), model[name], label=_title(model), markersize=4, linewidth=1.6, **look)
             # In the four places of the grid that are left.
-            for axis, name in zip((axes[0, 2], *axes[1]), _OF_HEADS):
+            for axis, name in zip((axes[0, 2], *axes[1]), HEAD_TITLES):
                 _draw_heads(axis, model, name, look)
             if result["applications"] is not None:
                 for axis in axes.flat:
                     axis.axvline(model["num_hidden_layers"], color=look["color"], linestyle="--", linewidth=0.8)
         x_label = "layer" if result["applications"] is None else "application of the layer (dashed: trained with)"
-        for axis, label in zip(axes.flat, (*_OF_LAYERS.values(), *_OF_HEADS.values())):
+        for axis, label in zip(axes.flat, (*LAYER_TITLES.values(), *HEAD_TITLES.values())):
             _label(axis, label, x_label, result["models"])
         _explain(figure, axes)
         save_figure(figure, output_file)

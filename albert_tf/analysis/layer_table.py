@@ -6,6 +6,14 @@ from typing import Any
 
 import numpy as np
 
+# Titles of figures of the layers, and of those of the heads, by their names.
+LAYER_TITLES = {"l2_distance": "L2 distance of input and output", "angle": "angle of input and output (degrees)"}
+HEAD_TITLES = {
+    "entropy": "entropy of attention (nats)",
+    "distance": "distance of attention (tokens)",
+    "cls_share": "share of attention to [CLS]",
+    "sep_share": "share of attention to [SEP]",
+}
 _HEADINGS = ("layer", "L2 distance", "cosine", "entropy", "distance", "[CLS]", "[SEP]")
 _FORMATS = ("{:d}", "{:.2f}", "{:.3f}", "{:.2f}", "{:.1f}", "{:.1%}", "{:.1%}")
 

@@ -63,6 +63,44 @@ def analyse_layers(settings: LayerSettings, texts: Sequence[str] | None = None) 
     }
 
 
+def measure_sequences(encoder: AlbertModel, sequences: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[str, Any]:
+    """Measures every layer of a model on sequences of pieces.
+
+    Args:
+        encoder: of the model.
+        sequences: of each its ids, from [CLS] to the last [SEP], and its segments.
+
+    Returns:
+        "num_tokens", "num_sequences", and what LayerSums.means returns.
+    """
+    length = max(len(ids) for ids, _ in sequences)
+    size = _batch_size(encoder, length)
+
+    def batches() -> Iterator[dict[str, np.ndarray]]:
+        for begin in range(0, len(sequences), size):
+            of_batch = sequences[begin : begin + size]
+            batch = {name: np.zeros((len(of_batch), length), np.int32) for name in _IDS}
+            for row, (ids, segments) in enumerate(of_batch):
+                for name, values in zip(_IDS, (ids, 1, segments)):
+                    batch[name][row, : len(ids)] = values
+            yield batch
+
+    return _measure(encoder, batches())
+
+
+def _measure(encoder: AlbertModel, batches: Iterator[dict[str, np.ndarray]]) -> dict[str, Any]:
+    sums = LayerSums()
+    for batch in batches:
+        outputs = encoder(batch, output_attentions=True)
+        sums.add(outputs["hidden_states"], outputs["attentions"], batch["input_ids"], batch["input_mask"])
+    return {"num_tokens": sums.num_tokens, "num_sequences": sums.num_sequences, **sums.means()}
+
+
+def _batch_size(encoder: AlbertModel, length: int) -> int:
+    rows = encoder.config.num_attention_heads * length * encoder.encoder.num_applications
+    return max(1, min(_MOST_SEQUENCES, _MOST_BYTES // (4 * rows * length)))
+
+
 class _Opened:
     """A model that was loaded, and found to fit.
 
@@ -89,34 +127,20 @@ class _Opened:
 
     def measure(self, texts: Sequence[str] | None) -> dict[str, Any]:
         """Measures it on the texts, or on the records."""
-        sums = LayerSums()
-        for batch in self._batches_of_records() if texts is None else self._batches_of_texts(texts):
-            outputs = self._encoder(batch, output_attentions=True)
-            sums.add(outputs["hidden_states"], outputs["attentions"], batch["input_ids"], batch["input_mask"])
-        logging.info("%s: %s tokens of %d sequences", self._name, f"{sums.num_tokens:,}", sums.num_sequences)
-        return {
-            "name": self._name,
-            "checkpoint": self._path,
-            "num_hidden_layers": self._trained.num_hidden_layers,
-            "num_tokens": sums.num_tokens,
-            "num_sequences": sums.num_sequences,
-            **sums.means(),
-        }
-
-    def _batch_size(self, length: int) -> int:
-        config = self._encoder.config
-        rows = config.num_attention_heads * length * self._encoder.encoder.num_applications
-        return max(1, min(_MOST_SEQUENCES, _MOST_BYTES // (4 * rows * length)))
+        found = _measure(self._encoder, self._batches_of_records() if texts is None else self._batches_of_texts(texts))
+        logging.info("%s: %s tokens of %d sequences", self._name, f"{found['num_tokens']:,}", found["num_sequences"])
+        named = {"name": self._name, "checkpoint": self._path, "num_hidden_layers": self._trained.num_hidden_layers}
+        return {**named, **found}
 
     def _batches_of_texts(self, texts: Sequence[str]) -> Iterator[dict[str, np.ndarray]]:
         length = self._settings.max_seq_length
-        size = self._batch_size(length)
+        size = _batch_size(self._encoder, length)
         for begin in range(0, len(texts), size):
             yield self._tokenizer(texts[begin : begin + size], max_length=length)
 
     def _batches_of_records(self) -> Iterator[dict[str, np.ndarray]]:
         most, records = self._settings.num_examples, self._records
-        size = min(most, self._batch_size(records.max_seq_length))
+        size = min(most, _batch_size(self._encoder, records.max_seq_length))
         with explain_record_errors(records.paths):
             for number, batch in enumerate(make_evaluation_dataset(records, size, -(-most // size))):
                 yield {name: batch[name].numpy()[: most - number * size] for name in _IDS}

@@ -32,12 +32,14 @@ class RowRun:
         row: its name.
         seed: of pre-training.
         folder: of that run, as seen from the folder of the pages.
+        held_out: records that it was evaluated on, seen from there.
         commands: of the steps that no row before it needed, a shell's lines; "" if there are none.
     """
 
     row: str
     seed: int
     folder: str
+    held_out: str
     commands: str
 
 
@@ -134,8 +136,8 @@ def find(
     for unit in units:
         steps = [step for step in distinct(unit.steps()) if step.key not in seen]
         seen |= {step.key for step in steps}
-        model = os.path.relpath(unit.model_folder(output_dir), folder)
-        runs.append(RowRun(unit.row.name, unit.seed, model, _commands(steps, output_dir) if steps else ""))
+        paths = (os.path.relpath(path, folder) for path in (unit.model_folder(output_dir), unit.held_out(output_dir)))
+        runs.append(RowRun(unit.row.name, unit.seed, *paths, _commands(steps, output_dir) if steps else ""))
     return Findings(
         name=experiment.name,
         question=experiment.question,
@@ -180,7 +182,9 @@ def read_findings(folder: str) -> Findings:
             left_out=list(map(str, rest["left_out"])),
             changes={name: dict(changes) for name, changes in rest["changes"].items()},
             runs=[
-                RowRun(str(run["row"]), int(run["seed"]), str(run["folder"]), str(run["commands"]))
+                RowRun(
+                    str(run["row"]), int(run["seed"]), *(str(run[key]) for key in ("folder", "held_out", "commands"))
+                )
                 for run in rest["runs"]
             ],
         )

@@ -72,6 +72,11 @@ class Unit:
         """The folder in which its pre-training leaves checkpoints and log."""
         return os.path.join(self.pretraining.folder(output_dir), _MODEL)
 
+    def held_out(self, output_dir: str) -> str:
+        """The records of its first evaluation."""
+        made = next(iter(self.evaluations.values())).flags["input_file"]
+        return os.path.join(made.step.folder(output_dir), made.name)
+
     def names(self) -> dict[str, str]:
         """The names of its steps for people, by their keys."""
         of = f"row {self.row.name}, seed {self.seed}"

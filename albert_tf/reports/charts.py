@@ -131,6 +131,7 @@ def line_chart(
     top: tuple[str, Sequence[tuple[float, float]]] = ("", ()),
     from_zero: bool = True,
     most_dots: int = 100,
+    whole: bool = False,
 ) -> Chart | None:
     """Curves over one another.
 
@@ -143,6 +144,7 @@ def line_chart(
         top: title of an upper axis, and (x, its value there), both ascending.
         from_zero: whether the lower axis begins at 0, as that of steps does.
         most_dots: of a curve.
+        whole: whether the lower axis has whole numbers alone, as that of layers does.
 
     Returns:
         None without a value to draw.
@@ -155,11 +157,12 @@ def line_chart(
     values = [y for average in averages for y in average[1]] + [y for curve in curves for y in curve.marks[1]]
     x_scale = scale_of(0.0 if from_zero else min(xs), max(xs), PLOT[0], PLOT[2], room=0.0)
     y_scale = scale_of(min(values), max(values), PLOT[3], PLOT[1], bounds)
+    x_ticks = [at for at in ticks(x_scale.low, x_scale.high) if not whole or round(at) == round(at, 6)]
     lines = [_line(curve, average, x_scale, y_scale, number, most_dots) for curve, average in zip(curves, averages)]
     return Chart(
         title,
         x_title,
-        tuple(Tick(x_scale(at), short_number(at)) for at in ticks(x_scale.low, x_scale.high)),
+        tuple(Tick(x_scale(at), short_number(at)) for at in x_ticks),
         tuple(Tick(y_scale(at), number(at)) for at in ticks(y_scale.low, y_scale.high)),
         top[0] if top[1] else "",
         tuple(_top_ticks(top[1], x_scale)),

@@ -12,6 +12,7 @@ from albert_tf.reports.charts import COLORS, short_number
 from albert_tf.reports.comparison import figures_of_runs
 from albert_tf.reports.curves import compare_charts
 from albert_tf.reports.dot_panels import Measured, Panel, dot_panel
+from albert_tf.reports.layer_figure import layer_charts, measure, sequences_of_records
 from albert_tf.reports.run_folder import RunFolder, read_run
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -30,11 +31,12 @@ def experiments_in(path: str) -> list[str]:
     return [path] if path in found else found
 
 
-def experiment_page(folder: str) -> Page:
+def experiment_page(folder: str, with_layers: bool = False) -> Page:
     """The page of an experiment.
 
     Args:
         folder: where run_experiments left table and page.
+        with_layers: whether the rows' models are loaded for a figure of their layers; imports TensorFlow.
 
     Raises:
         InputError: a file there is not what run_experiments writes.
@@ -47,6 +49,7 @@ def experiment_page(folder: str) -> Page:
         *([Section("Beside the paper", _claims(findings))] if findings.table.verdicts else []),
         Section("Rows", [_changes(findings.changes)]),
         Section("Curves", _curves(findings, runs, notes)),
+        *([Section("Layers", _layers(findings, folder, runs))] if with_layers and runs else []),
         *([Section("Runs", [figures_of_runs(runs, runs)])] if runs else []),
         Section("Commands", _commands(findings)),
     ]
@@ -176,6 +179,24 @@ def _curves(findings: Findings, runs: Sequence[RunFolder], notes: Sequence[str])
         "may differ from row to row. Figures of held-out records, which compare, are in the table."
     ]
     return [Notes([*(told if charts else []), *notes]), *([Group("charts", charts)] if charts else [])]
+
+
+def _layers(findings: Findings, folder: str, runs: Sequence[RunFolder]) -> list[Block]:
+    """The layers of the newest checkpoint of each row, and what is to be said of rows without one."""
+    held_out = {run.row: os.path.normpath(os.path.join(folder, run.held_out)) for run in reversed(findings.runs)}
+    models, notes = [], []
+    for run in runs:
+        try:
+            if not run.checkpoints:
+                raise InputError("it has no checkpoint")
+            models.append(measure(run.checkpoints[-1].path, run.name, sequences_of_records(held_out[run.name])))
+        except InputError as error:
+            notes.append(f"Of row {run.name} nothing is said: {error}.")
+    if models:
+        tokens = sorted({f"{model['num_tokens']:,}" for model in models})
+        told = f"Of the same seed, over {' and '.join(tokens)} tokens of held-out records; heads by their mean."
+        return [Notes([told, *notes]), Group("charts", layer_charts(models))]
+    return [Notes(notes)]
 
 
 def _commands(findings: Findings) -> list[Block]:

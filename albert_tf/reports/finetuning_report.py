@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from albert_tf.inputs.finetuning_cache import MANIFEST
 from albert_tf.reports import run_sections
 from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section, Table, numbers
 from albert_tf.reports.curves import compare_charts
@@ -16,17 +17,17 @@ from albert_tf.tasks.thresholds import EACH, ONE, THRESHOLD_SCORE, USUAL_THRESHO
 
 # What tells runs apart: its name in their results, and on the page.
 _VARYING = {"learning_rate": "rate", "random_seed": "seed", "fold": "fold"}
-_FEATURES = os.path.join("features", "{split}", "manifest.json")
 _LEARNED_NOTHING = (
     "The loss stayed at that of a constant answer: nothing was learned; try a lower rate or another seed."
 )
 
 
-def finetuning_sections(run: RunFolder) -> list[Section]:
+def finetuning_sections(run: RunFolder, layers: Section | None = None) -> list[Section]:
     """The sections of a run's page; of several runs the details are those of the best one.
 
     Args:
         run: of fine-tuning.
+        layers: a look into the model's.
     """
     members = _counted_members(run)
     shown = _best_member(run, members)
@@ -64,6 +65,7 @@ def finetuning_sections(run: RunFolder) -> list[Section]:
             for split, report in shown.reports.items()
         ),
         Section("Data", _data_blocks(shown)),
+        layers,
         run_sections.model_section(shown),
         run_sections.speed_section(shown),
         run_sections.settings_section(run),
@@ -224,11 +226,9 @@ def _scores_table(title: str, first: str, rows: Sequence[tuple[str, Mapping[str,
 def _data_blocks(run: RunFolder) -> list[Block]:
     """Counts the examples, and rows of the model's input, of each split, by the features that the run keeps."""
     rows = []
-    folder = os.path.join(run.path, "features")
-    for split in files.list_folder(folder):
-        path = os.path.join(run.path, _FEATURES.format(split=split))
+    for split in files.list_folder(run.features_folder):
         try:
-            manifest = files.read_json(path)
+            manifest = files.read_json(os.path.join(run.features_folder, split, MANIFEST))
         except (InputError, OSError):
             continue
         counts = [manifest.get(name) for name in ("examples", "features")]

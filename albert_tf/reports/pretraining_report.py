@@ -26,7 +26,7 @@ _SCORES = {
 
 
 def pretraining_sections(
-    run: RunFolder, records: Sequence[Records], samples: Group | None, sample_note: str
+    run: RunFolder, records: Sequence[Records], samples: Group | None, sample_note: str, layers: Section | None = None
 ) -> list[Section]:
     """The sections of a run's page.
 
@@ -35,6 +35,7 @@ def pretraining_sections(
         records: that it trained and was evaluated on, as far as they are found.
         samples: masked texts that the newest checkpoint filled in; None for none.
         sample_note: how they came about, or why there are none.
+        layers: a look into the model's.
     """
     figures = [*progress_figures(run), *_score_figures(run)]
     warnings = [*run.notes, *stop_notes(run), *signs_of(run)]
@@ -46,6 +47,7 @@ def pretraining_sections(
         Section("Held-out data", evaluation_blocks(run)),
         Section("Masked words filled in", filled),
         Section("Records", records_blocks(records)),
+        layers,
         model_section(run),
         speed_section(run),
         settings_section(run),

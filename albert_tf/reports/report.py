@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from albert_tf.reports.blocks import Group, Page
 from albert_tf.reports.comparison import comparison_sections
 from albert_tf.reports.experiment_report import experiment_page, experiments_in
-from albert_tf.reports.finetuning_report import finetuning_sections
+from albert_tf.reports.finetuning_report import finetuning_sections, shown_alone
+from albert_tf.reports.layer_figure import layer_section
 from albert_tf.reports.masked_samples import fill_in, held_out_texts, read_texts
 from albert_tf.reports.page import render
 from albert_tf.reports.pretraining_report import pretraining_sections
@@ -41,7 +42,7 @@ def write_report(
         output_file: the HTML; appears whole or not at all.
         texts_file: texts with [MASK], one a line, for the newest checkpoint of a pre-training run to fill in; None:
             held-out records, where they still lie.
-        num_samples: how many of those; 0 for none, and then TensorFlow is not needed.
+        num_samples: how many of those; 0 for none, and no figure of layers, and then TensorFlow is not needed.
 
     Raises:
         InputError: a folder that is no run, more runs than there are colours, texts that cannot be used, or jinja2 is
@@ -54,7 +55,7 @@ def write_report(
     if experiment is not None:
         if texts:
             raise InputError(f"--texts is for one run of pre-training; {experiment} is an experiment")
-        _write(experiment_page(experiment), output_file)
+        _write(experiment_page(experiment, with_layers=num_samples > 0), output_file)
         return
     runs = [read_run(path, name) for path, name in zip(output_dirs, name_runs(list(output_dirs)))]
     if texts and (len(runs) > 1 or runs[0].command in (FINETUNING, *OF_VECTORS)):
@@ -86,15 +87,17 @@ def _experiment_of(output_dirs: Sequence[str]) -> str | None:
 
 
 def _page_of(run: RunFolder, texts: list[str], num_samples: int) -> Page:
+    is_pretraining = run.command not in (FINETUNING, *OF_VECTORS)
+    found = [find_records(run, flag) for flag in ("input_file", "eval_input_file")] if is_pretraining else []
+    records = [one for one in found if one]
+    layers = layer_section(shown_alone(run)[0], records) if num_samples or texts else None
     if run.command == FINETUNING:
-        sections = finetuning_sections(run)
+        sections = finetuning_sections(run, layers)
     elif run.command in OF_VECTORS:
-        sections = vectors_sections(run)
+        sections = vectors_sections(run, layers)
     else:
-        records = [found for flag in ("input_file", "eval_input_file") if (found := find_records(run, flag))]
         held_out = next((one for one in records if one.title == "held out"), None)
-        samples, note = _fill_in(run, texts, held_out, num_samples)
-        sections = pretraining_sections(run, records, samples, note)
+        sections = pretraining_sections(run, records, *_fill_in(run, texts, held_out, num_samples), layers)
     state = "going on, or killed: its run.lock is there" if run.is_locked else ""
     return Page(run.name, ", ".join(filter(None, (f"{_LEADS[run.command]} in {run.path}", state))), sections)
 

@@ -99,6 +99,13 @@ class RunFolder:
         return given if budget is None else None
 
     @property
+    def features_folder(self) -> str:
+        """The folder that keeps the features of its splits, if any; one of several runs shares those of all."""
+        given = self.settings.value("cache_dir") if self.settings else None
+        member = MEMBER_NAME.fullmatch(os.path.basename(self.path))
+        return given or os.path.join(os.path.dirname(self.path) if member else self.path, "features")
+
+    @property
     def last_step(self) -> int:
         """The last step that the log or a checkpoint tells of."""
         logged = [steps[-1] for steps, _ in self.curves.train.values() if steps]

@@ -2,6 +2,7 @@
 
 import os
 
+from albert_tf.inputs.finetuning_cache import MANIFEST
 from albert_tf.reports import run_sections
 from albert_tf.reports.blocks import Block, Figure, Group, Notes, Section, Table
 from albert_tf.reports.finetuning_report import score_tables, task_figures
@@ -13,11 +14,12 @@ from albert_tf.runtime.errors import InputError
 _ROWS = {"train": "rows to learn from", "dev": "texts to be judged by, each once"}
 
 
-def vectors_sections(run: RunFolder) -> list[Section]:
+def vectors_sections(run: RunFolder, layers: Section | None = None) -> list[Section]:
     """The sections of a run's page.
 
     Args:
         run: of one of the commands that train vectors.
+        layers: a look into the model's.
     """
     notes = [*run.notes, *run_sections.stop_notes(run)]
     if not run.results and not run.is_locked:
@@ -29,6 +31,7 @@ def vectors_sections(run: RunFolder) -> list[Section]:
         Section("Scores", [*score_tables(run), *run_sections.evaluation_blocks(run)]),
         Section("Curves", run_sections.curve_blocks(run)),
         Section("Data", _data_blocks(run)),
+        layers,
         run_sections.model_section(run),
         run_sections.speed_section(run),
         run_sections.settings_section(run),
@@ -46,9 +49,8 @@ def _data_blocks(run: RunFolder) -> list[Block]:
     """Counts the rows that were learned from and the texts of the dev set, by the features that the run keeps."""
     rows = []
     for split, what in _ROWS.items():
-        path = os.path.join(run.path, "features", split, "manifest.json")
         try:
-            count = files.read_json(path).get("examples")
+            count = files.read_json(os.path.join(run.features_folder, split, MANIFEST)).get("examples")
         except (InputError, OSError):
             continue
         if type(count) is int:

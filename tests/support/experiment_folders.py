@@ -38,7 +38,8 @@ def write_experiment(parent, rows=("wide", "narrow"), **changes):
             (folder / "run_pretraining.flags").write_text("--do_train\n--num_train_steps=1000\n")
             run_folders.write_log(folder, run_folders.pretraining_lines(1000))
             commands = "" if (place, seed) == (1, 8) else f"# {NASTY}\npython -m albert_tf.run_pretraining {seed}"
-            runs.append(RowRun(name, seed, f"../steps/pretraining-{place}-{seed}/model", commands))
+            paths = f"../steps/pretraining-{place}-{seed}/model", "../steps/records-1/records.tfrecord"
+            runs.append(RowRun(name, seed, *paths, commands))
     verdict = judge(CLAIM, (0.125, 0.13), (0.26, 0.32))
     findings = Findings(
         name="which",

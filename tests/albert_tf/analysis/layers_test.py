@@ -11,7 +11,7 @@ from albert_tf.analysis.layer_plot import draw_layers
 from albert_tf.analysis.layer_settings import LayerSettings
 from albert_tf.analysis.layer_sums import OF_HEADS
 from albert_tf.analysis.layer_table import format_layers
-from albert_tf.analysis.layers import analyse_layers
+from albert_tf.analysis.layers import analyse_layers, measure_sequences
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
 
@@ -52,6 +52,18 @@ def test_figures_are_those_of_the_model_text_by_text(settings, exported_weights,
     assert model["num_tokens"] == sum(part.shape[1] for part in distances)
     np.testing.assert_allclose(model["l2_distance"], np.concatenate(distances, axis=1).mean(axis=1), rtol=1e-5)
     np.testing.assert_allclose(model["heads"]["entropy"], np.concatenate(entropies, axis=2).mean(axis=2), rtol=1e-5)
+
+
+def test_sequences_of_pieces_are_measured_as_texts_are(settings, exported_weights, export_tokenizer):
+    (model,) = analyse_layers(settings, TEXTS)["models"]
+    batches = [export_tokenizer(text) for text in TEXTS]
+    sequences = [(batch["input_ids"][0].tolist(), batch["segment_ids"][0].tolist()) for batch in batches]
+    found = measure_sequences(exported_weights.albert, sequences)
+    assert found["num_tokens"] == model["num_tokens"] and found["num_sequences"] == len(TEXTS)
+    for name in ("l2_distance", "angle"):
+        np.testing.assert_allclose(found[name], model[name], rtol=1e-5)
+    for name in OF_HEADS:
+        np.testing.assert_allclose(found["heads"][name], model["heads"][name], rtol=1e-4, atol=1e-6)
 
 
 def test_the_shared_layer_is_applied_more_often(settings):

@@ -28,7 +28,15 @@ FINDINGS = Findings(
     failures={"c": "no room left"},
     left_out=["d"],
     changes={"a": {}, "b": {"config": {"num_hidden_layers": 1}, "embeddings": None}},
-    runs=[RowRun("a", 1, "../steps/pretraining-1/model", "# pretraining\npython -m albert_tf.run_pretraining")],
+    runs=[
+        RowRun(
+            "a",
+            1,
+            "../steps/pretraining-1/model",
+            "../steps/records-1/records.tfrecord",
+            "# pretraining\npython -m albert_tf.run_pretraining",
+        )
+    ],
 )
 
 

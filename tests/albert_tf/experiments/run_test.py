@@ -96,6 +96,10 @@ def test_a_run_ends_in_a_table_a_picture_and_a_page_and_does_nothing_twice(files
     assert page.count("-m data_prep.create_pretraining_data") == 2
     assert '| second | `{"config": {"num_hidden_layers": 1}}` |' in page
     assert "The same steps" not in page
+    # What the pages need of the runs is where they say.
+    told = [run for run in json.loads((folder / "page.json").read_text())["runs"] if run["row"] == "second"]
+    assert [run["seed"] for run in told] == [1, 2]
+    assert all((folder / run["folder"]).name == "model" and (folder / run["held_out"]).is_file() for run in told)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert len(_ran(files)) == 2 + 4 + 4
     assert ExperimentRun(settings()).run() == table

@@ -87,6 +87,9 @@ def test_a_real_run_fills_in_texts_and_held_out_records(show, settings, small_vo
     note = next(text for text in page.texts if text.startswith("Short records of the held-out data"))
     assert "by the checkpoint of step 12" in note
     assert page.row("Lengths of 20 records, held out", 1) != []
+    note = next(text for text in page.texts if text.startswith("By the checkpoint of step 12, over "))
+    assert "tokens of 20 records, held out." in note
+    assert {"Angle of input and output (degrees)", "Entropy of attention (nats)"} <= set(page.texts)
     texts = tmp_path / "texts.txt"
     texts.write_text("baba [MASK] dede\n")
     page = show(settings.output_dir, texts_file=str(texts))
