@@ -30,7 +30,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
 
 
-def _dev_split(checkpoint: str, data_dir: str, folder: str):
+def dev_split(checkpoint: str, data_dir: str, folder: str):
     """The checkpoint's task, its settings and its first dev split, whose features are kept in the folder."""
     from albert_tf.conversion.pretrained import stored_tasks
     from albert_tf.finetuning.finetune import open_data
@@ -95,7 +95,7 @@ def _run() -> None:
 
     given, results = flags.FLAGS, {}
     with tempfile.TemporaryDirectory() as folder:
-        task, settings, split = _dev_split(given.init_checkpoint, given.data_dir, os.path.join(folder, "data"))
+        task, settings, split = dev_split(given.init_checkpoint, given.data_dir, os.path.join(folder, "data"))
         for form in given.forms:
             format_name, _, precision = form.partition("_")
             output_dir = os.path.join(folder, form)

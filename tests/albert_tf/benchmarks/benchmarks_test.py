@@ -275,6 +275,34 @@ def test_a_run_is_scored_in_every_form_as_it_was_scored_itself(config_file, smal
 
 
 @pytest.mark.parity
+def test_early_exit_is_scored_and_timed_by_its_exports(config_file, small_vocabulary, tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed: the extra [onnx]")
+    _write_sst2(tmp_path)
+    run, table = tmp_path / "run", tmp_path / "table.md"
+    of_task = ["--task_name=sst-2", f"--data_dir={tmp_path}", f"--spm_model_file={small_vocabulary}", config_file]
+    steps = ["--max_seq_length=16", "--train_batch_size=4", "--num_train_steps=4", f"--output_dir={run}"]
+    how = ["--early_exit", "--do_train", "--do_eval"]
+    command = [sys.executable, "-m", "albert_tf.run_finetuning", *of_task, *steps, *how]
+    subprocess.run(command, check=True, capture_output=True)
+    forms = ["saved_model_float32", "onnx_float32"]
+    arguments = [f"--init_checkpoint={run}", f"--data_dir={tmp_path}", f"--output_file={table}", "--texts=8"]
+    result = _run("exit_speed", *arguments, f"--forms={','.join(forms)}", "--rounds=1", "--rules=exit_confidence=0.9,num_layers=1")
+    scored = json.loads((run / "results.json").read_text())
+    for form in forms:
+        assert result[form]["all"]["accuracy"] == pytest.approx(scored["scores"]["dev"]["accuracy"])
+        assert (result[form]["all"]["layers"], result[form]["num_layers=1"]["layers"]) == (2, 1)
+        assert result[form]["exit_confidence=0.9"]["layers"] <= 2
+        assert all(result[form][rule]["batch_32"]["wall"] > 0 for rule in result[form])
+    assert [line.split(" | ")[0] for line in table.read_text().splitlines()[2:]] == [
+        f"| {form.replace('_', ' ')}, {rule}" for form in forms for rule in ("all", "exit_confidence=0.9", "num_layers=1")
+    ]
+    command = [sys.executable, "-m", "albert_tf.benchmarks.exit_speed", *arguments, "--rules=patience"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "--rules: 'patience' is none of chosen, patience=..." in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parity
 def test_weights_without_a_task_have_no_score(config_file, tmp_path):
     command = [sys.executable, "-m", "albert_tf.benchmarks.export_scores", f"--init_checkpoint={tmp_path}"]
     done = subprocess.run([*command, f"--data_dir={tmp_path}"], check=False, capture_output=True, text=True)
