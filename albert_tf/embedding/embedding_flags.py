@@ -26,7 +26,7 @@ _GROUPS = {
     ),
     "Schedule and optimizer": (
         *("learning_rate_schedule", "poly_power", "decay_proportion"),
-        *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm"),
+        *("beta_2", "adam_epsilon", "bias_correction", "weight_decay_rate", "max_gradient_norm"),
     ),
     "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "Checkpoints, evaluation and seed": (

@@ -24,7 +24,7 @@ _RECIPE = {
     ),
     "Schedule and optimizer": (
         *("learning_rate_schedule", "poly_power", "decay_proportion"),
-        *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm"),
+        *("beta_2", "adam_epsilon", "bias_correction", "weight_decay_rate", "max_gradient_norm"),
     ),
     "Weights that are trained": ("freeze", "lora_rank", "lora_alpha"),
     "Loss": ("class_weights", "pos_weight", "label_smoothing"),

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from albert_tf.optimization.adamw import AdamW
+from albert_tf.optimization.adamw import AdamW, adam_update
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -13,8 +13,8 @@ class LAMB(AdamW):
     """AdamW whose learning rate is scaled, for each variable, by norm(w) / norm(u): the trust ratio.
 
     The update u holds the weight decay before its norm is taken. The ratio is 1 where either norm is zero, and for
-    the variables without weight decay. There is no bias correction and no bound on the ratio, as in the official
-    lamb_optimizer.py; keras.optimizers.Lamb differs in all four.
+    the variables without weight decay. There is no bias correction, unless it is asked for, and no bound on the ratio,
+    as in the official lamb_optimizer.py; keras.optimizers.Lamb differs in all four.
 
     Args:
         learning_rate: float or keras LearningRateSchedule.
@@ -25,6 +25,7 @@ class LAMB(AdamW):
         exclude_from_weight_decay: regular expressions; a variable whose path has a match is neither decayed nor
             scaled by its trust ratio.
         learning_rate_factors: see AdamW.
+        bias_correction: see AdamW.
         **kwargs: of keras.optimizers.Optimizer.
     """
 
@@ -50,7 +51,7 @@ class LAMB(AdamW):
             mean: its first moment.
             square: its second moment.
         """
-        update = mean / (ops.sqrt(square) + self.epsilon)
+        update = adam_update(mean, square, *self._scaled_update(variable.dtype))
         return update + self.weight_decay_rate * variable if self._is_decayed[index] else update
 
     def layer_scale(self, index: int, variable: Any, update: Any) -> Any:

@@ -24,7 +24,7 @@ _GROUPS = {
     ),
     "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob"),
     "Checkpoints and evaluation": ("save_checkpoints_steps", "keep_checkpoint_max", "max_eval_steps"),
-    "Optimizer": ("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm"),
+    "Optimizer": ("beta_2", "adam_epsilon", "bias_correction", "weight_decay_rate", "max_gradient_norm"),
     "Records without masks (create_pretraining_data --masking=dynamic)": (
         *("length_schedule", "masked_lm_prob", "ngram", "pack_sequences"),
     ),

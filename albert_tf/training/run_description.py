@@ -125,7 +125,7 @@ _FLAGS_THAT_MATTER = (
     *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
     *("sentence_head_rate", "pack_sequences", "init_output_bias", "init_position_waves"),
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
-    *("beta_2", "adam_epsilon", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
+    *("beta_2", "adam_epsilon", "bias_correction", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
     *("lora_alpha", "exit_training", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
     *("early_exit", "max_span_length"),
     *("objective", "temperature", "symmetric", "max_score", "cosine_weight", "relation_weight"),

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Collection
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.optimization.names import (
@@ -55,6 +55,9 @@ class TrainingSettings:
     start_warmup_step: Annotated[CountOrNone, "Step at which the warm-up starts."] = 0
     beta_2: Annotated[Share, "Decay of the mean of squared gradients."] = BETA_2
     adam_epsilon: Annotated[float, Interval("(0, 1]"), "What is added to the root of that mean."] = EPSILON
+    bias_correction: Annotated[
+        bool, "Divide the moments by what they lack in the first steps, as torch does; the official code does not."
+    ] = False
     weight_decay_rate: Annotated[float, Interval("[0, 1e6)"), "Weight decay of a step, times the learning rate."] = (
         WEIGHT_DECAY_RATE
     )
@@ -131,9 +134,10 @@ class TrainingSettings:
             )
 
     @property
-    def optimizer_settings(self) -> dict[str, float]:
+    def optimizer_settings(self) -> dict[str, Any]:
         """Arguments of every optimizer that are settings."""
-        return {"beta_2": self.beta_2, "weight_decay_rate": self.weight_decay_rate, "epsilon": self.adam_epsilon}
+        names = ("beta_2", "weight_decay_rate", "bias_correction")
+        return {"epsilon": self.adam_epsilon, **{name: getattr(self, name) for name in names}}
 
     def check_warmup(self, num_train_steps: int, num_warmup_steps: int) -> None:
         """Refuses a warm-up that a run of so many steps would end in; the learning rate would never be reached.

@@ -18,17 +18,20 @@ BETA_1, BETA_2, EPSILON, DECAY = 0.9, 0.999, 1e-6, 0.01
 class _Formula:
     """Weights and moments in float64, and the official update of both optimizers."""
 
-    def __init__(self, weights, with_trust_ratio=False):
+    def __init__(self, weights, with_trust_ratio=False, bias_correction=False):
         self.weights = {name: value.astype("float64") for name, value in weights.items()}
         self.moments = {name: [np.zeros_like(value), np.zeros_like(value)] for name, value in self.weights.items()}
-        self.with_trust_ratio = with_trust_ratio
+        self.with_trust_ratio, self.bias_correction, self.steps = with_trust_ratio, bias_correction, 0
 
     def apply(self, gradients, rate):
+        self.steps += 1
         for name, gradient in gradients.items():
             gradient, (mean, square) = gradient.astype("float64"), self.moments[name]
             mean = BETA_1 * mean + (1 - BETA_1) * gradient
             square = BETA_2 * square + (1 - BETA_2) * gradient**2
             self.moments[name] = [mean, square]
+            if self.bias_correction:
+                mean, square = mean / (1 - BETA_1**self.steps), square / (1 - BETA_2**self.steps)
             update, weight, ratio = mean / (np.sqrt(square) + EPSILON), self.weights[name], 1.0
             if "bias" not in name and "layer_norm" not in name:
                 update = update + DECAY * weight
@@ -44,12 +47,15 @@ def _relative_error(found, expected):
 # The larger shape is one whose update is compiled.
 @pytest.mark.parametrize(("optimizer_class", "shape"), [(AdamW, (16, 32)), (AdamW, (512, 128)), (LAMB, (16, 32))])
 @pytest.mark.parametrize("rate", [1e-3, 2e-5])
-def test_100_steps_are_as_exact_as_float32_allows(optimizer_class, shape, rate):
+@pytest.mark.parametrize("bias_correction", [False, True])
+def test_100_steps_are_as_exact_as_float32_allows(optimizer_class, shape, rate, bias_correction):
     rng = np.random.default_rng(0)
     weights = {"kernel": rng.normal(size=shape).astype("f4"), "bias": rng.normal(size=shape[1:]).astype("f4")}
     variables = [keras.Variable(value, name=name) for name, value in weights.items()]
-    formula = _Formula(weights, with_trust_ratio=optimizer_class is LAMB)
-    optimizer = optimizer_class(learning_rate=rate)
+    formula = _Formula(weights, optimizer_class is LAMB, bias_correction)
+    optimizer = optimizer_class.from_config(
+        optimizer_class(learning_rate=rate, bias_correction=bias_correction).get_config()
+    )
     optimizer.build(variables)
     # Gradients of every size, more often positive than not, so that the weights go somewhere.
     scales = {name: 0.01 * np.exp(rng.normal(size=value.shape)) for name, value in weights.items()}
