@@ -46,7 +46,7 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 
 def _run() -> None:
     if FLAGS.num_samples < 0:
-        raise InputError(f"--num_samples must be at least 0. Received {FLAGS.num_samples}")
+        raise InputError(f"--num_samples must be at least 0; received {FLAGS.num_samples}")
     if not all(FLAGS.output_dir):
         raise InputError(
             f"--output_dir must name folders, with commas between. Received {','.join(FLAGS.output_dir)!r}"

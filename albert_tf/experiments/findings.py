@@ -1,27 +1,23 @@
-"""All that the pages of an experiment tell: its table, and what is to be known of it; as JSON, and read again."""
+"""All that the pages of an experiment tell: its table, and what is to be known of it."""
 
 import dataclasses
 import os
 import platform
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import albert_tf
-from albert_tf.experiments.claims import ERRORS, Claim, Verdict
+from albert_tf.experiments.claims import ERRORS
 from albert_tf.experiments.command_lines import RECORDS
 from albert_tf.experiments.estimate import duration
 from albert_tf.experiments.experiment import Experiment
 from albert_tf.experiments.grid import Unit, distinct
 from albert_tf.experiments.steps import Step, Written
-from albert_tf.experiments.table import Cell, Column, Table, TableRow
-from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.experiments.table import Table
 from albert_tf.runtime.json_text import to_json
 
-TABLE_JSON, PAGE_JSON = "table.json", "page.json"
 _WIDTH = 116
-_Read = TypeVar("_Read")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,14 +70,6 @@ class Findings:
     left_out: Sequence[str]
     changes: Mapping[str, Mapping[str, Any]]
     runs: Sequence[RowRun]
-
-    def write(self, folder: str) -> None:
-        """Writes the two JSON files: the table, which is the same wherever it is made, and the rest."""
-        head = {"experiment": self.name, "question": self.question, "source": self.source}
-        files.write_json(os.path.join(folder, TABLE_JSON), {**head, **self.table.to_json()})
-        rest = {key: value for key, value in vars(self).items() if key not in ("name", "question", "source", "table")}
-        runs = [dataclasses.asdict(run) for run in self.runs]
-        files.write_json(os.path.join(folder, PAGE_JSON), {**rest, "runs": runs})
 
     def remarks(self) -> list[tuple[str, str]]:
         """Remarks that a reader must know before the figures: (what it is, more of it)."""
@@ -153,85 +141,6 @@ def find(
         changes={row.name: row.changes for row in experiment.rows},
         runs=runs,
     )
-
-
-def read_findings(folder: str) -> Findings:
-    """Reads what `Findings.write` wrote.
-
-    Raises:
-        InputError: a file of the two is missing, or is not what was written.
-    """
-    paths = [os.path.join(folder, name) for name in (TABLE_JSON, PAGE_JSON)]
-    of_table, rest = map(files.read_json, paths)
-    table = _made(paths[0], lambda: _table_of(of_table))
-
-    def make() -> Findings:
-        if not rest["runs"]:
-            raise ValueError("no row has a run")
-        return Findings(
-            name=str(of_table["experiment"]),
-            question=str(of_table["question"]),
-            source=str(of_table["source"]),
-            table=table,
-            summary=str(rest["summary"]),
-            note_on_errors=str(rest["note_on_errors"]),
-            note=str(rest["note"]),
-            is_trial=bool(rest["is_trial"]),
-            asked_alike=[list(map(str, names)) for names in rest["asked_alike"]],
-            failures={str(name): str(reason) for name, reason in rest["failures"].items()},
-            left_out=list(map(str, rest["left_out"])),
-            changes={name: dict(changes) for name, changes in rest["changes"].items()},
-            runs=[
-                RowRun(
-                    str(run["row"]), int(run["seed"]), *(str(run[key]) for key in ("folder", "held_out", "commands"))
-                )
-                for run in rest["runs"]
-            ],
-        )
-
-    return _made(paths[1], make)
-
-
-def _made(path: str, make: Callable[[], _Read]) -> _Read:
-    """The value made of a file's contents; InputError where those are not what is written."""
-    try:
-        return make()
-    except (AttributeError, LookupError, TypeError, ValueError):
-        raise InputError(
-            f"{path} is not what run_experiments writes; run it again: what is finished is not done twice"
-        ) from None
-
-
-def _table_of(values: Mapping[str, Any]) -> Table:
-    """The table as `Table.to_json` gave it."""
-    columns = [Column(str(one["key"]), str(one["title"]), str(one["kind"])) for one in values["columns"]]
-    rows = []
-    for row in values["rows"]:
-        cells = {key: _cell_of(cell) for key, cell in row["cells"].items()}
-        count = None if row["parameters"] is None else int(row["parameters"])
-        paper, warnings = [_number_of(value) for value in row["paper"].values()], list(map(str, row["warnings"]))
-        rows.append(TableRow(str(row["name"]), count, int(row["num_train_steps"]), cells, paper, warnings))
-    paper_columns = list(values["rows"][0]["paper"])
-    verdicts = [
-        Verdict(
-            Claim(*(str(one[key]) for key in ("text", "row", "than", "measure")), float(one["paper"])),
-            _number_of(one["difference"]),
-            _number_of(one["standard_error"]),
-            str(one["verdict"]),
-        )
-        for one in values["claims"]
-    ]
-    return Table(columns, rows, paper_columns, verdicts)
-
-
-def _cell_of(cell: Mapping[str, Any]) -> Cell:
-    groups = tuple(tuple(map(float, group)) for group in cell["groups"])
-    return Cell(tuple(map(float, cell["values"])), float(cell["mean"]), _number_of(cell["standard_error"]), groups)
-
-
-def _number_of(value: Any) -> float | None:
-    """A number, whole if it was written so, or None."""
-    return None if value is None else value if isinstance(value, int) else float(value)
 
 
 def _summary(experiment: Experiment, table: Table) -> str:

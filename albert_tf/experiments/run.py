@@ -12,6 +12,7 @@ from albert_tf.experiments.corpus import Corpus
 from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
 from albert_tf.experiments.findings import find
+from albert_tf.experiments.findings_file import write_findings
 from albert_tf.experiments.grid import Unit, distinct, make_units, named_paths
 from albert_tf.experiments.named_files import digest_of_named
 from albert_tf.experiments.page import make_page
@@ -154,7 +155,7 @@ class ExperimentRun:
         findings = find(
             self.experiment, table, finished, failures, self.output_dir, folder, left_out, is_trial=bool(trial)
         )
-        findings.write(folder)
+        write_findings(findings, folder)
         page = make_page(findings, picture)
         for name, text in ((TABLE_NAME, table.to_markdown()), (PAGE_NAME, page)):
             with files.replace_file(os.path.join(folder, name)) as file:

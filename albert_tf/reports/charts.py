@@ -131,7 +131,7 @@ def line_chart(
     top: tuple[str, Sequence[tuple[float, float]]] = ("", ()),
     from_zero: bool = True,
     most_dots: int = 100,
-    whole: bool = False,
+    whole: bool = True,
 ) -> Chart | None:
     """Curves over one another.
 
@@ -144,7 +144,7 @@ def line_chart(
         top: title of an upper axis, and (x, its value there), both ascending.
         from_zero: whether the lower axis begins at 0, as that of steps does.
         most_dots: of a curve.
-        whole: whether the lower axis has whole numbers alone, as that of layers does.
+        whole: whether the lower axis has whole numbers alone, as steps and layers are.
 
     Returns:
         None without a value to draw.

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from albert_tf.experiments.claims import SAME, verdict_lines
-from albert_tf.experiments.findings import PAGE_JSON, Findings, read_findings
+from albert_tf.experiments.findings import Findings
+from albert_tf.experiments.findings_file import PAGE_JSON, TABLE_JSON, read_findings
 from albert_tf.experiments.table import PERCENT, Cell
 from albert_tf.reports.blocks import Block, Code, Figure, Group, Notes, Page, Section, Table
 from albert_tf.reports.charts import COLORS, short_number
@@ -13,7 +14,7 @@ from albert_tf.reports.comparison import figures_of_runs
 from albert_tf.reports.curves import compare_charts
 from albert_tf.reports.dot_panels import Measured, Panel, dot_panel
 from albert_tf.reports.layer_figure import layer_charts, measure, sequences_of_records
-from albert_tf.reports.run_folder import RunFolder, read_run
+from albert_tf.reports.run_folder import RunFolder, read_run, reason_of
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
@@ -27,7 +28,8 @@ def experiments_in(path: str) -> list[str]:
     if not os.path.isdir(path):
         return []
     folders = [path, *(os.path.join(path, name) for name in files.list_folder(path))]
-    found = [folder for folder in folders if files.exists(os.path.join(folder, PAGE_JSON))]
+    names = (TABLE_JSON, PAGE_JSON)
+    found = [folder for folder in folders if any(files.exists(os.path.join(folder, name)) for name in names)]
     return [path] if path in found else found
 
 
@@ -157,46 +159,53 @@ def _as_text(value: Any) -> str:
 
 def _first_runs(findings: Findings, folder: str) -> tuple[list[RunFolder], list[str]]:
     """The run of each row with the first seed, and what is to be said of those that cannot be shown."""
-    seed = findings.runs[0].seed
+    of_seed = [run for run in findings.runs if run.seed == findings.runs[0].seed]
+    if not any(os.path.isdir(_beside(folder, run.folder)) for run in of_seed):
+        gone = os.path.dirname(_beside(folder, of_seed[0].folder))
+        return [], [f"The runs of the rows are not there ({gone} and the others): nothing more is known of them."]
     runs, notes = [], []
-    for run in findings.runs:
-        if run.seed != seed:
-            continue
-        if len(runs) == _MOST_CURVES:
-            notes.append(f"Of the first {_MOST_CURVES} rows: a page has no more colours.")
-            break
+    for run in of_seed[:_MOST_CURVES]:
         try:
-            runs.append(read_run(os.path.normpath(os.path.join(folder, run.folder)), run.row))
-        except InputError as error:
-            notes.append(f"Row {run.row} has no curve: {error}")
+            runs.append(read_run(_beside(folder, run.folder), run.row))
+        except (InputError, OSError) as error:
+            notes.append(f"Row {run.row} has no curve: {reason_of(error)}")
+    if len(of_seed) > _MOST_CURVES:
+        notes.append(f"Of the first {_MOST_CURVES} rows: a page has no more colours.")
     return runs, notes
+
+
+def _beside(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))
 
 
 def _curves(findings: Findings, runs: Sequence[RunFolder], notes: Sequence[str]) -> list[Block]:
     charts = compare_charts([run.curves for run in runs])
     told = [
         f"Of pre-training with seed {findings.runs[0].seed}, on what each row is trained on: masks, pairs and pieces "
-        "may differ from row to row. Figures of held-out records, which compare, are in the table."
+        "may differ from row to row. The table has figures of held-out records."
     ]
     return [Notes([*(told if charts else []), *notes]), *([Group("charts", charts)] if charts else [])]
 
 
 def _layers(findings: Findings, folder: str, runs: Sequence[RunFolder]) -> list[Block]:
     """The layers of the newest checkpoint of each row, and what is to be said of rows without one."""
-    held_out = {run.row: os.path.normpath(os.path.join(folder, run.held_out)) for run in reversed(findings.runs)}
+    held_out = {run.row: _beside(folder, run.held_out) for run in reversed(findings.runs)}
     models, notes = [], []
     for run in runs:
         try:
             if not run.checkpoints:
                 raise InputError("it has no checkpoint")
             models.append(measure(run.checkpoints[-1].path, run.name, sequences_of_records(held_out[run.name])))
-        except InputError as error:
-            notes.append(f"Of row {run.name} nothing is said: {error}.")
-    if models:
-        tokens = sorted({f"{model['num_tokens']:,}" for model in models})
-        told = f"Of the same seed, over {' and '.join(tokens)} tokens of held-out records; heads by their mean."
-        return [Notes([told, *notes]), Group("charts", layer_charts(models))]
-    return [Notes(notes)]
+        except (InputError, OSError) as error:
+            notes.append(f"Of row {run.name} nothing is said: {reason_of(error)}.")
+    if not models:
+        return [Notes(notes)]
+    counts = sorted({model["num_tokens"] for model in models})
+    tokens = " to ".join(f"{count:,}" for count in dict.fromkeys((counts[0], counts[-1])))
+    told = [f"Of the same seed, over {tokens} tokens of held-out records; heads by their mean."]
+    if len(findings.asked_alike) > 1:
+        told.append("Rows whose records differ, as is said above, are measured on their own.")
+    return [Notes([*told, *notes]), Group("charts", layer_charts(models))]
 
 
 def _commands(findings: Findings) -> list[Block]:

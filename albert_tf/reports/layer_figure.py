@@ -1,22 +1,23 @@
 """The figure of a model's layers: how far each moves its input, and where its heads look; of one run, or of several."""
 
+import hashlib
 import itertools
 import os
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import safetensors
+import numpy as np
 import safetensors.numpy
 
 from albert_tf.analysis.layer_table import HEAD_TITLES, LAYER_TITLES, heads_of_layer
-from albert_tf.inputs.finetuning_cache import FEATURES
+from albert_tf.inputs.finetuning_cache import FEATURES, MANIFEST
 from albert_tf.inputs.finetuning_features import SEGMENT_IDS, FeatureSet, Ragged
 from albert_tf.records.manifest import find_record_files
 from albert_tf.reports.blocks import Group, Notes, Section
 from albert_tf.reports.charts import COLORS, Chart, Curve, line_chart, percent, short_number
 from albert_tf.reports.records_facts import Records, read_some
-from albert_tf.reports.run_folder import RunFolder
+from albert_tf.reports.run_folder import RunFolder, reason_of
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
@@ -40,24 +41,30 @@ def sequences_of_records(patterns: str) -> Sequences:
     return _some([(record.input_ids, record.segment_ids) for record in records])
 
 
-def _sequences_of_features(folder: str) -> tuple[Sequences, str]:
-    """Some examples that a fine-tuning or a training of vectors keeps, and the name of their split; ([], "") of none.
+def _sequences_of_features(folder: str, task_name: str | None) -> tuple[Sequences, str]:
+    """Some sequences that a fine-tuning or a training of vectors keeps, and the name of their split; ([], "") of none.
 
     Raises:
-        InputError: the file that holds them is damaged.
+        InputError: they are damaged, or of another task.
     """
     splits = [name for name in files.list_folder(folder) if files.exists(os.path.join(folder, name, FEATURES))]
     if not splits:
         return [], ""
     split = min(splits, key=lambda name: (not name.startswith("dev"), name))
     path = os.path.join(folder, split, FEATURES)
-    try:
-        with files.open_binary(path) as file:
-            features = FeatureSet.from_arrays(safetensors.numpy.load(file.read()), "")
-        ids = features.sequences
-        segments = Ragged.of_lengths(features.columns[SEGMENT_IDS].values, ids.lengths)
-    except (KeyError, ValueError, safetensors.SafetensorError):
-        raise InputError(f"{path} is damaged") from None
+    manifest = files.read_json(os.path.join(folder, split, MANIFEST))
+    with files.open_binary(path) as file:
+        contents = file.read()
+    if hashlib.sha256(contents).hexdigest() != manifest.get("sha256"):
+        raise InputError(f"{path} is damaged")
+    key = manifest.get("key")
+    task = key.get("task") if isinstance(key, dict) else None
+    of = task.get("task_name") if isinstance(task, dict) else None
+    if of != task_name and None not in (of, task_name):
+        raise InputError(f"{path} is of the task {of}")
+    features = FeatureSet.from_arrays(safetensors.numpy.load(contents), "")
+    ids = features.sequences
+    segments = Ragged.of_lengths(features.columns[SEGMENT_IDS].values, ids.lengths)
     return _some([(ids[row], segments[row]) for row in range(min(len(ids), _MOST_SEQUENCES))]), split
 
 
@@ -83,7 +90,10 @@ def measure(path: str, name: str, sequences: Sequences) -> dict[str, Any]:
     highest = max(max(ids) for ids, _ in sequences)
     if longest > config.max_position_embeddings or highest >= config.vocab_size:
         raise InputError(f"{path} was not trained on examples like these: they have other pieces, or are longer")
-    return {"name": name, **measure_sequences(encoder, sequences)}
+    found = measure_sequences(encoder, sequences)
+    if not np.isfinite(found["l2_distance"]).all():
+        raise InputError(f"{path} gives values that are not finite")
+    return {"name": name, **found}
 
 
 def layer_section(run: RunFolder, records: Sequence[Records]) -> Section | None:
@@ -101,8 +111,8 @@ def layer_section(run: RunFolder, records: Sequence[Records]) -> Section | None:
         if not sequences:
             return None
         model = measure(checkpoint.path, run.name, sequences)
-    except InputError as error:
-        return Section("Layers", [Notes([f"Nothing is said of the layers: {error}."])])
+    except (InputError, OSError) as error:
+        return Section("Layers", [Notes([f"Nothing is said of the layers: {reason_of(error)}."])])
     note = (
         f"By the checkpoint of step {checkpoint.step:,}, over {model['num_tokens']:,} tokens of "
         f"{model['num_sequences']} {of_what}. Of attention the line is the mean of a layer's heads, a dot one head, "
@@ -115,8 +125,8 @@ def _sequences_of(run: RunFolder, records: Sequence[Records]) -> tuple[Sequences
     """(some of the examples of a run, those that are held out if there are such, what they are)."""
     for found in reversed([one for one in records if one.paths]):
         return sequences_of_records(found.paths[0]), f"records, {found.title}"
-    sequences, split = _sequences_of_features(run.features_folder)
-    return sequences, f"examples of the split {split}"
+    sequences, split = _sequences_of_features(run.features_folder, run.results.get("task_name"))
+    return sequences, f"sequences of the split {split}"
 
 
 def layer_charts(models: Sequence[Mapping[str, Any]]) -> list[Chart]:
@@ -138,7 +148,6 @@ def layer_charts(models: Sequence[Mapping[str, Any]]) -> list[Chart]:
                 bounds=(0.0, None),
                 from_zero=False,
                 most_dots=_MOST_DOTS,
-                whole=True,
             )
         )
     return [chart for chart in charts if chart is not None]

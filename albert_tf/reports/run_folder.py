@@ -228,11 +228,14 @@ def _tried(read: Callable[[], _Value], notes: list[str]) -> _Value | None:
     """Reads something; where it cannot be read, gives None and a note."""
     try:
         return read()
-    except InputError as error:
-        notes.append(str(error))
-    except OSError as error:
-        notes.append(f"{error.filename}: {error.strerror}")
+    except (InputError, OSError) as error:
+        notes.append(reason_of(error))
     return None
+
+
+def reason_of(error: InputError | OSError) -> str:
+    """The reason of an error, for a note."""
+    return f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
 
 
 def _sentences(notes: list[str]) -> list[str]:

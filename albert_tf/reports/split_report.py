@@ -140,7 +140,13 @@ def _truth_and_prediction(rows: _Rows) -> Group:
         Curve(f"{len(some):,} of {len(rows):,} examples", marks=tuple(zip(*some))),
     ]
     chart = line_chart(
-        "Prediction against truth", curves, short_number, x_title="label", from_zero=False, most_dots=_MOST_DOTS
+        "Prediction against truth",
+        curves,
+        short_number,
+        x_title="label",
+        from_zero=False,
+        most_dots=_MOST_DOTS,
+        whole=False,
     )
     return Group("charts", [chart] if chart else [])
 

@@ -6,6 +6,7 @@ import run_folders
 
 from albert_tf.experiments.claims import Claim, judge
 from albert_tf.experiments.findings import Findings, RowRun
+from albert_tf.experiments.findings_file import write_findings
 from albert_tf.experiments.table import NUMBER, PERCENT, Cell, Column, Table, TableRow
 
 NASTY = "<script>alert('&')</script>"
@@ -58,5 +59,5 @@ def write_experiment(parent, rows=("wide", "narrow"), **changes):
     )
     folder = parent / "which"
     folder.mkdir(exist_ok=True)
-    dataclasses.replace(findings, **changes).write(str(folder))
+    write_findings(dataclasses.replace(findings, **changes), str(folder))
     return folder

@@ -1,5 +1,7 @@
 """Layers on a page: what they are measured on, and how the figures become charts."""
 
+import hashlib
+import json
 import re
 
 import numpy as np
@@ -46,8 +48,11 @@ def _write_records(path, count, length=4):
 
 def _write_features(folder, split, features):
     (folder / split).mkdir(parents=True)
-    arrays = FeatureSet.from_features(features, "classification").to_arrays()
-    safetensors.numpy.save_file(arrays, str(folder / split / "features.safetensors"))
+    contents = safetensors.numpy.save(FeatureSet.from_features(features, "classification").to_arrays())
+    (folder / split / "features.safetensors").write_bytes(contents)
+    key = {"task": {"task_name": "classification"}}
+    manifest = {"sha256": hashlib.sha256(contents).hexdigest(), "key": key}
+    (folder / split / "manifest.json").write_text(json.dumps(manifest))
 
 
 def test_so_many_records_are_looked_at_as_hold_the_tokens(tmp_path):
@@ -87,7 +92,7 @@ def test_a_fine_tuning_is_measured_on_the_examples_of_its_dev_split(write_finetu
     _write_features(folder / "features", "dev", features)
     section = layer_section(read_run(str(folder)), [])
     assert measured[0][2] == [([1, 5, 2], [0, 0, 1]), ([1, 6, 2], [0, 0, 1])]
-    assert "of 5 examples of the split dev." in section.blocks[0].texts[0]
+    assert "of 5 sequences of the split dev." in section.blocks[0].texts[0]
     # One of several runs shares the features of all.
     member = write_finetuned("run/seed-1", report, {"accuracy": 0.5})
     run_folders.add_checkpoint(member, 20)
@@ -96,6 +101,17 @@ def test_a_fine_tuning_is_measured_on_the_examples_of_its_dev_split(write_finetu
     section = layer_section(read_run(str(folder)), [])
     (told,) = section.blocks[0].texts
     assert re.fullmatch(r"Nothing is said of the layers: .*dev/features\.safetensors is damaged\.", told)
+
+
+def test_features_of_another_task_are_not_those_of_the_run(write_finetuned, measured):
+    folder = write_finetuned("run", {"labels": []}, {"accuracy": 0.5})
+    run_folders.add_checkpoint(folder, 20)
+    _write_features(folder / "features", "dev", [Feature(0, [1, 2], [0, 0], 0)])
+    path = folder / "features/dev/manifest.json"
+    path.write_text(path.read_text().replace("classification", "race"))
+    (told,) = layer_section(read_run(str(folder)), []).blocks[0].texts
+    assert told.endswith("dev/features.safetensors is of the task race.")
+    assert measured == []
 
 
 def test_features_of_another_folder_are_found_by_the_flag(write_finetuned, measured, tmp_path):
@@ -133,6 +149,8 @@ def test_a_page_of_an_experiment_has_the_layers_of_each_row(experiment, show, tm
     assert [name for _, name, _ in measured] == ["wide", "narrow"]
     assert [len(sequences) for _, _, sequences in measured] == [3, 3]
     assert "Of the same seed, over 1,234 tokens of held-out records; heads by their mean." in page.texts
+    page = show(experiment(asked_alike=[["wide"], ["narrow"]]), num_samples=1)
+    assert "Rows whose records differ, as is said above, are measured on their own." in page.texts
     (tmp_path / "out/steps/records-1/records.tfrecord").unlink()
     page = show(folder, num_samples=1)
     assert any(text.startswith("Of row wide nothing is said: ") for text in page.texts)
@@ -140,9 +158,13 @@ def test_a_page_of_an_experiment_has_the_layers_of_each_row(experiment, show, tm
     assert "Layers" not in show(folder).texts
 
 
-def test_sequences_that_are_none_of_a_models_own_are_refused(export_checkpoint):
+def test_sequences_that_are_none_of_a_models_own_are_refused(export_checkpoint, monkeypatch):
     for ids in ([1] * 10_000, [1, 10_000_000, 2]):
         with pytest.raises(InputError, match="was not trained on examples like these"):
             measure(export_checkpoint, "mine", [(ids, [0] * len(ids))])
+    monkeypatch.setattr("albert_tf.analysis.layers.LayerSums.means", lambda sums: {"l2_distance": [1.0, float("nan")]})
+    with pytest.raises(InputError, match="gives values that are not finite"):
+        measure(export_checkpoint, "mine", [([2, 3], [0, 0])])
+    monkeypatch.undo()
     model = measure(export_checkpoint, "mine", [([2, 5, 6, 3], [0] * 4), (np.array([2, 7, 3]), np.zeros(3))])
     assert (model["name"], model["num_tokens"], model["num_sequences"]) == ("mine", 7, 2)
