@@ -122,8 +122,8 @@ class Peer:
             yield {name: self._torch.tensor(values) for name, values in batch.items()}
 
 
-def _learn(data: Any, settings: Any) -> dict[str, Any]:
-    """Trains and scores the model of one seed."""
+def learn(data: Any, settings: Any) -> dict[str, list]:
+    """Trains the model of one seed; its outputs for the first dev split, by the names that tasks have for them."""
     from albert_tf.inputs.finetuning_dataset import make_evaluation_dataset, make_training_dataset, restore_order
     from albert_tf.optimization.build import build_schedule
 
@@ -135,7 +135,12 @@ def _learn(data: Any, settings: Any) -> dict[str, Any]:
     peer.train(batches, build_schedule(settings, steps, settings.warmup_for(steps)))
     shape = data.batch_shape(settings.eval_batch_size)
     found, index, weights = peer.outputs(make_evaluation_dataset(dev.features, shape))
-    outputs = {name: restore_order(rows, index, weights) for name, rows in found.items()}
+    return {name: restore_order(rows, index, weights) for name, rows in found.items()}
+
+
+def _score(data: Any, settings: Any) -> dict[str, Any]:
+    """Trains and scores the model of one seed."""
+    dev, outputs = data.dev_splits()[0], learn(data, settings)
     predictions = data.task.predictions(dev.examples, dev.features, outputs, settings.task_settings)
     return {"random_seed": settings.random_seed, "scores": {dev.name: data.task.scores(dev.examples, predictions)}}
 
@@ -166,7 +171,7 @@ def _run() -> None:
         _, data = open_data(settings)
         results = [
             {"task_name": data.task.name, "checkpoint": None}
-            | _learn(data, dataclasses.replace(settings, random_seed=given.random_seed + number))
+            | _score(data, dataclasses.replace(settings, random_seed=given.random_seed + number))
             for number in range(given.num_seeds)
         ]
     print(to_json({"benchmark": "finetuning_peer", **summarise(results, data.task.metric)}))  # noqa: T201

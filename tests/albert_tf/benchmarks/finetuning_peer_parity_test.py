@@ -5,12 +5,15 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from albert_tf.benchmarks.finetuning_peer import Peer
+from albert_tf.benchmarks.finetuning_peer import Peer, learn
+from albert_tf.finetuning.finetune import open_data, run
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.optimization.build import build_schedule
+from albert_tf.tasks.task import TaskSettings
 
 pytestmark = pytest.mark.parity
 
@@ -34,11 +37,21 @@ def _run(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_peer_learns_a_task_of_two_words(bert_folder, tmp_path):
-    good, bad = (("it is glad", 1), ("it is fine", 1)), (("it is sad", 0), ("it is grim", 0))
-    for split, times in (("train", 40), ("dev", 3)):
-        rows = [f"{text}\t{label}" for text, label in (*good, *bad)] * times
-        (tmp_path / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows, ""]))
+@pytest.fixture
+def write_task(tmp_path):
+    """A function that writes a task of four texts."""
+
+    def write():
+        good, bad = (("it is glad", 1), ("it is fine", 1)), (("it is sad", 0), ("it is grim", 0))
+        for split, times in (("train", 40), ("dev", 3)):
+            rows = [f"{text}\t{label}" for text, label in (*good, *bad)] * times
+            (tmp_path / f"{split}.tsv").write_text("\n".join(["sentence\tlabel", *rows, ""]))
+
+    return write
+
+
+def test_the_peer_learns_a_task_of_two_words(bert_folder, write_task, tmp_path):
+    write_task()
     arguments = ["--task_name=sst-2", f"--data_dir={tmp_path}", f"--init_checkpoint={bert_folder}", "--num_seeds=2"]
     steps = ["--train_batch_size=8", "--num_train_epochs=6", "--learning_rate=3e-3", "--max_seq_length=16"]
     done = _run(*arguments, *steps)
@@ -48,6 +61,37 @@ def test_the_peer_learns_a_task_of_two_words(bert_folder, tmp_path):
     assert [seed["random_seed"] for seed in result["seeds"]] == [12345, 12346]
     assert result["scores"]["dev"]["accuracy"] == 1.0
     assert result["spread"]["dev"]["accuracy"] == 0.0
+
+
+@pytest.mark.parametrize("bias_correction", [True, False])
+def test_from_the_same_weights_both_learn_the_same(bert_folder, write_task, tmp_path, bias_correction):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed: the extra [parity]")
+    write_task()
+    off = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"), 0.0)
+    start = transformers.AutoModelForSequenceClassification.from_pretrained(bert_folder, num_labels=2, **off)
+    start.save_pretrained(bert_folder)
+    settings = FinetuningSettings(
+        task_name="sst-2",
+        data_dir=str(tmp_path),
+        init_checkpoint=str(bert_folder),
+        output_dir=str(tmp_path / "ours"),
+        task_settings=TaskSettings(max_seq_length=16),
+        train_batch_size=8,
+        num_train_steps=60,
+        learning_rate=3e-3,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        bias_correction=bias_correction,
+        do_eval=True,
+    )
+    run(settings)
+    lines = (tmp_path / "ours" / "dev_predictions.jsonl").read_text().splitlines()
+    ours = np.array([json.loads(line)["probabilities"]["1"] for line in lines])
+    logits = np.array(learn(open_data(settings)[1], settings)["logits"])
+    theirs = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
+    different = np.abs(ours - theirs).max()
+    # The official AdamW takes larger steps at first.
+    assert bool(different < 1e-4) is bias_correction, different
 
 
 def test_an_albert_is_decayed_and_its_rate_rises_and_falls_as_ours(small_config, tmp_path, monkeypatch):
