@@ -50,7 +50,7 @@ def take_steps(config, variant):
     tf.keras.utils.set_random_seed(1)
     with strategy.scope():
         model = make_finetuning_model(config, "classification", 2, 0.0)
-        optimizer = build_optimizer("adamw", 0.003)
+        optimizer = build_optimizer("adamw", 0.003, bias_correction=True)
         optimizer.build(list(named_weights(model).values()))
     steps = FinetuningSteps(strategy, model, "classification", optimizer, seed=1, **more)
     made = features()
