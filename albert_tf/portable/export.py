@@ -26,6 +26,7 @@ from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
 from albert_tf.exports.settings import LAYER_OUTPUTS
+from albert_tf.exports.verification import sensitivity_of_exits
 from albert_tf.heads.exit_names import LAYERS
 from albert_tf.heads.exits import ExitRule
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
@@ -82,6 +83,7 @@ def export_model(settings: ModelExportSettings) -> float:
             pretrained.model.config,
             TOLERANCES[precision],
             rule,
+            1.0 if rule is None else sensitivity_of_exits(pretrained.model),
         )
     with files.replace_folder(output_dir) as folder:
         for name, data in (

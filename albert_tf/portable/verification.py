@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.config import AlbertConfig
-from albert_tf.exports.verification import compare_outputs, outputs_of_exits
+from albert_tf.exports.verification import compare_outputs, outputs_of_exits, scale_outputs
 from albert_tf.heads.exits import ExitRule
 from albert_tf.portable.interface import EMBEDDING, Interface
 
@@ -26,6 +26,7 @@ def largest_error(
     config: AlbertConfig,
     tolerance: float,
     rule: ExitRule | None = None,
+    sensitivity: float = 1.0,
 ) -> float:
     """Compares every output of a portable model with the model's own, on random ids with padding.
 
@@ -37,6 +38,7 @@ def largest_error(
         tolerance: one of portable.settings.TOLERANCES.
         rule: by which texts leave; then `expected` returns the outputs of all exits, and the logits are compared with
             those of the exit that was taken.
+        sensitivity: of the exits, as sensitivity_of_exits has it.
 
     Returns:
         the largest absolute difference.
@@ -54,9 +56,9 @@ def largest_error(
         missing = [form.name for form in interface.outputs if form.name not in found or form.name not in wanted]
         if missing:
             raise RuntimeError(f"{interface.head}: no output {', '.join(missing)}")
-        scale = _scale_of(interface, config)
+        scale = _scale_of(interface, config) / sensitivity
         if scale != 1.0:
-            found, wanted = ({name: value * scale for name, value in values.items()} for values in (found, wanted))
+            found, wanted = (scale_outputs(values, scale) for values in (found, wanted))
         errors.append(compare_outputs(interface.head, found, wanted, tolerance) / scale)
     return max(errors)
 
