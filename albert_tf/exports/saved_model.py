@@ -47,7 +47,7 @@ from albert_tf.exports.signatures import ServingModule
 from albert_tf.exports.span_categories_module import SpanCategoriesModule
 from albert_tf.exports.span_module import SpanModule
 from albert_tf.exports.tagging_module import TaggingModule
-from albert_tf.exports.verification import largest_error, largest_finetuned_error
+from albert_tf.exports.verification import explain_exits, largest_error, largest_finetuned_error
 from albert_tf.heads.exits import ExitRule
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
@@ -98,16 +98,15 @@ def export_saved_model(settings: ExportSettings) -> float:
             f"--output_{settings.layer_outputs[0]} is for a model that was only pre-trained; "
             f"{settings.init_checkpoint} was fine-tuned for {pretrained.task}: leave it out"
         )
+    rule = exit_rule(settings, pretrained)
     if pretrained.task is not None:
         refuse_pooling(settings, pretrained.task.head)
-        rule = exit_rule(settings, pretrained)
         module: Any = _finetuned_module(settings, pretrained, tokenizer, pretrained.task)
         signatures = module.signatures()
         more: dict[str, Any] = {"task": pretrained.task.to_dict() | {"input_fields": module.fields}}
         more |= {} if rule is None else {"early_exit": rule.to_dict()}
         compare: Callable[..., float] = functools.partial(largest_finetuned_error, rule=rule)
     else:
-        exit_rule(settings, pretrained)
         pooling = chosen_pooling(settings, pretrained)
         module, signatures = _pretrained_module(settings, pretrained, tokenizer, pooling)
         more = {"sentence_task": pretrained.sentence_task, "pooling": pooling.to_dict()}
@@ -120,12 +119,13 @@ def export_saved_model(settings: ExportSettings) -> float:
             except tf.errors.OpError as error:
                 raise OSError(f"{output_dir}: cannot be written: {reason_of(error)}") from None
             serving = tf.saved_model.load(folder).signatures
-            difference = compare(
-                serving,
-                pretrained.model,
-                max_seq_length=module.max_seq_length,
-                tolerance=TOLERANCES[settings.precision],
-            )
+            with explain_exits(rule, settings.precision):
+                difference = compare(
+                    serving,
+                    pretrained.model,
+                    max_seq_length=module.max_seq_length,
+                    tolerance=TOLERANCES[settings.precision],
+                )
         about = {
             "albert_tf": albert_tf.__version__,
             "tensorflow": tf.__version__,

@@ -8,9 +8,10 @@ from albert_tf.heads.pooling import POOLINGS
 from albert_tf.runtime.settings import Count, OneOf, StrPath, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
+FLOAT32 = "float32"
 # Differences beyond it are faults, by precision; those of rounding are about a hundredth of it in float32 and a third
 # in bfloat16.
-TOLERANCES = {"float32": 1e-4, "bfloat16": 0.1}
+TOLERANCES = {FLOAT32: 1e-4, "bfloat16": 0.1}
 # Outputs of the encoder that an export has where they are asked for.
 HIDDEN_STATES, ATTENTIONS = LAYER_OUTPUTS = ("hidden_states", "attentions")
 

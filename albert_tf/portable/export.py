@@ -25,8 +25,8 @@ from albert_tf.exports.export_source import POOLER, chosen_pooling, open_source,
 from albert_tf.exports.layer_outputs import stacked_layers
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.served_copy import serving_copy
-from albert_tf.exports.settings import LAYER_OUTPUTS
-from albert_tf.exports.verification import sensitivity_of_exits
+from albert_tf.exports.settings import FLOAT32, LAYER_OUTPUTS
+from albert_tf.exports.verification import explain_exits, sensitivity_of_exits
 from albert_tf.heads.exit_names import LAYERS
 from albert_tf.heads.exits import ExitRule
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
@@ -74,7 +74,7 @@ def export_model(settings: ModelExportSettings) -> float:
     rule = exit_rule(settings, pretrained)
     interface = _interface(settings, pretrained, length)
     logging.info("writing the head %s in %s, then running it to compare", interface.head, precision)
-    with quiet_stderr():
+    with quiet_stderr(), explain_exits(rule, precision):
         contents, run = make_file(settings.format, pretrained.model, interface, precision, _beam_size(pretrained), rule)
         difference = largest_error(
             run,
@@ -83,7 +83,7 @@ def export_model(settings: ModelExportSettings) -> float:
             pretrained.model.config,
             TOLERANCES[precision],
             rule,
-            1.0 if rule is None else sensitivity_of_exits(pretrained.model),
+            sensitivity_of_exits(pretrained.model) if rule is not None and precision == FLOAT32 else 1.0,
         )
     with files.replace_folder(output_dir) as folder:
         for name, data in (

@@ -18,6 +18,7 @@ TABLES = ("tsv", "csv")
 ID_COLUMNS = ("id", "guid", "index", "idx", "qid")
 # Under which a line stands that is no row.
 LINE = "line"
+_BRACE = """; a line that begins with { is an object: write a text that does as {"text": "..."}"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +50,7 @@ def read_texts(lines: Iterable[str], name: str, fields: ExampleFields, file_form
     for number, line in enumerate(lines, 1):
         where = f"{name} {number}"
         if file_format == "jsonl" or line.lstrip().startswith("{"):
-            yield _parse_object(line, number, where)
+            yield _parse_object(line, number, where, "" if file_format == "jsonl" else _BRACE)
         else:
             yield InputRow(number, where, {fields.plain or "text": line}, _not_plain(fields))
 
@@ -58,7 +59,7 @@ def _not_plain(fields: ExampleFields) -> str | None:
     return None if fields.plain else f"this model takes {fields}: write them as a JSON object"
 
 
-def _parse_object(line: str, number: int, where: str) -> InputRow:
+def _parse_object(line: str, number: int, where: str, advice: str = "") -> InputRow:
     try:
         values = json.loads(line, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=refuse_repeats)
         # What was read must be fit to be written: nested less deep than Python can follow.
@@ -67,7 +68,7 @@ def _parse_object(line: str, number: int, where: str) -> InputRow:
         return InputRow(number, where, {LINE: line}, "not JSON that can be read: nested too deep")
     except ValueError as error:
         empty = not line.strip()
-        return InputRow(number, where, {LINE: line}, "the line is empty" if empty else f"not JSON: {error}")
+        return InputRow(number, where, {LINE: line}, "the line is empty" if empty else f"not JSON: {error}{advice}")
     if not isinstance(values, dict):
         return InputRow(number, where, {LINE: line}, f"a JSON object was expected; this is a {type(values).__name__}")
     return InputRow(number, where, values)

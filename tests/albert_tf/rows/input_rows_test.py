@@ -70,6 +70,14 @@ def test_a_line_that_is_no_object_is_a_row_with_its_fault(write, line, error):
     assert (row.number, row.where) == (2, f"{path}, line 2")
 
 
+def test_a_text_that_begins_with_a_brace_is_told_how_to_be_written(write):
+    _, row = rows_of(write("a.txt", "one\n{two} and three\n"))
+    assert row.error.startswith("not JSON: ")
+    assert row.error.endswith('; a line that begins with { is an object: write a text that does as {"text": "..."}')
+    (row,) = rows_of(write("b.jsonl", "{two}\n"))
+    assert "begins with" not in row.error
+
+
 @pytest.mark.parametrize("ending, gap", [("tsv", "\t"), ("csv", ",")])
 def test_a_table_keeps_all_columns_and_every_line(write, ending, gap):
     table = "key,review,stars\n1,good,5\n\n2,,3\n3,bad\n4,so,1,more\n".replace(",", gap)
