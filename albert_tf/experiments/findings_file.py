@@ -43,8 +43,8 @@ def read_findings(folder: str) -> Findings:
     table = _made(paths[0], lambda: _table_of(of_table))
 
     def make() -> Findings:
-        if not rest["runs"]:
-            raise ValueError("no row has a run")
+        if not rest["runs"] or not all(run["row"] for run in rest["runs"]):
+            raise ValueError("a row with a name and a run was expected")
         return Findings(
             name=_text(of_table["experiment"]),
             question=_text(of_table["question"]),

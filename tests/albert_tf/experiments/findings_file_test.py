@@ -71,6 +71,7 @@ def test_remarks_tell_what_the_figures_are_not():
         (TABLE_JSON, {"rows": [{"name": "a"}]}),
         (PAGE_JSON, {"runs": [{"row": "a", "seed": "first"}]}),
         (PAGE_JSON, {"runs": []}),
+        (PAGE_JSON, {"runs": [{"row": "", "seed": 1, "folder": "a", "held_out": "b", "commands": ""}]}),
         (PAGE_JSON, {"summary": None}),
         (TABLE_JSON, {"rows": [{**ROW, "num_train_steps": 1e3}]}),
         (TABLE_JSON, {"rows": [{**ROW, "paper": {"F1": float("nan"), "EM": 1}}]}),
