@@ -167,7 +167,7 @@ def outputs_of_exits(outputs: Mapping[str, Any], rule: ExitRule, served: Mapping
 
 
 def sensitivity_of_exits(model: Any) -> float:
-    """How much larger differences of a model's logits may be than those of the vectors that its exits read.
+    """The factor by which differences of the vectors that exits read grow in their logits.
 
     Fitted exits read small differences of the first layers' vectors by kernels whose columns are a thousand long; the
     rounding of those vectors grows with them.
