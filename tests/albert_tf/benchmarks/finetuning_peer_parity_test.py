@@ -24,6 +24,7 @@ def bert_folder(tmp_path):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed: the extra [parity]")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "glad", "fine", "sad", "grim", "it", "is"]
     folder = tmp_path / "bert"
+    transformers.set_seed(1)
     config = transformers.BertConfig(
         vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
     )
@@ -77,8 +78,8 @@ def test_from_the_same_weights_both_learn_the_same(bert_folder, write_task, tmp_
         output_dir=str(tmp_path / "ours"),
         task_settings=TaskSettings(max_seq_length=16),
         train_batch_size=8,
-        num_train_steps=60,
-        learning_rate=3e-3,
+        num_train_steps=20,
+        learning_rate=1e-3,
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
         bias_correction=bias_correction,
@@ -91,7 +92,7 @@ def test_from_the_same_weights_both_learn_the_same(bert_folder, write_task, tmp_
     theirs = 1 / (1 + np.exp(logits[:, 0] - logits[:, 1]))
     different = np.abs(ours - theirs).max()
     # The official AdamW takes larger steps at first.
-    assert bool(different < 1e-4) is bias_correction, different
+    assert bool(different < 1e-5) is bias_correction, different
 
 
 def test_an_albert_is_decayed_and_its_rate_rises_and_falls_as_ours(small_config, tmp_path, monkeypatch):
