@@ -147,6 +147,8 @@ def _run() -> None:
 
     given = flags.FLAGS
     depths = {rule: _depth(rule) for rule in (_ALL, *given.rules)}
+    if not all(size.isdecimal() and int(size) for size in given.batch_sizes):
+        raise InputError(f"--batch_sizes must be whole numbers from 1. Received {','.join(given.batch_sizes)!r}")
     batch_sizes = [int(size) for size in given.batch_sizes]
     results: dict[str, dict[str, dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:
