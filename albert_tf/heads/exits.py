@@ -84,6 +84,11 @@ class ExitRule:
         if self.head not in EXIT_HEADS or (self.patience is None) == (self.confidence is None):
             raise ValueError(f"An exit rule goes by patience or by confidence, of a head with exits. Received {self}.")
 
+    @property
+    def first_exit(self) -> int:
+        """The number, from 1, of the first layer after which a text may leave."""
+        return 1 if self.patience is None else self.patience + 1
+
     def to_dict(self) -> dict[str, Any]:
         """The settings that are given, for JSON."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value}

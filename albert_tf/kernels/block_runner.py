@@ -3,6 +3,7 @@
 Shapes: B batch, S sequence, P positions, H hidden.
 """
 
+import copy
 import dataclasses
 
 from keras import ops
@@ -34,12 +35,19 @@ class BlockRunner:
         """The kernels and the vectors of `part.step_weights()` as tensors: two lists."""
         return tuple(list(map(backend.read, weights)) for weights in part.step_weights())
 
-    def _prepare(self, block):
+    def prepare(self, block):
+        """Reads a block's weights, where it is not to be done where the block is applied first: inside a branch."""
         for part in (block.attention, block.feed_forward):
             if id(part) not in self._weights:
                 kernels, vectors = self.read_weights(part)
                 copies = [ops.cast(self._copy(kernel), self._compute_dtype) for kernel in kernels]
                 self._weights[id(part)] = [kernels, copies, vectors]
+
+    def seeing(self, view):
+        """A runner of the same blocks, prepared or not, for another view of the batch."""
+        other = copy.copy(self)
+        other._view = view
+        return other
 
     def _borrow(self, part):
         masters, copies, vectors = self._weights[id(part)]
@@ -60,7 +68,7 @@ class BlockRunner:
         Returns:
             float [B, S, H], or [B, P, H].
         """
-        self._prepare(block)
+        self.prepare(block)
         view = self._view
         if view.seed is not None:
             view = dataclasses.replace(view, seed=backend.fold_in(view.seed, number))
@@ -98,7 +106,7 @@ class BlockRunner:
         if not layers:
             return hidden
         for block in blocks:
-            self._prepare(block)
+            self.prepare(block)
         outside = {part: list(weights) for part, weights in self._weights.items()}
 
         def body(layer, hidden):

@@ -37,10 +37,7 @@ def attend(wanted, hidden, kernel, bias, num_heads, dropout, view):
     keep = dropout.keep_masks((batch, num_heads, positions, length), view.seed, view.training)
     if view.positions is None:
         return run.self_attention(hidden, kernel, bias, num_heads, view.attention_bias, dropout.rate, keep)
-    width = kernel.shape[0]
-    (query,) = run.project_heads(wanted, kernel[:, :width], bias[:width], num_heads, 1)
-    key, value = run.project_heads(hidden, kernel[:, width:], bias[width:], num_heads, 2)
-    return run.attention(query, key, value, view.attention_bias, dropout.rate, keep)
+    return run.attention_at(wanted, hidden, kernel, bias, num_heads, view.attention_bias, dropout.rate, keep)
 
 
 def attention_probabilities(hidden, kernel, bias, num_heads, view):

@@ -140,6 +140,26 @@ def self_attention_by(project_heads, attention):
 self_attention = self_attention_by(project_heads, attention)
 
 
+def attention_at_by(project_heads, attention):
+    """Attention of some positions to all, by the functions of two formulas.
+
+    Returns:
+        function of those positions' hidden states, float [B, P, H], all of them, float [B, S, H], and the rest as
+        self_attention_by has it, to float [B, P, H].
+    """
+
+    def attention_at(wanted, x, kernel, bias, num_heads, seen, rate=0.0, keep=()):
+        width = kernel.shape[0]
+        (query,) = project_heads(wanted, kernel[:, :width], bias[:width], num_heads, 1)
+        key, value = project_heads(x, kernel[:, width:], bias[width:], num_heads, 2)
+        return attention(query, key, value, seen, rate, keep)
+
+    return attention_at
+
+
+attention_at = attention_at_by(project_heads, attention)
+
+
 def add_projection(x, kernel, bias, residual, norm, rate=0.0, keep=()):
     """LayerNorm(residual + Dropout(x @ kernel + bias)): how both halves of a block end.
 

@@ -10,7 +10,10 @@ import math
 import tensorflow as tf
 from keras import ops
 
-from albert_tf.kernels.formulas import merge_heads, part_heads, self_attention_by
+from albert_tf.kernels.formulas import attention_at_by, merge_heads, part_heads, self_attention_by
+
+# Positions by heads: with more, keys and values of all tokens are the fewer products.
+_MOST_QUERIES = 16
 
 
 def project(x, kernel, bias=None, activation=None):
@@ -43,6 +46,29 @@ def attention(query, key, value, bias, rate=0.0, keep=()):
 
 
 self_attention = self_attention_by(project_heads, attention)
+_attention_at = attention_at_by(project_heads, attention)
+
+
+def attention_at(wanted, x, kernel, bias, num_heads, seen, rate=0.0, keep=()):
+    """See formulas.attention_at; of few positions without keys and values of all tokens.
+
+    A head's query q is multiplied by the key W_k x of every token x: q (W_k x) is (q W_k) x, and the sum of p W_v x is
+    W_v times that of p x. So there are two products for each head of each position, in place of two for each token. The
+    bias of the keys adds the same to all scores of a query, and so nothing to their softmax.
+    """
+    positions, width = wanted.shape[1], kernel.shape[0]
+    if positions is None or positions * num_heads > _MOST_QUERIES:
+        return _attention_at(wanted, x, kernel, bias, num_heads, seen, rate, keep)
+    own = tf.repeat(tf.eye(num_heads, dtype=x.dtype), width // num_heads, axis=1)
+    query = project(wanted, kernel[:, :width], bias[:width])[:, :, tf.newaxis] * own
+    # The small factor is turned, not the kernel.
+    query = tf.matmul(kernel[:, width : 2 * width], tf.reshape(query, [-1, width]), transpose_b=True)
+    query = tf.transpose(tf.reshape(query, [width, -1, positions * num_heads]), [1, 0, 2])
+    scores = tf.matmul(query, x, transpose_a=True, transpose_b=True) * (1.0 / math.sqrt(width // num_heads))
+    seen = seen[:, 0] if seen.shape[2] == 1 else tf.repeat(seen[:, 0], num_heads, axis=1)
+    context = tf.matmul(tf.nn.softmax(scores + tf.cast(seen, x.dtype)), x)
+    context = project(context, kernel[:, 2 * width :], bias[2 * width :])
+    return tf.reduce_sum(tf.reshape(context, [-1, positions, num_heads, width]) * own, axis=2)
 
 
 def add_projection(x, kernel, bias, residual, norm, rate=0.0, keep=()):

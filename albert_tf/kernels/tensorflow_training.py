@@ -12,7 +12,7 @@ import tensorflow as tf
 from keras import ops
 
 from albert_tf.kernels import formulas
-from albert_tf.kernels.formulas import drop, part_heads, self_attention_by
+from albert_tf.kernels.formulas import attention_at_by, drop, part_heads, self_attention_by
 from albert_tf.kernels.tensorflow_attention import attention
 from albert_tf.kernels.tensorflow_compiling import column_sum, compiled, row_sum
 from albert_tf.kernels.tensorflow_gradients import custom_gradient
@@ -51,6 +51,7 @@ def _take_apart(num_heads, count):
 
 
 self_attention = self_attention_by(project_heads, attention)
+attention_at = attention_at_by(project_heads, attention)
 
 
 def add_projection(x, kernel, bias, residual, norm, rate=0.0, keep=()):

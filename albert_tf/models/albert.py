@@ -263,10 +263,14 @@ class AlbertModel(ConfiguredModel):
         count = self.encoder.num_applications
         return states[:-count], {"attentions": tuple(states[-count:])}
 
-    def pool(self, first: Any) -> Any:
-        """The pooled output of the first positions' hidden states: float [..., H] -> float32 [..., H], by a tanh."""
-        pooled = ops.matmul(first, ops.cast(self.pooler.kernel, self.compute_dtype))
-        return ops.tanh(ops.cast(pooled, "float32") + ops.cast(self.pooler.bias, "float32"))
+    def pool(self, first: Any, weights: Any = None) -> Any:
+        """The pooled output of the first positions' hidden states, by a tanh: float [..., H] -> float32 [..., H].
+
+        `weights` are the pooler's kernel and bias as tensors; None: they are read here.
+        """
+        kernel, bias = weights or (self.pooler.kernel, self.pooler.bias)
+        pooled = ops.matmul(first, ops.cast(kernel, self.compute_dtype))
+        return ops.tanh(ops.cast(pooled, "float32") + ops.cast(bias, "float32"))
 
     def _dropout_seeds(self, training: bool, dropout_seed: Any) -> tuple[Any, Any]:
         rates = (self.config.hidden_dropout_prob, self.config.attention_probs_dropout_prob)
@@ -286,7 +290,7 @@ class AlbertModel(ConfiguredModel):
 
 def _positions_to_read(inputs: dict[str, Any], starts: Any, positions: Any) -> Any:
     """The places of each [CLS], the first in a row or the starts, then the positions: int32 [B, N + P]."""
-    firsts = ops.zeros_like(inputs[SEGMENT_IDS][:, :1]) if starts is None else starts
+    firsts = ops.zeros((ops.shape(inputs[SEGMENT_IDS])[0], 1)) if starts is None else starts
     return ops.concatenate([ops.cast(firsts, "int32"), ops.cast(positions, "int32")], axis=1)
 
 

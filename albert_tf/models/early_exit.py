@@ -23,7 +23,8 @@ class EarlyExit:
     """Runs a model with exits, outside training. Its shapes depend on values, so that XLA cannot compile it.
 
     Where all layers have the same blocks they are applied in a loop of the device, else one after another, each only if
-    a text is still inside. After a layer the texts that stay are put together again, without padding.
+    a text is still inside. Of a layer after which texts may leave, [CLS] is computed first; then those that stay are
+    put together again, without padding, and the layer is applied to them alone.
 
     Args:
         model: AlbertForSequenceClassification with `early_exit`.
@@ -31,7 +32,7 @@ class EarlyExit:
     """
 
     def __init__(self, model: Any, rule: ExitRule) -> None:
-        self._albert, self._classifier, self._exits = model.albert, model.classifier, model.exits.heads
+        self._albert, self._heads = model.albert, [*model.exits.heads, model.classifier]
         self._encoder, self._config = model.encoder, model.config
         self._rule = rule
 
@@ -41,14 +42,31 @@ class EarlyExit:
         Args:
             inputs: "input_ids", "input_mask" and "segment_ids", int32 [B, S].
         """
+        self._read_weights()
         parts = [inputs[name] for name in _INPUTS]
         logits, layers = in_halves(self._run, parts, ["float32", "int32"])
         return {LOGITS: logits, LAYERS: layers}
 
     def _run(self, *parts: Any) -> list[Any]:
-        state = self._through_layers(self._start(*parts))
+        state = self._start(*parts)
+        last = self._config.num_hidden_layers
+        first_exit = min(self._rule.first_exit, last - 1)
+        state = self._repeat(state, 1, first_exit, self._stay)
+        state = self._leave(state, self._blocks_of(first_exit), self._scorers[first_exit - 1], first_exit)
+        state = self._repeat(state, first_exit + 1, last, self._finish_and_leave)
         state = ops.cond(state[0], lambda: self._last_layer(state), lambda: state)
         return state[4:6]
+
+    def _read_weights(self) -> None:
+        """Reads all weights but the embeddings: in a branch or a loop that would be an effect, for whose sake
+        TensorFlow would do one half of the batch after the other."""
+        self._blocks = BlockRunner(View(None), self._encoder.compute_dtype)
+        for layer in range(self._config.num_hidden_layers):
+            for block in self._encoder.blocks_of_layer(layer):
+                self._blocks.prepare(block)
+        pooler = self._albert.pooler
+        self._pooler = [read(pooler.kernel), read(pooler.bias)]
+        self._scorers = [[read(head.kernel), read(head.bias)] for head in self._heads]
 
     def _start(self, ids: Any, mask: Any, segment_ids: Any) -> list[Any]:
         """The state before the first layer: whether a text is inside; the rows of those that are; what the rule knows
@@ -56,42 +74,57 @@ class EarlyExit:
         view = self._view(mask)
         hidden = self._encoder.project_embeddings(view.strip(self._albert.embeddings(ids, segment_ids)))
         rows = ops.arange(ops.shape(ids)[0], dtype="int32")
-        logits = ops.zeros((ops.shape(ids)[0], self._classifier.num_labels))
+        logits = ops.zeros((ops.shape(ids)[0], self._heads[-1].num_labels))
         answer, agreed = self._rule.start(logits)
         return [_any(rows), rows, answer, agreed, logits, ops.zeros_like(rows), mask, hidden, *_tensors(view)]
 
-    def _through_layers(self, state: list[Any]) -> list[Any]:
-        """The state after all layers but the last."""
-        kernels = ops.stack([read(head.kernel) for head in self._exits])
-        biases = ops.stack([read(head.bias) for head in self._exits])
-        last = self._config.num_hidden_layers - 1
+    def _repeat(self, state: list[Any], begin: int, end: int, step: Any) -> list[Any]:
+        """The state after step(state, blocks, exit's weights, number) of layers by number from 1, begin to end - 1, of
+        which each is applied only if a text is inside."""
+        if begin >= end:
+            return state
         if len(self._encoder.blocks) > 1:
-            for layer in range(last):
-                blocks, exit_weights = self._encoder.blocks_of_layer(layer), (kernels[layer], biases[layer])
+            for number in range(begin, end):
 
-                def apply(state=state, blocks=blocks, exit_weights=exit_weights, layer=layer):
-                    return self._layer(state, blocks, exit_weights, layer + 1)
+                def apply(state=state, number=number):
+                    return step(state, self._blocks_of(number), self._scorers[number - 1], number)
 
                 state = ops.cond(state[0], apply, lambda state=state: state)
             return state
-        blocks = self._encoder.blocks[0]
+        stacked = [ops.stack(weights) for weights in zip(*self._scorers, strict=True)]
 
-        def body(layer, *state):
-            exit_weights = ops.take(kernels, layer, axis=0), ops.take(biases, layer, axis=0)
-            return layer + 1, *self._layer(list(state), blocks, exit_weights, layer + 1)
+        def body(number, *state):
+            exit_weights = [ops.take(weights, number - 1, axis=0) for weights in stacked]
+            return number + 1, *step(list(state), self._blocks_of(1), exit_weights, number)
 
-        def is_any_inside(layer, inside, *_):
-            return ops.logical_and(layer < last, inside)
+        def is_any_inside(number, inside, *_):
+            return ops.logical_and(number < end, inside)
 
-        layer = ops.zeros((), "int32")
-        return list(ops.while_loop(is_any_inside, body, (layer, *state), maximum_iterations=last)[1:])
+        number = ops.full((), begin, "int32")
+        return list(ops.while_loop(is_any_inside, body, (number, *state), maximum_iterations=end - begin)[1:])
 
-    def _layer(self, state: list[Any], blocks: list[Any], exit_weights: tuple[Any, Any], number: Any) -> list[Any]:
-        """The state after a layer and its exit; `number` of the layer is from 1."""
-        _, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
+    def _stay(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
+        """The state after a layer by whose exit no text leaves yet."""
+        is_any, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
         view = self._view_of(tensors)
         hidden = self._apply(view, blocks, hidden)
-        found = self._scores(view.unpadding.first(hidden), exit_weights)
+        _, answer, agreed = self._rule.step(self._scores(view.unpadding.first(hidden), exit_weights), answer, agreed)
+        return [is_any, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
+
+    def _finish_and_leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
+        """The state after a layer and its exit, before which the last block of the layer before was not applied yet."""
+        *before, hidden = state[:8]
+        before_this = self._blocks_of(1 if len(self._encoder.blocks) == 1 else number - 1)
+        hidden = self._apply(self._view_of(state[8:]), before_this[-1:], hidden)
+        return self._leave([*before, hidden, *state[8:]], blocks, exit_weights, number)
+
+    def _leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
+        """The state after a layer and its exit, but for the layer's last block, of which [CLS] alone is computed: that
+        decides which texts leave, and the block is applied to those that stay by whoever goes on."""
+        _, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
+        view = self._view_of(tensors)
+        hidden = self._apply(view, blocks[:-1], hidden)
+        found = self._scores(self._apply(view, blocks[-1:], hidden, _first(mask))[:, 0], exit_weights)
         done, answer, agreed = self._rule.step(found, answer, agreed)
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.zeros_like(rows) + number)
@@ -114,21 +147,25 @@ class EarlyExit:
     def _last_layer(self, state: list[Any]) -> list[Any]:
         """The state after the last layer, of which [CLS] alone is computed."""
         inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
-        last = self._config.num_hidden_layers
-        first = ops.zeros_like(mask[:, :1])
-        read = self._apply(self._view_of(tensors), self._encoder.blocks_of_layer(last - 1), hidden, first)
-        found = self._classifier(self._albert.pool(read[:, 0]))
+        view, last = self._view_of(tensors), self._config.num_hidden_layers
+        hidden = self._apply(view, self._blocks_of(last - 1)[-1:], hidden)
+        first = self._apply(view, self._blocks_of(last), hidden, _first(mask))
+        found = self._scores(first[:, 0], self._scorers[-1])
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.full_like(rows, last))
         return [inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
 
-    def _scores(self, first: Any, exit_weights: tuple[Any, Any]) -> Any:
-        """The logits of an exit, float32 [b, C], of the first positions [b, H]."""
-        kernel, bias = (ops.cast(weight, "float32") for weight in exit_weights)
-        return ops.matmul(self._albert.pool(first), kernel) + bias
+    def _blocks_of(self, number: int) -> list[Any]:
+        """The blocks of a layer by its number from 1."""
+        return self._encoder.blocks_of_layer(number - 1)
+
+    def _scores(self, first: Any, weights: list[Any]) -> Any:
+        """The logits of an exit, or of the classifier, float32 [b, C], of the first positions [b, H]."""
+        kernel, bias = (ops.cast(weight, "float32") for weight in weights)
+        return ops.matmul(self._albert.pool(first, self._pooler), kernel) + bias
 
     def _apply(self, view: View, blocks: list[Any], hidden: Any, positions: Any = None) -> Any:
-        run = BlockRunner(view, self._encoder.compute_dtype)
+        run = self._blocks.seeing(view)
         for inner, block in enumerate(blocks):
             hidden = run(block, hidden, inner, positions if inner == len(blocks) - 1 else None)
         return hidden
@@ -147,6 +184,7 @@ class WholeBatchExit(EarlyExit):
     """
 
     def __call__(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        self._read_weights()
         logits, layers = self._run(*(inputs[name] for name in _INPUTS))
         return {LOGITS: logits, LAYERS: layers}
 
@@ -155,11 +193,12 @@ class WholeBatchExit(EarlyExit):
         hidden = self._encoder.project_embeddings(self._albert.embeddings(ids, segment_ids))
         layers = ops.zeros_like(ids[:, 0])
         inside = ops.equal(layers, 0)
-        logits = ops.zeros((ops.shape(ids)[0], self._classifier.num_labels))
+        logits = ops.zeros((ops.shape(ids)[0], self._heads[-1].num_labels))
         answer, agreed = self._rule.start(logits)
         return [ops.any(inside), inside, answer, agreed, logits, layers, hidden, view.attention_bias]
 
-    def _layer(self, state: list[Any], blocks: list[Any], exit_weights: tuple[Any, Any], number: Any) -> list[Any]:
+    def _leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
+        """The state after a layer, all of it, and its exit."""
         hidden, attention_bias = state[6:]
         hidden = self._apply(View(attention_bias), blocks, hidden)
         found = self._scores(hidden[:, 0], exit_weights)
@@ -168,12 +207,14 @@ class WholeBatchExit(EarlyExit):
         answers = _answered(state, found, number)
         return [ops.any(inside), inside, answer, agreed, *answers, hidden, attention_bias]
 
+    _stay = _finish_and_leave = _leave
+
     def _last_layer(self, state: list[Any]) -> list[Any]:
         *_, layers, hidden, attention_bias = state
         last = self._config.num_hidden_layers
-        first = ops.expand_dims(ops.zeros_like(layers), 1)
+        first = _first(ops.expand_dims(layers, 1))
         read = self._apply(View(attention_bias), self._encoder.blocks_of_layer(last - 1), hidden, first)
-        answers = _answered(state, self._classifier(self._albert.pool(read[:, 0])), last)
+        answers = _answered(state, self._scores(read[:, 0], self._scorers[-1]), last)
         return [*state[:4], *answers, hidden, attention_bias]
 
 
@@ -181,6 +222,11 @@ def _answered(state: list[Any], found: Any, number: Any) -> list[Any]:
     """Logits and layers of a whole batch, with what was found after a layer for the texts that are inside."""
     inside, logits, layers = state[1], *state[4:6]
     return [ops.where(ops.expand_dims(inside, 1), found, logits), ops.where(inside, number, layers)]
+
+
+def _first(mask: Any) -> Any:
+    """The place of [CLS] in each text: int32 [b, S] -> [b, 1]."""
+    return ops.zeros((ops.shape(mask)[0], 1), "int32")
 
 
 def _tensors(view: View) -> list[Any]:

@@ -46,7 +46,7 @@ class AlbertWithHead(ConfiguredModel):
 
     def _pooled(self, inputs: Any, training: bool, dropout_seed: Any, skip_padding: bool) -> Any:
         """The pooled [CLS], the only position of which the last layer is computed."""
-        nothing_else = ops.zeros_like(inputs[SEGMENT_IDS][:, :0])
+        nothing_else = ops.zeros((ops.shape(inputs[SEGMENT_IDS])[0], 0), "int32")
         outputs = self.albert(
             inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else, skip_padding=skip_padding
         )
@@ -56,7 +56,7 @@ class AlbertWithHead(ConfiguredModel):
         """The pooled [CLS] after each layer but the last, float32 [B, L - 1, H], and after the last, [B, H]."""
         if self.encoder.constant_graph:
             raise InputError("With `constant_graph` there is nothing between the layers for exits to read.")
-        nothing_else = ops.zeros_like(inputs[SEGMENT_IDS][:, :0])
+        nothing_else = ops.zeros((ops.shape(inputs[SEGMENT_IDS])[0], 0), "int32")
         outputs = self.albert(inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else)
         firsts = [hidden[:, 0] for hidden in outputs["hidden_states"][1:]]
         return self.albert.pool(ops.stack(firsts, axis=1)), outputs["pooled_output"]

@@ -5,12 +5,16 @@ Shapes: B batch, S sequence, E embedding, H hidden, I intermediate, N heads, D =
 
 import math
 
+import numpy as np
+
 from albert_tf.config import AlbertConfig
 from albert_tf.kernels.formulas import MASKED_SCORE
 from albert_tf.layers.base import LAYER_NORM_EPSILON
 from albert_tf.portable.onnx_graph import OnnxGraph
 
 _PREFIX = "albert"
+# Heads for which that many products cost less than keys and values of all tokens.
+_MOST_QUERIES = 16
 
 
 class OnnxEncoder:
@@ -71,10 +75,18 @@ class OnnxEncoder:
         """Adds the nodes of a layer by its number from 0: float32 [B, S, H] -> the same, or [B, 1, H]."""
         last = self._config.inner_group_num - 1
         for inner in range(last + 1):
-            wanted = self.first_positions(hidden) if first_only and inner == last else hidden
-            attended = self._attend(self._part("attention", number, inner), wanted, hidden, attention_bias)
-            hidden = self._feed_forward(self._part("feed_forward", number, inner), attended)
+            hidden = self.apply_block(number, inner, hidden, attention_bias, first_only and inner == last)
         return hidden
+
+    def apply_block(self, number: int, inner: int, hidden: str, attention_bias: str, first_only: bool = False) -> str:
+        """Adds the nodes of a layer's block, by its number from 0: float32 [B, S, H] -> the same, or [B, 1, H]."""
+        name = self._part("attention", number, inner)
+        if first_only and self._config.num_attention_heads <= _MOST_QUERIES and self._graph.multiplies_floats:
+            attended = self._attend_from_first(name, hidden, attention_bias)
+        else:
+            wanted = self.first_positions(hidden) if first_only else hidden
+            attended = self._attend(name, wanted, hidden, attention_bias)
+        return self._feed_forward(self._part("feed_forward", number, inner), attended)
 
     @property
     def has_one_layer(self) -> bool:
@@ -152,7 +164,28 @@ class OnnxEncoder:
         self.attentions.append(probabilities)
         context = graph.add("Transpose", graph.matmul(probabilities, value), perm=[0, 2, 1, 3])
         context = graph.add("Reshape", context, graph.constant([0, 0, self._config.hidden_size]))
-        total = graph.add("Add", self.dense(context, f"{name}/output"), wanted)
+        return self._add_context(name, context, wanted)
+
+    def _attend_from_first(self, name: str, hidden: str, attention_bias: str) -> str:
+        """The same of the first position alone, [B, 1, H], without keys and values of all tokens.
+
+        See kernels.tensorflow_inference.attention_at: a product for each head rather than for each token.
+        """
+        graph, heads, width = self._graph, self._config.num_attention_heads, self._config.hidden_size
+        first = self.first_positions(hidden)
+        own = graph.constant(np.repeat(np.eye(heads), width // heads, axis=1).tolist(), "float32")
+        (query,) = self._project(name, first, ("query",))
+        query = graph.add("Mul", query, graph.constant(1.0 / math.sqrt(width // heads), "float32"))
+        query = graph.product(graph.add("Mul", query, own), graph.transposed(graph.kernel(f"{name}/key_kernel")))
+        scores = graph.matmul(query, graph.add("Transpose", hidden, perm=[0, 2, 1]))
+        seen = graph.add("Squeeze", attention_bias, graph.constant([1]))
+        context = graph.matmul(graph.add("Softmax", graph.add("Add", scores, seen), axis=-1), hidden)
+        (context,) = self._project(name, context, ("value",))
+        context = graph.add("ReduceSum", graph.add("Mul", context, own), graph.constant([1]), keepdims=1)
+        return self._add_context(name, context, first)
+
+    def _add_context(self, name: str, context: str, wanted: str) -> str:
+        total = self._graph.add("Add", self.dense(context, f"{name}/output"), wanted)
         return self.layer_norm(total, f"{name}/layer_norm")
 
     def _project(self, name: str, hidden: str, parts: tuple[str, ...]) -> list[str]:

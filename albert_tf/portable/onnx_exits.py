@@ -6,6 +6,7 @@ whether a text is still inside. models.early_exit does the same in TensorFlow.
 Shapes: B batch, b texts that are still inside, S sequence, H hidden, L layers, C classes.
 """
 
+import functools
 import math
 
 from albert_tf.config import AlbertConfig
@@ -45,38 +46,60 @@ class OnnxExits:
         logits = graph.add("ConstantOfShape", graph.add("Concat", batch, graph.constant([num_labels]), axis=0))
         state = [logits, self._zeros(rows), hidden, attention_bias, rows, *self._before_exits(rows, num_labels)]
         forms = self._forms(num_labels)
-        if self._encoder.has_one_layer:
-            state = graph.loop(self._last, state, forms, self._step)
+        first_exit = min(self._rule.first_exit, self._last)
+        for number in range(first_exit - 1):
+            state = self._stay(number, state)
+        state = self._leave(first_exit - 1, graph.constant(first_exit), self._exit_weights(first_exit), state)
+        if self._encoder.has_one_layer and self._last > first_exit:
+            state = graph.loop(self._last - first_exit, state, forms, functools.partial(self._turn, first_exit))
         else:
-            for number in range(self._last):
-                state = self._layer_if_any(number, state, forms)
+            for number in range(first_exit, self._last):
+                state = self._next_if_any(number, state, forms)
         found = graph.choose(self._is_any(state), forms[:2], lambda: self._last_layer(state), state[:2])
         return {_LOGITS: found[0], LAYERS: graph.add("Cast", found[1], to=graph.int32)}
 
-    def _step(self, number: str, state: _State) -> tuple[str, _State]:
-        """Adds one turn of the loop: (name of whether there is another one, the state after it)."""
+    def _turn(self, first_exit: int, turn: str, state: _State) -> tuple[str, _State]:
+        """Adds one turn of the loop after the first exit: (name of whether there is another one, the state after)."""
         graph = self._graph
         kernels, biases = (
             graph.stack(f"exits/{part}", [exit_name(layer, part) for layer in range(1, self._last + 1)])
             for part in ("kernel", "bias")
         )
+        number = graph.add("Add", turn, graph.constant(first_exit))
         weights = graph.add("Gather", kernels, number), graph.add("Gather", biases, number)
-        after = self._layer(0, graph.add("Add", number, graph.constant(1)), weights, state)
+        after = self._finish_and_leave(0, graph.add("Add", number, graph.constant(1)), weights, state)
         return self._is_any(after), after
 
-    def _layer_if_any(self, number: int, state: _State, forms: list[TensorForm]) -> _State:
-        """The state after a layer by its number from 0, which is applied only if a text is inside."""
-        graph = self._graph
+    def _next_if_any(self, number: int, state: _State, forms: list[TensorForm]) -> _State:
+        """The state after the exit of a layer by its number from 0, which is computed only if a text is inside."""
 
         def then() -> _State:
-            weights = tuple(graph.vector(exit_name(number + 1, part)) for part in ("kernel", "bias"))
-            return self._layer(number, graph.constant(number + 1), weights, state)
+            count = self._graph.constant(number + 1)
+            return self._finish_and_leave(number, count, self._exit_weights(number + 1), state)
 
         # Where no text is inside there is nothing to copy but logits and layers.
-        return graph.choose(self._is_any(state), forms, then, state)
+        return self._graph.choose(self._is_any(state), forms, then, state)
 
-    def _layer(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
-        """The state after a layer and its exit.
+    def _exit_weights(self, layer: int) -> tuple[str, ...]:
+        """The names of an exit's kernel [H, C] and bias [C]; layers are counted from 1."""
+        return tuple(self._graph.vector(exit_name(layer, part)) for part in ("kernel", "bias"))
+
+    def _stay(self, number: int, state: _State) -> _State:
+        """The state after a layer, by its number from 0, by whose exit no text leaves yet."""
+        logits, layers, hidden, attention_bias, rows, *remembered = state
+        hidden = self._encoder.apply_layer(number, hidden, attention_bias)
+        _, remembered = self._decide(self._scores(hidden, self._exit_weights(number + 1)), remembered)
+        return [logits, layers, hidden, attention_bias, rows, *remembered]
+
+    def _finish_and_leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
+        """What _leave adds, after the last block of the layer before, which was not applied yet."""
+        logits, layers, hidden, attention_bias, *rest = state
+        before = 0 if self._encoder.has_one_layer else number - 1
+        hidden = self._encoder.apply_block(before, self._config.inner_group_num - 1, hidden, attention_bias)
+        return self._leave(number, count, weights, [logits, layers, hidden, attention_bias, *rest])
+
+    def _leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
+        """The state after a layer and its exit, but for the layer's last block, of which [CLS] alone is computed.
 
         Args:
             number: of the layer, from 0.
@@ -84,11 +107,13 @@ class OnnxExits:
             weights: names of the exit's kernel [H, C] and bias [C].
             state: before it.
         """
-        graph = self._graph
+        graph, last = self._graph, self._config.inner_group_num - 1
         logits, layers, hidden, attention_bias, rows, *remembered = state
-        hidden = self._encoder.apply_layer(number, hidden, attention_bias)
-        found = graph.add("Add", graph.add("MatMul", self._encoder.pool(hidden), weights[0]), weights[1])
-        done, remembered = self._leave(found, remembered)
+        for inner in range(last):
+            hidden = self._encoder.apply_block(number, inner, hidden, attention_bias)
+        first = self._encoder.apply_block(number, last, hidden, attention_bias, first_only=True)
+        found = self._scores(first, weights)
+        done, remembered = self._decide(found, remembered)
         # Not by Compress, of whose results OpenVINO knows no number of axes.
         stay = graph.add("Squeeze", graph.add("NonZero", graph.add("Not", done)), graph.constant([0]))
         inside = [hidden, attention_bias, rows, *remembered]
@@ -99,12 +124,16 @@ class OnnxExits:
 
     def _last_layer(self, state: _State) -> list[str]:
         """The logits and the layers of all texts, those inside after the last layer, computed for [CLS] alone."""
-        graph = self._graph
+        graph, inner = self._graph, self._config.inner_group_num - 1
         logits, layers, hidden, attention_bias, rows, *_ = state
-        hidden = self._encoder.apply_layer(self._last, hidden, attention_bias, first_only=True)
-        product = graph.add("MatMul", self._encoder.pool(hidden), graph.vector(f"{_CLASSIFIER}/kernel"))
-        found = graph.add("Add", product, graph.vector(f"{_CLASSIFIER}/bias"))
+        hidden = self._encoder.apply_block(self._last - 1, inner, hidden, attention_bias)
+        first = self._encoder.apply_layer(self._last, hidden, attention_bias, first_only=True)
+        found = self._scores(first, tuple(graph.vector(f"{_CLASSIFIER}/{part}") for part in ("kernel", "bias")))
         return self._answer(logits, layers, rows, found, graph.constant(self._last + 1))
+
+    def _scores(self, hidden: str, weights: tuple[str, ...]) -> str:
+        """The logits of an exit, or of the classifier, [b, C], of hidden states of which the first are read."""
+        return self._graph.add("Add", self._graph.add("MatMul", self._encoder.pool(hidden), weights[0]), weights[1])
 
     def _answer(self, logits: str, layers: str, rows: str, found: str, count: str) -> list[str]:
         """Logits and layers of all texts, with what was found for those of these rows."""
@@ -113,7 +142,7 @@ class OnnxExits:
         counts = graph.add("Expand", count, graph.add("Shape", rows))
         return [graph.add("ScatterND", logits, places, found), graph.add("ScatterND", layers, places, counts)]
 
-    def _leave(self, logits: str, remembered: list[str]) -> tuple[str, list[str]]:
+    def _decide(self, logits: str, remembered: list[str]) -> tuple[str, list[str]]:
         """ExitRule.step: which texts leave, bool [b], and what is remembered of each."""
         graph, rule = self._graph, self._rule
         if rule.confidence is not None:

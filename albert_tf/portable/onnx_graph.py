@@ -52,6 +52,11 @@ class OnnxGraph(OnnxNodes):
         self._weights = weights
         self._precision = precision
 
+    @property
+    def multiplies_floats(self) -> bool:
+        """False where the factors of a product become whole numbers, by a scale for each column of a kernel."""
+        return self._precision != "int8"
+
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a weight."""
         return self._weights[name].shape

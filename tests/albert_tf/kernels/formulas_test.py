@@ -15,6 +15,7 @@ EPSILON = 1e-3
 # Of the largest number: a few roundings of each precision.
 TOLERANCES = {"float32": 2e-6, "bfloat16": 4e-2, "float16": 5e-3}
 BIAS = tf.constant([[0.0] * S, [0.0] * 4 + [formulas.MASKED_SCORE] * 2])[:, None, None, :]
+# Of rows of two sequences each.
 
 
 def _numbers(*shapes, dtype="float32"):
@@ -101,6 +102,25 @@ def test_a_fast_path_computes_its_formula(name, run, rate, precision):
     for got, want in zip(results, expected, strict=True):
         scale = np.abs(want).max()
         np.testing.assert_allclose(tf.cast(got, "float32") / scale, want / scale, atol=TOLERANCES[precision])
+
+
+# More positions than are computed without keys and values of all tokens; and rows of two sequences each.
+MANY = 9
+ROWS = tf.where(tf.range(MANY) // 5 == tf.range(MANY)[:, None] // 5, 0.0, formulas.MASKED_SCORE)[None, None]
+LONG = tf.constant([[0.0] * MANY, [0.0] * 4 + [formulas.MASKED_SCORE] * 5])[:, None, None, :]
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+@pytest.mark.parametrize("run", [formulas, tensorflow_training, tensorflow_inference])
+@pytest.mark.parametrize(("positions", "seen"), [(1, LONG), (P, LONG), (P, ROWS), (MANY, LONG)])
+def test_attention_at_positions_is_theirs_of_attention_everywhere(positions, seen, run, precision):
+    x, kernel, bias = _numbers((2, MANY, H), (H, 3 * H), (3 * H,))
+    kernel = kernel / math.sqrt(H)
+    expected = formulas.self_attention(x, kernel, bias, N, seen)[:, :positions]
+    wanted, x, kernel = (tf.cast(tensor, precision) for tensor in (x[:, :positions], x, kernel))
+    found = run.attention_at(wanted, x, kernel, bias, N, seen[:, :, :positions])
+    assert found.dtype == precision
+    np.testing.assert_allclose(tf.cast(found, "float32"), expected, atol=TOLERANCES[precision])
 
 
 @pytest.mark.parametrize("name", ["attention", "add_projection", "feed_forward"])

@@ -67,6 +67,21 @@ def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(make_m
     assert len(set(layers.tolist())) > 1
 
 
+@pytest.mark.parametrize("sharing", ["all", "none"])
+def test_no_branch_has_an_effect_for_which_one_half_of_the_batch_would_wait_for_the_other(make_model, sharing):
+    model = make_model(parameter_sharing=sharing)
+    early = EarlyExit(serving_copy(model), ExitRule("classification", patience=1))
+    names = tuple(_inputs(model.config, 1, 1))
+    specs = [tf.TensorSpec([None, None], tf.int32)] * 3
+    run = tf.function(lambda *parts: early(dict(zip(names, parts))), input_signature=specs, autograph=False)
+    graph = run.get_concrete_function().graph.as_graph_def()
+    kinds = [node.op for function in graph.library.function for node in function.node_def]
+    assert "StatelessIf" in kinds
+    # The loop over the halves itself reads the embeddings.
+    assert not {"If", "While"} & set(kinds)
+    assert [node.op for node in graph.node].count("While") == 1
+
+
 @pytest.mark.parametrize("changes", [{}, {"parameter_sharing": "attention"}])
 def test_the_first_layers_are_a_model_that_ends_at_their_exit(make_model, changes):
     model = make_model(**changes)
