@@ -89,6 +89,14 @@ class ExitRule:
         """The number, from 1, of the first layer after which a text may leave."""
         return 1 if self.patience is None else self.patience + 1
 
+    @property
+    def asks_first(self) -> bool:
+        """True where [CLS] is worth computing before the other tokens: where most texts leave at each exit they can.
+
+        By patience they do. By confidence few leave at a time, and what is computed twice of the others costs more.
+        """
+        return self.patience is not None
+
     def to_dict(self) -> dict[str, Any]:
         """The settings that are given, for JSON."""
         return {name: value for name, value in dataclasses.asdict(self).items() if value}

@@ -23,8 +23,9 @@ class EarlyExit:
     """Runs a model with exits, outside training. Its shapes depend on values, so that XLA cannot compile it.
 
     Where all layers have the same blocks they are applied in a loop of the device, else one after another, each only if
-    a text is still inside. Of a layer after which texts may leave, [CLS] is computed first; then those that stay are
-    put together again, without padding, and the layer is applied to them alone.
+    a text is still inside. After each the texts that stay are put together again, without padding. Where the rule says
+    so (`asks_first`), of a layer after which texts may leave [CLS] is computed first, and the layer is applied to those
+    that stay alone.
 
     Args:
         model: AlbertForSequenceClassification with `early_exit`.
@@ -112,19 +113,22 @@ class EarlyExit:
         return [is_any, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
 
     def _finish_and_leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
-        """The state after a layer and its exit, before which the last block of the layer before was not applied yet."""
+        """The state after a layer and its exit, before which the layer before is finished."""
         *before, hidden = state[:8]
         before_this = self._blocks_of(1 if len(self._encoder.blocks) == 1 else number - 1)
-        hidden = self._apply(self._view_of(state[8:]), before_this[-1:], hidden)
+        hidden = self._apply(self._view_of(state[8:]), self._left_over(before_this), hidden)
         return self._leave([*before, hidden, *state[8:]], blocks, exit_weights, number)
 
     def _leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
-        """The state after a layer and its exit, but for the layer's last block, of which [CLS] alone is computed: that
-        decides which texts leave, and the block is applied to those that stay by whoever goes on."""
+        """The state after a layer and its exit, but for what is left over of the layer."""
         _, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
-        view = self._view_of(tensors)
-        hidden = self._apply(view, blocks[:-1], hidden)
-        found = self._scores(self._apply(view, blocks[-1:], hidden, _first(mask))[:, 0], exit_weights)
+        view, left_over = self._view_of(tensors), self._left_over(blocks)
+        hidden = self._apply(view, blocks[: len(blocks) - len(left_over)], hidden)
+        if left_over:
+            first = self._apply(view, left_over, hidden, _first(mask))[:, 0]
+        else:
+            first = view.unpadding.first(hidden)
+        found = self._scores(first, exit_weights)
         done, answer, agreed = self._rule.step(found, answer, agreed)
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.zeros_like(rows) + number)
@@ -148,12 +152,16 @@ class EarlyExit:
         """The state after the last layer, of which [CLS] alone is computed."""
         inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
         view, last = self._view_of(tensors), self._config.num_hidden_layers
-        hidden = self._apply(view, self._blocks_of(last - 1)[-1:], hidden)
+        hidden = self._apply(view, self._left_over(self._blocks_of(last - 1)), hidden)
         first = self._apply(view, self._blocks_of(last), hidden, _first(mask))
         found = self._scores(first[:, 0], self._scorers[-1])
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.full_like(rows, last))
         return [inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
+
+    def _left_over(self, blocks: list[Any]) -> list[Any]:
+        """Of a layer's blocks those that an exit computes for [CLS] alone; for whoever stays they are applied later."""
+        return blocks[-1:] if self._rule.asks_first else []
 
     def _blocks_of(self, number: int) -> list[Any]:
         """The blocks of a layer by its number from 1."""

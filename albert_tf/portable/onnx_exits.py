@@ -92,14 +92,21 @@ class OnnxExits:
         return [logits, layers, hidden, attention_bias, rows, *remembered]
 
     def _finish_and_leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
-        """What _leave adds, after the last block of the layer before, which was not applied yet."""
+        """What _leave adds, after what was left over of the layer before."""
+        return self._leave(
+            number, count, weights, self._finish(0 if self._encoder.has_one_layer else number - 1, state)
+        )
+
+    def _finish(self, number: int, state: _State) -> _State:
+        """The state after what _leave left over of a layer by its number from 0."""
         logits, layers, hidden, attention_bias, *rest = state
-        before = 0 if self._encoder.has_one_layer else number - 1
-        hidden = self._encoder.apply_block(before, self._config.inner_group_num - 1, hidden, attention_bias)
-        return self._leave(number, count, weights, [logits, layers, hidden, attention_bias, *rest])
+        if self._rule.asks_first:
+            hidden = self._encoder.apply_block(number, self._config.inner_group_num - 1, hidden, attention_bias)
+        return [logits, layers, hidden, attention_bias, *rest]
 
     def _leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
-        """The state after a layer and its exit, but for the layer's last block, of which [CLS] alone is computed.
+        """The state after a layer and its exit; if the rule asks first, but for the layer's last block, of which [CLS]
+        alone is computed.
 
         Args:
             number: of the layer, from 0.
@@ -109,10 +116,12 @@ class OnnxExits:
         """
         graph, last = self._graph, self._config.inner_group_num - 1
         logits, layers, hidden, attention_bias, rows, *remembered = state
-        for inner in range(last):
+        for inner in range(last if self._rule.asks_first else last + 1):
             hidden = self._encoder.apply_block(number, inner, hidden, attention_bias)
-        first = self._encoder.apply_block(number, last, hidden, attention_bias, first_only=True)
-        found = self._scores(first, weights)
+        asked = hidden
+        if self._rule.asks_first:
+            asked = self._encoder.apply_block(number, last, hidden, attention_bias, first_only=True)
+        found = self._scores(asked, weights)
         done, remembered = self._decide(found, remembered)
         # Not by Compress, of whose results OpenVINO knows no number of axes.
         stay = graph.add("Squeeze", graph.add("NonZero", graph.add("Not", done)), graph.constant([0]))
@@ -124,9 +133,8 @@ class OnnxExits:
 
     def _last_layer(self, state: _State) -> list[str]:
         """The logits and the layers of all texts, those inside after the last layer, computed for [CLS] alone."""
-        graph, inner = self._graph, self._config.inner_group_num - 1
-        logits, layers, hidden, attention_bias, rows, *_ = state
-        hidden = self._encoder.apply_block(self._last - 1, inner, hidden, attention_bias)
+        graph = self._graph
+        logits, layers, hidden, attention_bias, rows, *_ = self._finish(self._last - 1, state)
         first = self._encoder.apply_layer(self._last, hidden, attention_bias, first_only=True)
         found = self._scores(first, tuple(graph.vector(f"{_CLASSIFIER}/{part}") for part in ("kernel", "bias")))
         return self._answer(logits, layers, rows, found, graph.constant(self._last + 1))

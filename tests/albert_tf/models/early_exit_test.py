@@ -48,6 +48,7 @@ def _all_logits(model, inputs):
     ("sharing", "rule"),
     [
         ("all", ExitRule("classification", confidence=0.9)),
+        ("all", ExitRule("classification", patience=1)),
         pytest.param("none", ExitRule("classification", patience=1), marks=pytest.mark.slow),
     ],
 )

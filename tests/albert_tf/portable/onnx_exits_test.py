@@ -79,8 +79,11 @@ def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(rule, 
 
 
 @pytest.mark.parametrize("changes", [SHARED, UNSHARED])
-def test_layers_that_no_text_needs_are_not_computed_and_texts_that_left_are_not_in_them(changes, make_model, tmp_path):
-    rule = RULES["confidence"]
+@pytest.mark.parametrize("kind", ["confidence", "patience"])
+def test_layers_that_no_text_needs_are_not_computed_and_texts_that_left_are_not_in_them(
+    kind, changes, make_model, tmp_path
+):
+    rule = RULES[kind]
     model = make_model(rule, **changes)
     contents, _, _ = write(model, rule)
     inputs = inputs_of(model.config, 17, 12)
@@ -96,9 +99,13 @@ def test_layers_that_no_text_needs_are_not_computed_and_texts_that_left_are_not_
     # Of attention: [b, N, S, S], and [b, N, S] of [CLS] alone.
     shapes = [next(iter(event["input_type_shape"][0].values())) for event in events if event["op_name"] == "Softmax"]
     firsts, others = ([shape[0] for shape in shapes if len(shape) == axes] for axes in (3, 4))
-    assert firsts == [int(np.sum(layers >= layer)) for layer in range(1, max(layers) + 1)]
-    assert others == [int(np.sum(layers > layer)) for layer in range(1, max(layers))]
-    assert len(firsts) < model.config.num_hidden_layers
+    inside = [int(np.sum(layers >= layer)) for layer in range(1, max(layers) + 2)]
+    if kind == "confidence":
+        assert (firsts, others) == ([], inside[:-1])
+    else:
+        # Nobody can leave after the first layer; from the second on [CLS] comes first, the rest for those that stay.
+        assert (firsts, others) == (inside[1:-1], [inside[0], *inside[2:-1]])
+    assert max(layers) < model.config.num_hidden_layers
 
 
 @pytest.mark.parametrize("precision", ["float16", "bfloat16", "int8"])
