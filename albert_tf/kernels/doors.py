@@ -37,7 +37,8 @@ def attend(wanted, hidden, kernel, bias, num_heads, dropout, view):
     keep = dropout.keep_masks((batch, num_heads, positions, length), view.seed, view.training)
     if view.positions is None:
         return run.self_attention(hidden, kernel, bias, num_heads, view.attention_bias, dropout.rate, keep)
-    return run.attention_at(wanted, hidden, kernel, bias, num_heads, view.attention_bias, dropout.rate, keep)
+    attention_at = run.attention_at_few if view.stripped else run.attention_at
+    return attention_at(wanted, hidden, kernel, bias, num_heads, view.attention_bias, dropout.rate, keep)
 
 
 def attention_probabilities(hidden, kernel, bias, num_heads, view):

@@ -8,13 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from albert_tf.kernels import formulas, jax_triton
-from albert_tf.kernels.formulas import attention, attention_at, project, project_heads
+from albert_tf.kernels.formulas import attention, attention_at, attention_at_few, project, project_heads
 from albert_tf.kernels.jax_attention import attend_to_all
 
 __all__ = [
     "add_projection",
     "attention",
     "attention_at",
+    "attention_at_few",
     "feed_forward",
     "project",
     "project_heads",

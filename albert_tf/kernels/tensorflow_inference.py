@@ -46,11 +46,11 @@ def attention(query, key, value, bias, rate=0.0, keep=()):
 
 
 self_attention = self_attention_by(project_heads, attention)
-_attention_at = attention_at_by(project_heads, attention)
+attention_at = attention_at_by(project_heads, attention)
 
 
-def attention_at(wanted, x, kernel, bias, num_heads, seen, rate=0.0, keep=()):
-    """See formulas.attention_at; of few positions without keys and values of all tokens.
+def attention_at_few(wanted, x, kernel, bias, num_heads, seen, rate=0.0, keep=()):
+    """See formulas.attention_at; without keys and values of all tokens, for few positions of a known number.
 
     A head's query q is multiplied by the key W_k x of every token x: q (W_k x) is (q W_k) x, and the sum of p W_v x is
     W_v times that of p x. So there are two products for each head of each position, in place of two for each token. The
@@ -58,7 +58,7 @@ def attention_at(wanted, x, kernel, bias, num_heads, seen, rate=0.0, keep=()):
     """
     positions, width = wanted.shape[1], kernel.shape[0]
     if positions is None or positions * num_heads > _MOST_QUERIES:
-        return _attention_at(wanted, x, kernel, bias, num_heads, seen, rate, keep)
+        return attention_at(wanted, x, kernel, bias, num_heads, seen, rate, keep)
     own = tf.repeat(tf.eye(num_heads, dtype=x.dtype), width // num_heads, axis=1)
     query = project(wanted, kernel[:, :width], bias[:width])[:, :, tf.newaxis] * own
     # The small factor is turned, not the kernel.

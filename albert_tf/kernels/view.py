@@ -19,6 +19,7 @@ class View:
             [B, 1, P, S]. See formulas.attention_bias.
         positions: int32 [B, P]: the only positions whose output is wanted; None: all.
         unpadding: Unpadding that stripped the hidden states, which then are [1, T, H]; None where they have padding.
+        stripped: whether an unpadding had stripped them before positions were picked: operations run one by one.
         seed: int32 [2] for dropout; None where nothing is dropped.
         training: bool.
     """
@@ -26,6 +27,7 @@ class View:
     attention_bias: Any
     positions: Any = None
     unpadding: Unpadding | None = None
+    stripped: bool = False
     seed: Any = None
     training: bool = False
 
@@ -44,7 +46,8 @@ class View:
         bias = self.attention_bias
         if bias.shape[2] != 1:
             bias = backend.gather_positions(bias[:, 0], positions)[:, None]
-        return dataclasses.replace(self, attention_bias=bias, positions=positions, unpadding=None)
+        stripped = self.unpadding is not None
+        return dataclasses.replace(self, attention_bias=bias, positions=positions, unpadding=None, stripped=stripped)
 
     def strip(self, x):
         """The part of a tensor [B, S, n] that is computed, by the view's unpadding: [1, T, n], or all of it."""

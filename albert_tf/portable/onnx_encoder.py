@@ -169,7 +169,7 @@ class OnnxEncoder:
     def _attend_from_first(self, name: str, hidden: str, attention_bias: str) -> str:
         """The same of the first position alone, [B, 1, H], without keys and values of all tokens.
 
-        See kernels.tensorflow_inference.attention_at: a product for each head rather than for each token.
+        See kernels.tensorflow_inference.attention_at_few: a product for each head rather than for each token.
         """
         graph, heads, width = self._graph, self._config.num_attention_heads, self._config.hidden_size
         first = self.first_positions(hidden)

@@ -111,14 +111,22 @@ LONG = tf.constant([[0.0] * MANY, [0.0] * 4 + [formulas.MASKED_SCORE] * 5])[:, N
 
 
 @pytest.mark.parametrize("precision", TOLERANCES)
-@pytest.mark.parametrize("run", [formulas, tensorflow_training, tensorflow_inference])
+@pytest.mark.parametrize(
+    "attention_at",
+    [
+        formulas.attention_at,
+        tensorflow_training.attention_at,
+        tensorflow_inference.attention_at,
+        tensorflow_inference.attention_at_few,
+    ],
+)
 @pytest.mark.parametrize(("positions", "seen"), [(1, LONG), (P, LONG), (P, ROWS), (MANY, LONG)])
-def test_attention_at_positions_is_theirs_of_attention_everywhere(positions, seen, run, precision):
+def test_attention_at_positions_is_theirs_of_attention_everywhere(positions, seen, attention_at, precision):
     x, kernel, bias = _numbers((2, MANY, H), (H, 3 * H), (3 * H,))
     kernel = kernel / math.sqrt(H)
     expected = formulas.self_attention(x, kernel, bias, N, seen)[:, :positions]
     wanted, x, kernel = (tf.cast(tensor, precision) for tensor in (x[:, :positions], x, kernel))
-    found = run.attention_at(wanted, x, kernel, bias, N, seen[:, :, :positions])
+    found = attention_at(wanted, x, kernel, bias, N, seen[:, :, :positions])
     assert found.dtype == precision
     np.testing.assert_allclose(tf.cast(found, "float32"), expected, atol=TOLERANCES[precision])
 
