@@ -160,7 +160,7 @@ class EarlyExit:
         return [inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
 
     def _left_over(self, blocks: list[Any]) -> list[Any]:
-        """Of a layer's blocks those that an exit computes for [CLS] alone; for whoever stays they are applied later."""
+        """The blocks of a layer that an exit computes for [CLS] alone; to whoever stays they are applied later."""
         return blocks[-1:] if self._rule.asks_first else []
 
     def _blocks_of(self, number: int) -> list[Any]:

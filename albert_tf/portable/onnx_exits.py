@@ -92,7 +92,7 @@ class OnnxExits:
         return [logits, layers, hidden, attention_bias, rows, *remembered]
 
     def _finish_and_leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
-        """What _leave adds, after what was left over of the layer before."""
+        """Adds what was left over of the layer before, and then as _leave does."""
         return self._leave(
             number, count, weights, self._finish(0 if self._encoder.has_one_layer else number - 1, state)
         )
