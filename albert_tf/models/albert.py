@@ -208,8 +208,7 @@ class AlbertModel(ConfiguredModel):
         starts = inputs.get(SEQUENCE_STARTS)
         if positions is not None:
             tensors[_POSITIONS] = _positions_to_read(inputs, starts, positions)
-        if wanted is not None:
-            tensors[_WANTED] = wanted
+        tensors |= {} if wanted is None else {_WANTED: wanted}
         seeds = self._dropout_seeds(training, dropout_seed)
         embedding_output, *states = self._encode(tensors, skip_padding, seeds, training, output_attentions)
         hidden_states, attentions = self._without_attentions(states, output_attentions)
@@ -264,13 +263,10 @@ class AlbertModel(ConfiguredModel):
         return states[:-count], {"attentions": tuple(states[-count:])}
 
     def pool(self, first: Any, weights: Any = None) -> Any:
-        """The pooled output of the first positions' hidden states, by a tanh: float [..., H] -> float32 [..., H].
-
-        `weights` are the pooler's kernel and bias as tensors; None: they are read here.
-        """
+        """The pooled output of first positions, float [..., H] -> float32, by kernel and bias; None: read here."""
         kernel, bias = weights or (self.pooler.kernel, self.pooler.bias)
-        pooled = ops.matmul(first, ops.cast(kernel, self.compute_dtype))
-        return ops.tanh(ops.cast(pooled, "float32") + ops.cast(bias, "float32"))
+        pooled = ops.cast(ops.matmul(first, ops.cast(kernel, self.compute_dtype)), "float32")
+        return ops.tanh(pooled + ops.cast(bias, "float32"))
 
     def _dropout_seeds(self, training: bool, dropout_seed: Any) -> tuple[Any, Any]:
         rates = (self.config.hidden_dropout_prob, self.config.attention_probs_dropout_prob)
