@@ -286,7 +286,7 @@ class AlbertModel(ConfiguredModel):
 
 def _positions_to_read(inputs: dict[str, Any], starts: Any, positions: Any) -> Any:
     """The places of each [CLS], the first in a row or the starts, then the positions: int32 [B, N + P]."""
-    firsts = ops.zeros((ops.shape(inputs[SEGMENT_IDS])[0], 1)) if starts is None else starts
+    firsts = ops.zeros((ops.shape(inputs[SEGMENT_IDS])[0], 1), "int32") if starts is None else starts
     return ops.concatenate([ops.cast(firsts, "int32"), ops.cast(positions, "int32")], axis=1)
 
 
