@@ -10,7 +10,8 @@ from albert_tf.serving.embedder import Embedder
 
 pytestmark = pytest.mark.parity
 
-TOLERANCE = 1e-6
+# Of vectors of length 1: float32 of two engines differs by 1.2e-7 on one processor, by 1.6e-6 on another.
+TOLERANCE = 1e-5
 RANDOM = np.random.default_rng(3)
 # Of the 24 hidden units of the models here.
 DENSES = [
