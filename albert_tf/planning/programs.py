@@ -4,6 +4,7 @@ The compiler comes with the extra `tpu` and runs on any Linux machine.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
@@ -68,8 +69,10 @@ def lower_finetuning(chips: list[Any], config, shape: tuple[int, int], head: str
     from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, FEATURE_INDEX, LABEL
     from albert_tf.models.finetuning import make_finetuning_model
 
-    model = make_finetuning_model(config, head, num_labels=2, **_of_model(ways))
-    steps = _make_steps(FinetuningSteps, chips, model, ways, head=head, static_shapes=True)
+    def make_model():
+        return make_finetuning_model(config, head, num_labels=2, **_of_model(ways))
+
+    steps = _make_steps(FinetuningSteps, chips, make_model, ways, head=head, static_shapes=True)
     labels = ("start_positions", "end_positions") if head == "span" else (LABEL,)
     kinds = dict.fromkeys(("input_ids", "input_mask", "segment_ids"), ("int32", shape[1]))
     kinds |= dict.fromkeys((*labels, FEATURE_INDEX), ("int32",)) | {EXAMPLE_WEIGHT: ("float32",)}
@@ -84,24 +87,37 @@ def _pretraining_steps(chips, config, ways: dict[str, Any]):
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.pretraining.steps import PretrainingSteps
 
-    return _make_steps(PretrainingSteps, chips, AlbertForPretraining(config, **_of_model(ways)), ways)
+    return _make_steps(PretrainingSteps, chips, lambda: AlbertForPretraining(config, **_of_model(ways)), ways)
 
 
-def _make_steps(kind: type, chips: list[Any], model, ways: dict[str, Any], **more):
+def _make_steps(kind: type, chips: list[Any], make_model: Callable[[], Any], ways: dict[str, Any], **more):
     from albert_tf.models.named_weights import named_weights
     from albert_tf.optimization.build import build_optimizer
     from albert_tf.training.jax_devices import DataParallel
 
-    optimizer = build_optimizer(ways["optimizer"], 1e-4, precision=ways["precision"])
-    optimizer.build(list(named_weights(model).values()))
-    return kind(
-        DataParallel(chips),
-        model,
-        optimizer=optimizer,
-        gradient_accumulation_steps=ways["gradient_accumulation_steps"],
-        scale_loss=ways["precision"] == "float16",
-        **more,
-    )
+    def make():
+        model = make_model()
+        optimizer = build_optimizer(ways["optimizer"], 1e-4, precision=ways["precision"])
+        optimizer.build(list(named_weights(model).values()))
+        return kind(
+            DataParallel(chips),
+            model,
+            optimizer=optimizer,
+            gradient_accumulation_steps=ways["gradient_accumulation_steps"],
+            scale_loss=ways["precision"] == "float16",
+            **more,
+        )
+
+    return _without_values(make)
+
+
+def _without_values(make: Callable[[], Any]) -> Any:
+    """Calls a function whose weights and moments are then shapes alone: this machine need not have room for them."""
+    import jax
+
+    made = []
+    jax.eval_shape(lambda: made.append(make()))
+    return made[0]
 
 
 def _pretraining_batch(chips: list[Any], shape: tuple[int, int, int]) -> dict[str, Any]:

@@ -94,6 +94,14 @@ def test_every_kind_of_step_is_compiled(config, topology, examples, length):
         assert not figures["calls_python"]
 
 
+@pytest.mark.parametrize("config", ["albert_tiny", "bert_base"])
+def test_a_step_is_lowered_without_the_values_of_its_weights(config):
+    found = run_program("lower_programs.py", config, "v5e:2x2")
+    weights = 4 * AlbertForPretraining(AlbertConfig.from_name(config)).count_params()
+    assert found["without"].pop("bytes") < 1e6 < 3 * weights < found["with"].pop("bytes")
+    assert found["without"] == found["with"]
+
+
 @pytest.mark.parametrize(
     ("config", "shape", "optimizer", "micro_batches"),
     [
