@@ -44,7 +44,8 @@ def create_file(path: str) -> tuple[BinaryIO, str]:
     """
     while True:
         temporary = name_beside(path)
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        with _told_by_name_of(path):
+            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
         if hold(descriptor, temporary):
             return os.fdopen(descriptor, "w+b"), temporary
         os.close(descriptor)
@@ -59,7 +60,8 @@ def created_folder(path: str) -> Iterator[str]:
     """
     while True:
         temporary = name_beside(path)
-        os.mkdir(temporary, 0o700)
+        with _told_by_name_of(path):
+            os.mkdir(temporary, 0o700)
         try:
             descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
         except FileNotFoundError:
@@ -75,6 +77,16 @@ def created_folder(path: str) -> Iterator[str]:
         raise
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _told_by_name_of(path: str) -> Iterator[None]:
+    """Lets an error that names a temporary file name the output, which is the name that a user gave."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = path
+        raise
 
 
 def usual_mode(folder: str) -> int:

@@ -3,6 +3,7 @@
 Killed before any operation on files, the old or the new output is there, and the next writer leaves nothing of it.
 """
 
+import errno
 import os
 import stat
 import subprocess
@@ -200,6 +201,18 @@ def test_temporary_names_differ_and_hide(tmp_path):
     names = {os.path.basename(temporaries.name_beside(str(tmp_path / ("x" * 300)))) for _ in range(100)}
     assert len(names) == 100
     assert all(name.startswith(".") and len(name) < 255 for name in names)
+
+
+@pytest.mark.parametrize(("function", "replace"), [("open", files.replace_file), ("mkdir", files.replace_folder)])
+def test_what_may_not_be_written_is_told_by_its_own_name(tmp_path, monkeypatch, function, replace):
+    def refuse(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    path = str(tmp_path / "output")
+    monkeypatch.setattr(temporaries.os, function, refuse)
+    with pytest.raises(PermissionError) as raised, replace(path):
+        pass
+    assert raised.value.filename == path
 
 
 def test_rights_are_those_of_any_new_file_and_folder(tmp_path):
