@@ -43,6 +43,7 @@ def exit_rule(settings: DepthSettings, pretrained: Pretrained) -> ExitRule | Non
         raise InputError(f"{source} has no exits; run_finetuning --early_exit trains a model with them")
     scores = read_depth_scores(source)
     rule: dict[str, Any] = {"patience": settings.patience, "confidence": settings.exit_confidence}
+    rule["min_layers"] = settings.min_layers or 1
     if settings.early_exit:
         if not scores.get(CHOSEN):
             why = "no rule is near enough to all layers on dev" if scores else "no rule was chosen on a dev split yet"
@@ -60,6 +61,11 @@ def exit_rule(settings: DepthSettings, pretrained: Pretrained) -> ExitRule | Non
                 f"--patience: {source} was not scored; run_finetuning --do_eval --early_exit scores a run's checkpoint"
             )
     most = pretrained.model.config.num_hidden_layers - 2
+    if rule.get("min_layers", 1) > most + 1:
+        raise InputError(
+            f"--min_layers must be at most {most + 1}, one less than the model's layers, for a text to leave at all. "
+            f"Received {rule['min_layers']}."
+        )
     if rule.get("patience") is not None and rule["patience"] > most:
         raise InputError(
             f"--patience must be at most {most}, two less than the model's layers: the first exit has none before it "

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from albert_tf.runtime.errors import ContradictionError
 from albert_tf.runtime.settings import Count, Interval, check, described
 
-DEPTH_FLAGS = ("num_layers", "early_exit", "patience", "exit_confidence")
+_WAYS = ("num_layers", "early_exit", "patience", "exit_confidence")
+DEPTH_FLAGS = (*_WAYS, "min_layers")
 
 
 @described
@@ -24,11 +25,17 @@ class DepthSettings:
     exit_confidence: Annotated[
         float | None, Interval("(0, 1)"), "The same, once an exit's probability of its answer is as high."
     ] = None
+    min_layers: Annotated[
+        Count | None, "With either of these: compute so many layers for every text; left out: as few as the rule asks."
+    ] = None
 
     def __post_init__(self) -> None:
         check(self)
-        if len(self.given) > 1:
-            raise ContradictionError(f"give one of {' and '.join(f'--{name}' for name in self.given)}")
+        ways = [name for name in _WAYS if name in self.given]
+        if len(ways) > 1:
+            raise ContradictionError(f"give one of {' and '.join(f'--{name}' for name in ways)}")
+        if self.min_layers and not (self.patience or self.exit_confidence):
+            raise ContradictionError("--min_layers goes with --patience or --exit_confidence")
 
     @property
     def has_exits(self) -> bool:
@@ -37,5 +44,5 @@ class DepthSettings:
 
     @property
     def given(self) -> dict[str, Any]:
-        """The one of these settings that is given, by its name; {} where none is."""
+        """These settings as far as they are given, by their names; {} where none is."""
         return {name: value for name in DEPTH_FLAGS if (value := getattr(self, name))}

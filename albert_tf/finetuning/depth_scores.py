@@ -21,6 +21,7 @@ from albert_tf.runtime.errors import InputError
 
 PICTURE_NAME = "early_exit.png"
 _KINDS = ("patience", "confidence")
+_RULE = (*_KINDS, "min_layers")
 # Confidences on the curve: closer to one another where most texts are.
 _CONFIDENCES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 # Of a regression, numbers agree that differ by less than this share of the standard deviation of all.
@@ -91,7 +92,7 @@ def _steps(run: Any, model: Any, **kwargs: Any) -> FinetuningSteps:
 def exit_scores(
     logits: np.ndarray, head: str, score: Callable[[np.ndarray], float], tolerance: float
 ) -> dict[str, Any]:
-    """Scores every exit and every rule, and chooses the rule of fewest layers whose score is near that of the last.
+    """Scores every exit and every rule, and chooses the rule of least work whose score is near that of the last.
 
     Args:
         logits: float32 [N, L, C], of all exits.
@@ -100,8 +101,8 @@ def exit_scores(
         tolerance: how much less than the last layer's a score may be.
 
     Returns:
-        {"layers": {number: score}, "curve": [{"patience" or "confidence", "score", "layers"}], "chosen": one of these
-        without its figures, or None, "difference": of ExitRule}.
+        {"layers": {number: score}, "curve": [{"patience" or "confidence", perhaps "min_layers", "score", "layers",
+        "work": ExitRule.work_of}], "chosen": one of these without its figures, or None, "difference": of ExitRule}.
     """
     depth = logits.shape[1]
     layers = {str(layer): score(logits[:, layer - 1]) for layer in range(depth, 0, -1)}
@@ -109,27 +110,60 @@ def exit_scores(
     difference = _SHARE * float(np.std(logits[:, -1])) if head == "regression" else 0.0
     # The first exit has none before it to agree with.
     rules = [ExitRule(head, patience=patience, difference=difference) for patience in range(1, depth - 1)]
+    passing = []
     if head != "regression":
         rules += [ExitRule(head, confidence=confidence) for confidence in _CONFIDENCES]
-    curve = []
-    for rule in rules:
+        passing = _passing_over(head, logits)
+
+    def point_of(rule: ExitRule) -> dict[str, Any]:
         used = rule.layers_of(logits)
         found = {"score": score(logits[np.arange(len(logits)), used - 1]), "layers": float(np.mean(used))}
-        curve.append({name: value for name, value in rule.to_dict().items() if name in _KINDS} | found)
+        rule_only = {name: value for name, value in rule.to_dict().items() if name in _RULE}
+        return rule_only | found | {"work": rule.work_of(used, depth)}
+
+    curve = [point_of(rule) for rule in rules]
+    curve += _not_beaten([point_of(rule) for rule in passing], curve)
     good = [point for point in curve if point["score"] >= layers[str(depth)] - tolerance and point["layers"] < depth]
-    best = min(good, key=lambda point: (point["layers"], -point["score"]), default=None)
-    chosen = None if best is None else {name: best[name] for name in _KINDS if name in best}
-    return {LAYERS: layers, CURVE: curve, CHOSEN: chosen, DIFFERENCE: difference}
+    best = min(good, key=lambda point: (point["work"], -point["score"]), default=None)
+    return {LAYERS: layers, CURVE: curve, CHOSEN: best and _rule_of(best), DIFFERENCE: difference}
+
+
+def _rule_of(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A point of the curve without its figures."""
+    return {name: point[name] for name in _RULE if name in point}
+
+
+def _passing_over(head: str, logits: np.ndarray) -> list[ExitRule]:
+    """The rules by confidence that pass over the first exits, and by whose first one at least half of the texts leave:
+    there [CLS] is worth computing first."""
+    rules = [
+        ExitRule(head, confidence=confidence, min_layers=layer)
+        for layer in range(2, logits.shape[1])
+        for confidence in _CONFIDENCES
+    ]
+    return [rule for rule in rules if np.mean(rule.layers_of(logits) == rule.min_layers) >= 0.5]
+
+
+def _not_beaten(points: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points that have a higher score than all, these and others, of as little work; of equal ones the first."""
+    kept: list[dict[str, Any]] = []
+    for point in sorted(points, key=lambda point: (point["work"], -point["score"])):
+        if all(one["score"] < point["score"] for one in [*others, *kept] if one["work"] <= point["work"]):
+            kept.append(point)
+    return kept
 
 
 def format_depth_scores(scores: Mapping[str, Any]) -> str:
     """The scores as a table for people."""
     lines = [f"{scores[METRIC]} on {scores['split']} by layers"]
-    lines += [f"  first {layers:>3}            {score:.4f}" for layers, score in scores[LAYERS].items()]
+    lines += [f"  first {layers:>3}                          {score:.4f}" for layers, score in scores[LAYERS].items()]
     for point in scores.get(CURVE, ()):
         name, value = next((name, point[name]) for name in _KINDS if name in point)
-        is_chosen = "  chosen" if scores[CHOSEN] == {name: value} else ""
-        lines.append(f"  {name:<10} {value:<6g}  {point['score']:.4f}  {point['layers']:.2f} layers{is_chosen}")
+        passed = f"from layer {point['min_layers']}" if "min_layers" in point else ""
+        is_chosen = "  chosen" if scores[CHOSEN] == _rule_of(point) else ""
+        work = f", {point['work']:4.0%} of the work" if "work" in point else ""
+        told = f"{point['score']:.4f}  {point['layers']:.2f} layers{work}{is_chosen}"
+        lines.append(f"  {name:<10} {value:<6g} {passed:<13}  {told}")
     return "\n".join(lines)
 
 

@@ -28,8 +28,8 @@ def draw_exits(scores: Mapping[str, Any], output_file: str) -> None:
             marker="o",
             label="the same exit for all texts",
         )
-        for name, mark in (("patience", "s"), ("confidence", "^")):
-            points = sorted((point["layers"], point["score"]) for point in scores[CURVE] if name in point)
+        for name, mark in (("patience", "s"), ("confidence", "^"), ("confidence, of later exits", "v")):
+            points = sorted((point["layers"], point["score"]) for point in scores[CURVE] if _kind_of(point) == name)
             if points:
                 axis.plot(*zip(*points, strict=True), marker=mark, label=f"early exit by {name}")
         axis.set_xlabel("layers computed, mean of the dev split")
@@ -39,3 +39,9 @@ def draw_exits(scores: Mapping[str, Any], output_file: str) -> None:
         save_figure(figure, output_file)
     finally:
         pyplot.close(figure)
+
+
+def _kind_of(point: Mapping[str, Any]) -> str:
+    if "patience" in point:
+        return "patience"
+    return "confidence, of later exits" if "min_layers" in point else "confidence"

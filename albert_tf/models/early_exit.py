@@ -109,7 +109,9 @@ class EarlyExit:
         is_any, rows, answer, agreed, logits, layers, mask, hidden, *tensors = state
         view = self._view_of(tensors)
         hidden = self._apply(view, blocks, hidden)
-        _, answer, agreed = self._rule.step(self._scores(view.unpadding.first(hidden), exit_weights), answer, agreed)
+        if self._rule.remembers:
+            found = self._scores(view.unpadding.first(hidden), exit_weights)
+            _, answer, agreed = self._rule.step(found, answer, agreed)
         return [is_any, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
 
     def _finish_and_leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
@@ -215,7 +217,14 @@ class WholeBatchExit(EarlyExit):
         answers = _answered(state, found, number)
         return [ops.any(inside), inside, answer, agreed, *answers, hidden, attention_bias]
 
-    _stay = _finish_and_leave = _leave
+    _finish_and_leave = _leave
+
+    def _stay(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
+        is_any, inside, answer, agreed, logits, layers, hidden, attention_bias = state
+        hidden = self._apply(View(attention_bias), blocks, hidden)
+        if self._rule.remembers:
+            _, answer, agreed = self._rule.step(self._scores(hidden[:, 0], exit_weights), answer, agreed)
+        return [is_any, inside, answer, agreed, logits, layers, hidden, attention_bias]
 
     def _last_layer(self, state: list[Any]) -> list[Any]:
         *_, layers, hidden, attention_bias = state

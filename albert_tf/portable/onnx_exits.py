@@ -88,7 +88,8 @@ class OnnxExits:
         """The state after a layer, by its number from 0, by whose exit no text leaves yet."""
         logits, layers, hidden, attention_bias, rows, *remembered = state
         hidden = self._encoder.apply_layer(number, hidden, attention_bias)
-        _, remembered = self._decide(self._scores(hidden, self._exit_weights(number + 1)), remembered)
+        if self._rule.remembers:
+            _, remembered = self._decide(self._scores(hidden, self._exit_weights(number + 1)), remembered)
         return [logits, layers, hidden, attention_bias, rows, *remembered]
 
     def _finish_and_leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:

@@ -24,26 +24,47 @@ def _accuracy(logits):
     return float(np.mean(logits.argmax(-1) == 1))
 
 
-def test_the_rule_of_fewest_layers_within_the_tolerance_is_chosen(tmp_path):
+def test_the_rule_of_least_work_within_the_tolerance_is_chosen(tmp_path):
     found = exit_scores(_LOGITS, "classification", _accuracy, tolerance=0.0)
     assert found["layers"] == {"1": 0.5, "2": 1.0, "3": 1.0}
     patient = [point for point in found["curve"] if "patience" in point]
     # More the exits before the last, of which the first has none before it, cannot agree on.
-    assert patient == [{"patience": 1, "score": 1.0, "layers": 2.5}]
-    # From 0.8 on the first exit, which gives 0 the probability 0.73, keeps the others.
-    assert found["chosen"] == {"confidence": 0.8}
+    assert [(point["patience"], point["score"], point["layers"]) for point in patient] == [(1, 1.0, 2.5)]
+    # From 0.8 on the first exits, which give the other texts 0.73, keep them to the last: 1.6 layers of 2.2. By the
+    # second exit all leave after 1.2.
+    assert [point["work"] for point in found["curve"] if point.get("confidence") == 0.8] == [pytest.approx(1.6 / 2.2)]
+    assert found["chosen"] == {"confidence": 0.6, "min_layers": 2}
     assert exit_scores(_LOGITS, "classification", _accuracy, tolerance=0.6)["chosen"] == {"confidence": 0.6}
     text = format_depth_scores(_FACTS | found)
     assert text.count("chosen") == 1
-    assert "  first   1            0.5000" in text
+    assert "  first   1                          0.5000" in text
     draw_exits(_FACTS | found, str(tmp_path / "curve.png"))
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_exits_that_know_nothing_are_passed_over():
+    # Four exits; the first two say 0 of all, one of them surely.
+    logits = np.asarray([[[3, 0], [1, 0], [0, 4], [0, 6]]] * 7 + [[[3, 0], [1, 0], [0, 1], [0, 6]]], np.float32)
+    found = exit_scores(logits, "classification", _accuracy, tolerance=0.0)
+    assert found["chosen"] == {"confidence": 0.6, "min_layers": 3}
+    point = next(point for point in found["curve"] if point.get("min_layers"))
+    assert point == {
+        "confidence": 0.6,
+        "min_layers": 3,
+        "score": 1.0,
+        "layers": 3.0,
+        "work": pytest.approx(2.2 / 3.2),
+    }
+    # Those of higher confidence are beaten by it: as good, and more work.
+    assert [point["min_layers"] for point in found["curve"] if "min_layers" in point] == [3]
+    text = format_depth_scores(_FACTS | found)
+    assert "  confidence 0.6    from layer 3   1.0000  3.00 layers,  69% of the work  chosen" in text
 
 
 def test_a_regression_has_no_confidence_and_nothing_is_chosen_that_costs_too_much():
     numbers = np.asarray([[[0.0], [0.0], [4.0]], [[0.0], [0.0], [2.0]]], np.float32)
     found = exit_scores(numbers, "regression", lambda logits: float(logits.sum()), tolerance=0.5)
-    assert [set(point) for point in found["curve"]] == [{"patience", "score", "layers"}]
+    assert [set(point) for point in found["curve"]] == [{"patience", "score", "layers", "work"}]
     assert found["difference"] == pytest.approx(0.05)
     assert found["chosen"] is None
 
@@ -85,6 +106,13 @@ def test_the_loss_is_the_mean_of_all_exits_weighted_by_their_depth():
     loss, correct = objective.loss(outputs, batch, [4.0])
     assert float(loss) == pytest.approx(sum(float(one) * at for at, one in enumerate(losses, start=1)) / 6)
     assert float(correct) == 1.0
+
+
+@pytest.mark.parametrize("given", [{"min_layers": 2}, {"min_layers": 2, "early_exit": True}])
+def test_a_least_number_of_layers_goes_with_a_rule(given):
+    with pytest.raises(ContradictionError, match="--min_layers goes with --patience or --exit_confidence"):
+        DepthSettings(**given)
+    assert DepthSettings(exit_confidence=0.9, min_layers=2).given == {"exit_confidence": 0.9, "min_layers": 2}
 
 
 @pytest.mark.parametrize("given", [{"patience": 1, "exit_confidence": 0.9}, {"num_layers": 2, "early_exit": True}])

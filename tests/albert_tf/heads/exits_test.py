@@ -31,6 +31,31 @@ def test_a_text_leaves_by_the_first_exit_that_is_sure():
     assert ExitRule("classification", confidence=0.85).layers_of(logits).tolist() == [1, 1, 1]
 
 
+def test_no_text_leaves_before_the_layers_that_all_have():
+    assert ExitRule("classification", patience=1, min_layers=3).layers_of(_logits(_ANSWERS)).tolist() == [3, 3, 5]
+    logits = np.asarray([[[0, 4], [0, 0], [0, 4]], [[0, 4], [4, 0], [0, 4]]], np.float32)
+    rule = ExitRule("classification", confidence=0.95, min_layers=2)
+    assert rule.layers_of(logits).tolist() == [3, 2]
+    assert (rule.first_exit, rule.asks_first) == (2, True)
+    assert rule.to_dict() == {"head": "classification", "confidence": 0.95, "min_layers": 2}
+    assert "min_layers" not in ExitRule("classification", confidence=0.95).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("rule", "work"),
+    [
+        # Two layers whole; or the last, of which [CLS] is a fifth.
+        ({"confidence": 0.9}, (2 + 3.2) / 2),
+        # One layer and a fifth of the next; or all of them, and a fifth of the second and of the third besides.
+        ({"confidence": 0.9, "min_layers": 2}, (1.2 + 3.6) / 2),
+        ({"patience": 1}, (1.2 + 3.6) / 2),
+    ],
+)
+def test_work_is_counted_in_layers_of_which_all_but_the_last_are_whole(rule, work):
+    found = ExitRule("classification", **rule).work_of(np.asarray([2, 4]), depth=4)
+    assert found == pytest.approx(work / 3.2)
+
+
 def test_of_several_labels_the_least_sure_decides_and_all_must_agree():
     logits = np.asarray([[[4, 0.1], [4, -4], [4, -3], [1, 1]]], np.float32)
     assert ExitRule("multi_label", confidence=0.95).layers_of(logits).tolist() == [2]

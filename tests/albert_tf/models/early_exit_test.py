@@ -49,6 +49,8 @@ def _all_logits(model, inputs):
     [
         ("all", ExitRule("classification", confidence=0.9)),
         ("all", ExitRule("classification", patience=1)),
+        ("all", ExitRule("classification", confidence=0.9, min_layers=3)),
+        ("none", ExitRule("classification", patience=1, min_layers=3)),
         pytest.param("none", ExitRule("classification", patience=1), marks=pytest.mark.slow),
     ],
 )

@@ -20,7 +20,9 @@ onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not inst
 LABELS = {"classification": 3, "multi_label": 3, "regression": 1}
 RULES = {
     "confidence": ExitRule("classification", confidence=0.9),
+    "later confidence": ExitRule("classification", confidence=0.9, min_layers=2),
     "patience": ExitRule("classification", patience=1),
+    "later patience": ExitRule("classification", patience=1, min_layers=3),
     "labels": ExitRule("multi_label", patience=1),
     "sure_labels": ExitRule("multi_label", confidence=0.6),
     "number": ExitRule("regression", patience=1, difference=0.6),
