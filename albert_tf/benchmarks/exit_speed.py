@@ -37,9 +37,8 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("init_checkpoint", None, "A run of a classification with --early_exit.", **fv)
     flags.DEFINE_string("data_dir", None, "Folder with the files of its task.", **fv)
     flags.DEFINE_list("forms", list(_FORMS), "Formats and precisions.", **fv)
-    flags.DEFINE_list(
-        "rules", [_CHOSEN], "chosen (by dev), patience=N, exit_confidence=P or num_layers=N: beside all layers.", **fv
-    )
+    rules = "chosen (by dev), patience=N or exit_confidence=P, with or without +min_layers=N, num_layers=N."
+    flags.DEFINE_list("rules", [_CHOSEN], rules, **fv)
     flags.DEFINE_list("batch_sizes", ["1", "32"], "Texts that are asked together.", **fv)
     flags.DEFINE_integer("texts", 256, "Texts that are timed.", lower_bound=1, **fv)
     flags.DEFINE_integer("rounds", 3, "Turns of each export.", lower_bound=1, **fv)
@@ -50,14 +49,14 @@ def _depth(rule: str):
     """The settings of a rule's export."""
     from albert_tf.exports.depth import DepthSettings
 
-    name, _, value = rule.partition("=")
     if rule == _ALL:
         return DepthSettings()
     if rule == _CHOSEN:
         return DepthSettings(early_exit=True)
-    kinds: Mapping[str, Any] = {"patience": int, "exit_confidence": float, "num_layers": int}
+    kinds: Mapping[str, Any] = {"patience": int, "exit_confidence": float, "num_layers": int, "min_layers": int}
+    parts = [part.partition("=") for part in rule.split("+")]
     try:
-        return DepthSettings(**{name: kinds[name](value)})
+        return DepthSettings(**{name: kinds[name](value) for name, _, value in parts})
     except (KeyError, ValueError):
         raise InputError(
             f"--rules: {rule!r} is none of {_CHOSEN}, {', '.join(f'{kind}=...' for kind in kinds)}"

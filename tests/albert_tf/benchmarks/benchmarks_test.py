@@ -286,7 +286,7 @@ def test_early_exit_is_scored_and_timed_by_its_exports(config_file, small_vocabu
     subprocess.run(command, check=True, capture_output=True)
     forms = ["saved_model_float32", "onnx_float32"]
     arguments = [f"--init_checkpoint={run}", f"--data_dir={tmp_path}", f"--output_file={table}", "--texts=8"]
-    rules = ["exit_confidence=0.9", "num_layers=1"]
+    rules = ["exit_confidence=0.9", "exit_confidence=0.9+min_layers=1", "num_layers=1"]
     how = [f"--forms={','.join(forms)}", "--rounds=1", f"--rules={','.join(rules)}"]
     result = _run("exit_speed", *arguments, *how)
     scored = json.loads((run / "results.json").read_text())

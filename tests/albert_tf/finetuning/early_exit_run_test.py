@@ -151,3 +151,5 @@ def test_a_regression_goes_by_patience_alone(exit_settings):
     assert all(isinstance(row["score"], float) for row in answers)
     with pytest.raises(InputError, match="--exit_confidence is for probabilities"):
         Predictor(checkpoint, depth=DepthSettings(exit_confidence=0.9))
+    with pytest.raises(InputError, match="--min_layers must be at most 2, one less than the model's.* Received 3"):
+        Predictor(checkpoint, depth=DepthSettings(patience=1, min_layers=3))
