@@ -26,7 +26,8 @@ class DepthSettings:
         float | None, Interval("(0, 1)"), "The same, once an exit's probability of its answer is as high."
     ] = None
     min_layers: Annotated[
-        Count | None, "With either of these: compute so many layers for every text; left out: as few as the rule asks."
+        Count | None,
+        "With --patience or --exit_confidence: no text leaves after fewer layers; left out: as the rule says.",
     ] = None
 
     def __post_init__(self) -> None:
