@@ -25,13 +25,9 @@ _HOMES = {
     "finetuning.settings": ("FinetuningSettings",),
     "inputs.pretraining_dataset": ("make_dataset",),
     "models.albert": ("AlbertModel",),
+    "models.classification": ("AlbertForSequenceClassification",),
     "models.embedding": ("embed",),
-    "models.finetuning": (
-        "AlbertForMultipleChoice",
-        "AlbertForSequenceClassification",
-        "AlbertForSpan",
-        "AlbertForTokenClassification",
-    ),
+    "models.finetuning": ("AlbertForMultipleChoice", "AlbertForSpan", "AlbertForTokenClassification"),
     "models.pretraining": ("AlbertForPretraining",),
     "models.span_categories": ("AlbertForSpanCategories",),
     "optimization.adamw": ("AdamW",),
@@ -70,9 +66,9 @@ if TYPE_CHECKING:
     from albert_tf.finetuning.settings import FinetuningSettings as FinetuningSettings
     from albert_tf.inputs.pretraining_dataset import make_dataset as make_dataset
     from albert_tf.models.albert import AlbertModel as AlbertModel
+    from albert_tf.models.classification import AlbertForSequenceClassification as AlbertForSequenceClassification
     from albert_tf.models.embedding import embed as embed
     from albert_tf.models.finetuning import AlbertForMultipleChoice as AlbertForMultipleChoice
-    from albert_tf.models.finetuning import AlbertForSequenceClassification as AlbertForSequenceClassification
     from albert_tf.models.finetuning import AlbertForSpan as AlbertForSpan
     from albert_tf.models.finetuning import AlbertForTokenClassification as AlbertForTokenClassification
     from albert_tf.models.pretraining import AlbertForPretraining as AlbertForPretraining

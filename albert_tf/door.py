@@ -176,8 +176,8 @@ def save(
         raise InputError(f"{path}: only `format` 'hugging_face' can be uploaded. Received {format!r}.")
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
-    from albert_tf.conversion.checkpoint_format import task_of
     from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning
+    from albert_tf.conversion.task_of_model import task_of
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
@@ -208,8 +208,8 @@ def save(
 
 def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None") -> None:
     """Raises InputError for a vocabulary or a task with which the model could not be loaded again."""
-    from albert_tf.conversion.checkpoint_format import task_of
     from albert_tf.conversion.stored_checkpoint import describe_vocabulary
+    from albert_tf.conversion.task_of_model import task_of
 
     own = task_of(model)
     if task is not None and (own is None or not task.fits_class_of(own)):

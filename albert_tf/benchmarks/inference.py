@@ -79,7 +79,7 @@ def load_model(folder: str):
 def random_model(config, classify: bool = False):
     """A model with random weights: an encoder, or a classifier of two classes."""
     from albert_tf.models.albert import AlbertModel
-    from albert_tf.models.finetuning import AlbertForSequenceClassification
+    from albert_tf.models.classification import AlbertForSequenceClassification
 
     return (AlbertForSequenceClassification if classify else AlbertModel)(config)
 

@@ -5,7 +5,8 @@ import reprlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from albert_tf.heads.exit_names import EXIT_HEADS, EXITS
+from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_POOLINGS, EXITS
+from albert_tf.heads.pooling import POOLED
 from albert_tf.inputs.finetuning_features import HEADS
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.registry import TaskOptions
@@ -35,6 +36,7 @@ class FinetunedTask:
         options: the fields of tasks.registry.TaskOptions.
         classifier_dropout_prob: rate of dropout in front of the head in training; None where it is not known.
         early_exit: whether there is a classifier after every layer.
+        exit_pooling: what these read, one of heads.exit_names.EXIT_POOLINGS.
     """
 
     head: str
@@ -47,6 +49,7 @@ class FinetunedTask:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     classifier_dropout_prob: float | None = None
     early_exit: bool = False
+    exit_pooling: str = POOLED
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in _CHECKS}
@@ -83,11 +86,10 @@ class FinetunedTask:
         return self.has_head_like(other) and len(set(names)) < 2 and len(set(labels)) < 2
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a dict for JSON; early_exit only where it is true."""
+        """The fields as a dict for JSON; early_exit and exit_pooling only where they are not usual."""
         values = dataclasses.asdict(self)
-        if not self.early_exit:
-            del values["early_exit"]
-        return values
+        usual = {"early_exit": False, "exit_pooling": POOLED}
+        return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str) -> "FinetunedTask":
@@ -145,6 +147,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     ),
     "classifier_dropout_prob": _is_rate,
     "early_exit": lambda value: isinstance(value, bool),
+    "exit_pooling": lambda value: isinstance(value, str) and value in EXIT_POOLINGS,
 }
 
 

@@ -15,17 +15,13 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.load_report import LoadReport, match
 from albert_tf.conversion.rows import ConstantRow, Row
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
+from albert_tf.conversion.task_of_model import task_of
 from albert_tf.heads.exit_names import EXITS
 from albert_tf.models.finetuning import (
-    AlbertForMultipleChoice,
-    AlbertForSequenceClassification,
-    AlbertForSpan,
-    AlbertForTokenClassification,
     make_finetuning_model,
 )
 from albert_tf.models.named_weights import find_nonfinite, named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
-from albert_tf.models.span_categories import AlbertForSpanCategories
 from albert_tf.published.names import is_published
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
@@ -169,28 +165,8 @@ def _complete(task: FinetunedTask | None, known: FinetunedTask | None) -> Finetu
     if task is None or known is None:
         return task or known
     rate = known.classifier_dropout_prob if task.classifier_dropout_prob is None else task.classifier_dropout_prob
-    return dataclasses.replace(task, classifier_dropout_prob=rate, early_exit=known.early_exit)
-
-
-def task_of(model) -> FinetunedTask | None:
-    """The task a model can be fine-tuned for, as far as its class tells; None for an AlbertForPretraining."""
-    if isinstance(model, AlbertForSequenceClassification):
-        head, outputs = "classification" if model.num_labels > 1 else "regression", model.num_labels
-    elif isinstance(model, AlbertForTokenClassification):
-        head, outputs = "token_classification", model.num_labels
-    elif isinstance(model, AlbertForMultipleChoice):
-        head, outputs = "multiple_choice", 1
-    elif isinstance(model, AlbertForSpan):
-        head, outputs = "span_beam" if model.beam else "span", 2
-    elif isinstance(model, AlbertForSpanCategories):
-        more = {"classifier_dropout_prob": model.classifier_dropout_prob}
-        return FinetunedTask(
-            "span_categories", model.num_labels, settings={"max_span_length": model.max_span_length}, **more
-        )
-    else:
-        return None
-    has_exits = getattr(model, "exits", None) is not None
-    return FinetunedTask(head, outputs, classifier_dropout_prob=model.classifier_dropout_prob, early_exit=has_exits)
+    more = {"early_exit": known.early_exit, "exit_pooling": known.exit_pooling}
+    return dataclasses.replace(task, classifier_dropout_prob=rate, **more)
 
 
 def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | None = None, dtype: str | None = None):
@@ -208,7 +184,7 @@ def build_model(config: AlbertConfig | None, path: str, task: FinetunedTask | No
         if task is None:
             return AlbertForPretraining(config, dtype=dtype)
         rate = task.classifier_dropout_prob
-        more = {"dtype": dtype, "early_exit": task.early_exit}
+        more = {"dtype": dtype, "early_exit": task.early_exit, "exit_pooling": task.exit_pooling}
         more |= {} if rate is None else {"classifier_dropout_prob": rate}
         more |= {name: task.settings[name] for name in ("max_span_length",) if name in task.settings}
         return make_finetuning_model(config, task.head, task.num_labels, **more)

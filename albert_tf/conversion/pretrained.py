@@ -8,12 +8,13 @@ from typing import Any
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.finetuned_task import FINETUNING_HEADS, FinetunedTask, is_finetuning_weight
+from albert_tf.checkpoints.finetuned_task import FINETUNING_HEADS, FinetunedTask
 from albert_tf.checkpoints.model_agreement import different_keys
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, build_model, load_weights
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
+from albert_tf.heads.exit_names import EXITS
 from albert_tf.heads.pooling import Pooling
 from albert_tf.heads.vector_dense import VECTOR_DENSE
 from albert_tf.models.named_weights import named_weights
@@ -184,9 +185,15 @@ def initialise_finetuning(
         raise InputError(f"--init_checkpoint={path} {what}; give --do_train, a checkpoint of {task.name}{keeping}")
     if need_head and task.early_exit and not (known is not None and known.early_exit):
         raise InputError(f"--init_checkpoint={path} has no exits; give --do_train, or leave --early_exit out")
+    read_other = known is not None and known.early_exit and known.exit_pooling != task.exit_pooling
+    if need_head and task.early_exit and read_other:
+        raise InputError(f"--init_checkpoint={path} has exits of --exit_pooling={known.exit_pooling}; leave it out")
     if known is not None:
         _tell_of_head(stored, task, takes_head)
-        stored = stored if takes_head else _without_head(model, format, stored)
+        if not takes_head:
+            stored = _without(model, format, stored, FINETUNING_HEADS, "the head of another task")
+        elif read_other:
+            stored = _without(model, format, stored, (EXITS,), "exits that read another vector")
     _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=FINETUNING_HEADS))
     return dataclasses.replace(_pretrained(model, stored), task=known)
 
@@ -234,13 +241,10 @@ def _tell_of_head(stored: StoredCheckpoint, task: FinetunedTask, is_taken: bool)
         )
 
 
-def _without_head(model, format: CheckpointFormat, stored: StoredCheckpoint) -> StoredCheckpoint:
+def _without(model, format: CheckpointFormat, stored: StoredCheckpoint, starts: tuple[str, ...], why: str):
+    """The checkpoint without the weights whose names, ours, start with any of these."""
     rows = format.rows(model.config, {*named_weights(model), *stored.arrays})
-    heads = {row.theirs for row in rows if is_finetuning_weight(getattr(row, "ours", ""))}
-    left_out = tuple(name for name in stored.arrays if name in heads)
-    arrays = {name: array for name, array in stored.arrays.items() if name not in heads}
-    skipped = stored.skipped | ({"the head of another task": left_out} if left_out else {})
-    return dataclasses.replace(stored, arrays=arrays, skipped=skipped)
+    return stored.without({row.theirs for row in rows if getattr(row, "ours", "").startswith(starts)}, why)
 
 
 def open_checkpoint(
@@ -289,7 +293,5 @@ def _spread_group0(model, format: CheckpointFormat, stored: StoredCheckpoint):
     rows = [row for row in table if not hasattr(row, "ours")]
     rows += [dataclasses.replace(by_name[origins[name]], ours=name) for name in names if origins[name] in by_name]
     used = {name for row in rows for name in (row.theirs, *getattr(row, "aliases", ()))}
-    others = tuple(row.theirs for row in table if row.theirs in stored.arrays and row.theirs not in used)
-    arrays = {name: array for name, array in stored.arrays.items() if name not in others}
-    skipped = stored.skipped | ({"of another group than the first": others} if others else {})
-    return rows, dataclasses.replace(stored, arrays=arrays, skipped=skipped)
+    others = {row.theirs for row in table if row.theirs not in used}
+    return rows, stored.without(others, "of another group than the first")

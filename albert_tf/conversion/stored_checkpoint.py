@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,13 @@ class StoredCheckpoint:
         """The cleaning of texts for its task, else for its records, else by its tokenizer; None if unknown."""
         told = (self.task.cleaning if self.task is not None else None) or (self.vocabulary or {}).get("cleaning")
         return TextCleaning(**told) if told else self.tokenizer_cleaning
+
+    def without(self, names: Collection[str], why: str) -> "StoredCheckpoint":
+        """The same without the tensors of these names, which are skipped for a reason."""
+        left_out = tuple(name for name in self.arrays if name in names)
+        arrays = {name: array for name, array in self.arrays.items() if name not in names}
+        skipped = self.skipped | ({why: left_out} if left_out else {})
+        return dataclasses.replace(self, arrays=arrays, skipped=skipped)
 
     @classmethod
     def of_elsewhere(

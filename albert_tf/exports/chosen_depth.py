@@ -9,6 +9,7 @@ from albert_tf.checkpoints.depth_scores import CHOSEN, DIFFERENCE, read_depth_sc
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.depth import DepthSettings
 from albert_tf.heads.exits import ExitRule
+from albert_tf.heads.pooling import POOLED
 from albert_tf.models.first_layers import first_layers
 from albert_tf.runtime.errors import InputError
 
@@ -26,7 +27,7 @@ def with_first_layers(pretrained: Pretrained, num_layers: int | None) -> Pretrai
         return pretrained
     told = f"; {score_of_layers(pretrained.source, num_layers)}" if task is not None else ""
     logging.info("the first %d of %d layers%s", num_layers, pretrained.model.config.num_hidden_layers, told)
-    task = None if task is None else dataclasses.replace(task, early_exit=False)
+    task = None if task is None else dataclasses.replace(task, early_exit=False, exit_pooling=POOLED)
     return dataclasses.replace(pretrained, model=model, task=task)
 
 
@@ -71,4 +72,4 @@ def exit_rule(settings: DepthSettings, pretrained: Pretrained) -> ExitRule | Non
             f"--patience must be at most {most}, two less than the model's layers: the first exit has none before it "
             f"to agree with. Received {rule['patience']}."
         )
-    return ExitRule(task.head, difference=scores.get(DIFFERENCE, 0.0), **rule)
+    return ExitRule(task.head, difference=scores.get(DIFFERENCE, 0.0), pooling=task.exit_pooling, **rule)

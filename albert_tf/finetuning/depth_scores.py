@@ -3,6 +3,7 @@
 Shapes: N examples, L layers, C classes.
 """
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from albert_tf.finetuning.exit_plot import draw_exits
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.heads.exit_names import EXIT_LOGITS
 from albert_tf.heads.exits import ExitRule
+from albert_tf.heads.pooling import POOLED
 from albert_tf.models.first_layers import ends_of_groups, first_layers
 from albert_tf.runtime.errors import InputError
 
@@ -23,7 +25,7 @@ PICTURE_NAME = "early_exit.png"
 _KINDS = ("patience", "confidence")
 _RULE = (*_KINDS, "min_layers")
 # Confidences on the curve: closer to one another where most texts are.
-_CONFIDENCES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
+_CONFIDENCES = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 # Of a regression, numbers agree that differ by less than this share of the standard deviation of all.
 _SHARE = 0.05
 
@@ -58,7 +60,9 @@ def score_depths(run: Any, split: Any) -> dict[str, Any]:
         found = {"logits": list(chosen)}
         return score(lambda task: task.predictions(split.examples, split.features, found, settings.task_settings))
 
-    return facts | exit_scores(logits, run.task.head, score_of, settings.exit_tolerance)
+    return facts | exit_scores(
+        logits, run.task.head, score_of, settings.exit_tolerance, run.finetuned_task.exit_pooling
+    )
 
 
 class _Score:
@@ -90,7 +94,11 @@ def _steps(run: Any, model: Any, **kwargs: Any) -> FinetuningSteps:
 
 
 def exit_scores(
-    logits: np.ndarray, head: str, score: Callable[[np.ndarray], float], tolerance: float
+    logits: np.ndarray,
+    head: str,
+    score: Callable[[np.ndarray], float],
+    tolerance: float,
+    pooling: str = POOLED,
 ) -> dict[str, Any]:
     """Scores every exit and every rule, and chooses the rule of least work whose score is near that of the last.
 
@@ -99,6 +107,7 @@ def exit_scores(
         head: one of heads.exits.EXIT_HEADS.
         score: of the logits [N, C] that are answered with; asked about those of all layers first.
         tolerance: how much less than the last layer's a score may be.
+        pooling: of ExitRule.
 
     Returns:
         {"layers": {number: score}, "curve": [{"patience" or "confidence", perhaps "min_layers", "score", "layers",
@@ -109,11 +118,12 @@ def exit_scores(
     layers = {layer: layers[layer] for layer in sorted(layers, key=int)}
     difference = _SHARE * float(np.std(logits[:, -1])) if head == "regression" else 0.0
     # The first exit has none before it to agree with.
-    rules = [ExitRule(head, patience=patience, difference=difference) for patience in range(1, depth - 1)]
+    make = functools.partial(ExitRule, head, pooling=pooling)
+    rules = [make(patience=patience, difference=difference) for patience in range(1, depth - 1)]
     passing = []
     if head != "regression":
-        rules += [ExitRule(head, confidence=confidence) for confidence in _CONFIDENCES]
-        passing = _passing_over(head, logits)
+        rules += [make(confidence=confidence) for confidence in _CONFIDENCES]
+        passing = _passing_over(make, logits)
 
     def point_of(rule: ExitRule) -> dict[str, Any]:
         used = rule.layers_of(logits)
@@ -133,15 +143,15 @@ def _rule_of(point: Mapping[str, Any]) -> dict[str, Any]:
     return {name: point[name] for name in _RULE if name in point}
 
 
-def _passing_over(head: str, logits: np.ndarray) -> list[ExitRule]:
-    """The rules by confidence that pass over the first exits, and by whose first one at least half of the texts leave:
-    there [CLS] is worth computing first."""
+def _passing_over(make: Callable[..., ExitRule], logits: np.ndarray) -> list[ExitRule]:
+    """The rules by confidence that pass over the first exits. Those that compute [CLS] first only if at least half of
+    the texts leave there, as else it is not worth it."""
     rules = [
-        ExitRule(head, confidence=confidence, min_layers=layer)
+        make(confidence=confidence, min_layers=layer)
         for layer in range(2, logits.shape[1])
         for confidence in _CONFIDENCES
     ]
-    return [rule for rule in rules if np.mean(rule.layers_of(logits) == rule.min_layers) >= 0.5]
+    return [rule for rule in rules if not rule.asks_first or np.mean(rule.layers_of(logits) == rule.min_layers) >= 0.5]
 
 
 def _not_beaten(points: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:

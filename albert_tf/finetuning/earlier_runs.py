@@ -8,6 +8,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import stored_tasks
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB
+from albert_tf.heads.pooling import MEAN, POOLED
 from albert_tf.runtime.errors import DamagedError, InputError
 
 
@@ -21,8 +22,20 @@ def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
     return CLASSIFIER_DROPOUT_PROB
 
 
-def check_own_checkpoints(output_dir: str, task: FinetunedTask, early_exit: bool) -> None:
+def exit_pooling(settings: FinetuningSettings, task: FinetunedTask) -> str:
+    """The vector that exits read: the flag's, else that of the checkpoint the run goes on from or starts from."""
+    if settings.exit_pooling is not None or not settings.early_exit:
+        return settings.exit_pooling or POOLED
+    for known in stored_tasks(settings.output_dir, settings.init_checkpoint):
+        is_kept = known.shares_head_with(task) or (settings.keep_head and known.has_head_like(task))
+        if known.early_exit and is_kept:
+            return known.exit_pooling
+    return MEAN
+
+
+def check_own_checkpoints(settings: FinetuningSettings, task: FinetunedTask) -> None:
     """Refuses an output_dir in which something else was trained: the weights may fit, the head does not."""
+    output_dir = settings.output_dir
     for folder in reversed(run_checkpoints.CheckpointFolder(output_dir).all()):
         try:
             state = run_checkpoints.read_state(folder)
@@ -37,11 +50,16 @@ def check_own_checkpoints(output_dir: str, task: FinetunedTask, early_exit: bool
                 f"--output_dir={output_dir} holds {what}, not of {task}; name another folder, and give this one as "
                 "--init_checkpoint to start from it"
             )
-        if known.early_exit != early_exit:
+        if known.early_exit != settings.early_exit:
             advice = "give it again" if known.early_exit else "leave it out"
             raise InputError(
                 f"--output_dir={output_dir} holds a run {'with' if known.early_exit else 'without'} --early_exit: "
                 f"{advice}, or name another folder"
+            )
+        if settings.exit_pooling not in (None, known.exit_pooling):
+            raise InputError(
+                f"--output_dir={output_dir} holds a run of --exit_pooling={known.exit_pooling}: leave the flag out, or "
+                "name another folder"
             )
         return
 

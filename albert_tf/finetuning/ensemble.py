@@ -111,7 +111,7 @@ def score_ensemble(
         {"scores", "threshold", "predictions"}, as far as there are such: see FinetuningResults.write.
     """
     # A mean of models has no layers of its own.
-    names = ("early_exit", "exit_training", "exit_rate_factor", "exit_tolerance")
+    names = ("early_exit", "exit_training", "exit_pooling", "exit_rate_factor", "exit_tolerance")
     usual = {name: getattr(FinetuningSettings, name) for name in names}
     settings = dataclasses.replace(settings, **usual, score_layers=False)
     if settings.num_folds > 1:

@@ -21,7 +21,7 @@ from albert_tf.inputs.finetuning_features import LABEL_IDS
 _MOST_TEXTS = 2048
 # Of the regression, as a share of the variance of each of its inputs.
 _RIDGE = 0.1
-_POOLED = "pooled"
+_VECTORS = "vectors"
 
 
 def fit_exits(run: Any) -> None:
@@ -33,23 +33,23 @@ def fit_exits(run: Any) -> None:
     features = run.training_features()
     chosen = choose_examples(len(np.unique(features.examples)), _MOST_TEXTS)
     features = features if chosen is None else features.select(chosen)
-    steps = _PooledSteps(run.strategy, run.model, run.task.head, static_shapes=run.steps.static_shapes)
+    steps = _VectorSteps(run.strategy, run.model, run.task.head, static_shapes=run.steps.static_shapes)
     shape = run.data.batch_shape(run.settings.eval_batch_size)
-    pooled = np.stack(predict_features(steps, features, shape)[_POOLED])
+    vectors = np.stack(predict_features(steps, features, shape)[_VECTORS])
     targets, scale = exit_targets(features.columns[LABEL_IDS].values, run.task.head, run.finetuned_task.num_labels)
     for number, head in enumerate(run.model.exits.heads):
-        kernel, bias = fit_linear(pooled[:, number], targets)
+        kernel, bias = fit_linear(vectors[:, number], targets)
         head.kernel.assign(scale * kernel)
         head.bias.assign(scale * bias)
     logging.info("the exits are fitted to %s training examples", f"{len(features):,}")
 
 
-class _PooledSteps(FinetuningSteps):
-    """Steps whose predictions are what the exits read: {"pooled": float32 [B, L - 1, H]}."""
+class _VectorSteps(FinetuningSteps):
+    """Steps whose predictions are what the exits read: {"vectors": float32 [B, L - 1, H]}."""
 
     def _predict_share(self, batch):
-        pooled = self.model.pooled_before_last(batch)
-        return {_POOLED: pooled, **{name: batch[name] for name in (FEATURE_INDEX, EXAMPLE_WEIGHT)}}
+        vectors = self.model.read_by_exits(batch)
+        return {_VECTORS: vectors, **{name: batch[name] for name in (FEATURE_INDEX, EXAMPLE_WEIGHT)}}
 
 
 def exit_targets(labels: np.ndarray, head: str, num_labels: int) -> tuple[np.ndarray, float]:

@@ -28,7 +28,7 @@ _RECIPE = {
     ),
     "Weights that are trained": ("freeze", "lora_rank", "lora_alpha"),
     "Loss": ("class_weights", "pos_weight", "label_smoothing"),
-    "Early exit": ("early_exit", "exit_training", "exit_rate_factor", "exit_tolerance", "score_layers"),
+    "Early exit": ("early_exit", "exit_training", "exit_pooling", "exit_rate_factor", "exit_tolerance", "score_layers"),
     "Distillation": ("teacher", "distillation_temperature", "distillation_weight"),
     "Dropout": ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout_prob"),
     "Checkpoints, evaluation and seeds": (

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Annotated
 
 from albert_tf.finetuning.freezing import FREEZABLE
+from albert_tf.heads.exit_names import EXIT_POOLINGS
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Count, Interval, OneOf, Share, StrPath, described
 from albert_tf.training.epoch_settings import EpochSettings
@@ -56,6 +57,12 @@ class RecipeSettings(EpochSettings):
         "With --early_exit: train the exits jointly with the model, or train the model as without them and fit them to "
         "each checkpoint of it.",
     ] = JOINT
+    exit_pooling: Annotated[
+        str | None,
+        OneOf(*EXIT_POOLINGS),
+        "With --early_exit: what the exits read, the mean over the text or the pooled [CLS]; left out: as in the "
+        "checkpoint that the run goes on with or starts from, else mean.",
+    ] = None
     exit_rate_factor: Annotated[
         float,
         Interval("(0, 1e4)"),
@@ -70,7 +77,7 @@ class RecipeSettings(EpochSettings):
         super().__post_init__()
         if not self.lora_rank and self.lora_alpha != RecipeSettings.lora_alpha:
             raise ContradictionError("--lora_alpha goes with --lora_rank")
-        for name in ("exit_tolerance", "exit_training", "exit_rate_factor"):
+        for name in ("exit_tolerance", "exit_training", "exit_pooling", "exit_rate_factor"):
             if not self.early_exit and getattr(self, name) != getattr(RecipeSettings, name):
                 raise ContradictionError(f"--{name} goes with --early_exit")
         if self.fits_exits and self.exit_rate_factor != RecipeSettings.exit_rate_factor:

@@ -17,6 +17,7 @@ from albert_tf.finetuning.diagnosis import Diagnosis, chance_loss, is_stuck
 from albert_tf.finetuning.earlier_runs import (
     check_own_checkpoints,
     compare_by_one_score,
+    exit_pooling,
     head_dropout,
     score_those_left_out,
 )
@@ -61,9 +62,10 @@ class FinetuningRun(FeatureRun):
         cluster: Cluster,
         signals: StopSignals,
     ):
-        check_own_checkpoints(settings.output_dir, data.finetuned_task(), settings.early_exit)
+        check_own_checkpoints(settings, data.finetuned_task())
         data.read()
         rate = head_dropout(settings, data.finetuned_task())
+        read_by_exits = exit_pooling(settings, data.finetuned_task())
         settings = dataclasses.replace(settings, classifier_dropout_prob=rate)
         if settings.do_train:
             number = len(data.training_split().features)
@@ -72,7 +74,10 @@ class FinetuningRun(FeatureRun):
         self.data = data
         self.task = data.task
         self.finetuned_task = dataclasses.replace(
-            data.finetuned_task(), classifier_dropout_prob=rate, early_exit=settings.early_exit
+            data.finetuned_task(),
+            classifier_dropout_prob=rate,
+            early_exit=settings.early_exit,
+            exit_pooling=read_by_exits,
         )
         super().__init__(settings, strategy, cluster, signals)
         self.checkpoints.metric = settings.best_metric
@@ -162,7 +167,8 @@ class FinetuningRun(FeatureRun):
             task.head,
             task.num_labels,
             settings.classifier_dropout_prob,
-            early_exit=settings.early_exit,
+            early_exit=task.early_exit,
+            exit_pooling=task.exit_pooling,
             max_span_length=settings.task_settings.max_span_length,
             remat=settings.remat,
             constant_graph=settings.constant_graph,

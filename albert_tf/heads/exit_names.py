@@ -1,7 +1,11 @@
-"""Names about exits, for who needs no Keras: heads that have them, their weights, their output."""
+"""Names about exits, for who needs no Keras: heads that have them, what they read, their weights, their output."""
+
+from albert_tf.heads.pooling import MEAN, POOLED
 
 # Kinds of head that exits are for: one vector of a text is read, after any layer.
 EXIT_HEADS = ("classification", "multi_label", "regression")
+# After any layer, the vector that is read: the mean over the pieces of the text, or the pooled [CLS].
+EXIT_POOLINGS = (MEAN, POOLED)
 # First part of the names of their weights.
 EXITS = "exits/"
 # Their output, beside "logits" of the last layer.

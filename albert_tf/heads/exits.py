@@ -10,8 +10,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from albert_tf.heads.exit_names import EXIT_HEADS
+from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_POOLINGS
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, ClassificationHead
+from albert_tf.heads.pooling import POOLED
 from albert_tf.kernels import fold_in
 from albert_tf.layers.base import ConfiguredLayer
 from albert_tf.runtime.errors import InputError
@@ -24,15 +25,19 @@ _FIRST_ONLY = 0.2
 class Exits(ConfiguredLayer):
     """A ClassificationHead after each of the first L - 1 layers; that of the last is the model's own.
 
-    As in PABEE (Zhou et al., 2020, arXiv 2006.04152), all of them read the pooled [CLS] by the one pooler.
-
     Args:
         config: AlbertConfig, or the dict of one, of two layers or more.
         num_labels, dropout_rate: see ClassificationHead.
+        pooling: what the model gives them to read, one of EXIT_POOLINGS: "mean" of the text's pieces, which knows from
+            the first layer on what words there are, or "pooled", the [CLS] of all by the one pooler, as in PABEE (Zhou
+            et al., 2020, arXiv 2006.04152).
     """
 
-    def __init__(self, config, num_labels, dropout_rate=CLASSIFIER_DROPOUT_PROB, **kwargs):
+    def __init__(self, config, num_labels, dropout_rate=CLASSIFIER_DROPOUT_PROB, pooling=POOLED, **kwargs):
         super().__init__(config, **kwargs)
+        if pooling not in EXIT_POOLINGS:
+            raise InputError(f"`exit_pooling` must be {' or '.join(EXIT_POOLINGS)}. Received {pooling!r}.")
+        self.pooling = pooling
         if self.config.num_hidden_layers < 2:
             raise InputError("`early_exit` wants two layers or more. Received num_hidden_layers=1.")
         self.heads = [
@@ -44,11 +49,11 @@ class Exits(ConfiguredLayer):
         for head in self.heads:
             head.build()
 
-    def call(self, pooled, seed=None, training=False):
+    def call(self, vectors, seed=None, training=False):
         """Scores the classes after each layer.
 
         Args:
-            pooled: float [B, L - 1, H], the pooled [CLS] after each layer but the last.
+            vectors: float [B, L - 1, H], what is read after each layer but the last.
             seed: int32 [2] for dropout, into which each exit folds its number; may be None where nothing is dropped.
             training: bool.
 
@@ -57,13 +62,14 @@ class Exits(ConfiguredLayer):
         """
         seeds = [None if seed is None else fold_in(seed, number) for number in range(len(self.heads))]
         logits = [
-            head(pooled[:, number], seed=seeds[number], training=training) for number, head in enumerate(self.heads)
+            head(vectors[:, number], seed=seeds[number], training=training) for number, head in enumerate(self.heads)
         ]
         return ops.stack(logits, axis=1)
 
     def get_config(self):
         head = self.heads[0]
-        return {**super().get_config(), "num_labels": head.num_labels, "dropout_rate": head.dropout_rate}
+        more = {"num_labels": head.num_labels, "dropout_rate": head.dropout_rate, "pooling": self.pooling}
+        return {**super().get_config(), **more}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +83,7 @@ class ExitRule:
             sure of them (as FastBERT, arXiv 2004.02178, and DeeBERT, arXiv 2004.12993, by entropy).
         difference: of a regression, by how much two numbers that agree differ at most.
         min_layers: the layers that every text has, by whatever exit it leaves.
+        pooling: one of EXIT_POOLINGS, what the exits read.
     """
 
     head: str
@@ -84,6 +91,7 @@ class ExitRule:
     confidence: float | None = None
     difference: float = 0.0
     min_layers: int = 1
+    pooling: str = POOLED
 
     def __post_init__(self) -> None:
         if self.head not in EXIT_HEADS or (self.patience is None) == (self.confidence is None):
@@ -96,12 +104,13 @@ class ExitRule:
 
     @property
     def asks_first(self) -> bool:
-        """True where [CLS] is worth computing before the other tokens: where most texts leave at each exit they can.
+        """True where [CLS] is worth computing before the other tokens: where it is all that is read, and most texts
+        leave at each exit they can.
 
         By patience they do. By confidence few leave at a time, and what is computed twice of the others costs more,
         unless the exits at which few leave are passed over: that is what `min_layers` is for.
         """
-        return self.patience is not None or self.min_layers > 1
+        return self.pooling == POOLED and (self.patience is not None or self.min_layers > 1)
 
     @property
     def remembers(self) -> bool:
@@ -111,7 +120,8 @@ class ExitRule:
     def to_dict(self) -> dict[str, Any]:
         """The settings that are given, for JSON."""
         given = dataclasses.asdict(self)
-        return {name: given[name] for name in given if given[name] and (name != "min_layers" or self.min_layers > 1)}
+        usual = {"min_layers": 1, "pooling": POOLED}
+        return {name: value for name, value in given.items() if value and value != usual.get(name)}
 
     def start(self, logits: Any) -> tuple[Any, Any]:
         """The state before the first exit of logits like these, [B, C]: (answer float32 [B, C], agreed int32 [B])."""

@@ -102,7 +102,7 @@ class Pooling:
         elif self.mode == CLS:
             vectors = outputs[_SEQUENCE_OUTPUT][:, 0]
         else:
-            vectors = _mean(outputs[_SEQUENCE_OUTPUT], outputs[_INPUT_MASK], ops)
+            vectors = mean_of_pieces(outputs[_SEQUENCE_OUTPUT], outputs[_INPUT_MASK], ops)
         if self.dense is not None:
             vectors = self.dense.apply(vectors, ops)
         return of_length_one(vectors, ops) if self.normalize else vectors
@@ -111,8 +111,14 @@ class Pooling:
 USUAL_POOLING = Pooling()
 
 
-def _mean(sequence: Any, mask: Any, ops: Any) -> Any:
-    """Mean over the pieces whose mask is 1; zeros where there is none."""
+def mean_of_pieces(sequence: Any, mask: Any, ops: Any) -> Any:
+    """Mean over the pieces whose mask is 1; zeros where there is none.
+
+    Args:
+        sequence: [B, S, H].
+        mask: [B, S].
+        ops: numpy, for arrays, or keras.ops, for tensors.
+    """
     ones = ops.ones_like(sequence[:, :, :1])
     weights = ops.where(ops.expand_dims(mask, -1) > 0, ones, ops.zeros_like(ones))
     return ops.sum(sequence * weights, axis=1) / ops.maximum(ops.sum(weights, axis=1), 1.0)

@@ -9,11 +9,13 @@ from keras import ops
 
 from albert_tf.heads.exit_names import LAYERS
 from albert_tf.heads.exits import ExitRule
+from albert_tf.heads.pooling import MEAN
 from albert_tf.kernels import BlockRunner, View
 from albert_tf.kernels.backend import read
 from albert_tf.kernels.batch_halves import in_halves
 from albert_tf.kernels.unpadding import Unpadding
 from albert_tf.models.inputs import INPUT_IDS, INPUT_MASK, SEGMENT_IDS
+from albert_tf.models.with_head import mean_over_text
 
 LOGITS = "logits"
 _INPUTS = (INPUT_IDS, INPUT_MASK, SEGMENT_IDS)
@@ -110,7 +112,7 @@ class EarlyExit:
         view = self._view_of(tensors)
         hidden = self._apply(view, blocks, hidden)
         if self._rule.remembers:
-            found = self._scores(view.unpadding.first(hidden), exit_weights)
+            found = self._scores(self._read_by_exit(view, hidden, mask), exit_weights)
             _, answer, agreed = self._rule.step(found, answer, agreed)
         return [is_any, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
 
@@ -127,10 +129,10 @@ class EarlyExit:
         view, left_over = self._view_of(tensors), self._left_over(blocks)
         hidden = self._apply(view, blocks[: len(blocks) - len(left_over)], hidden)
         if left_over:
-            first = self._apply(view, left_over, hidden, _first(mask))[:, 0]
+            vectors = self._albert.pool(self._apply(view, left_over, hidden, _first(mask))[:, 0], self._pooler)
         else:
-            first = view.unpadding.first(hidden)
-        found = self._scores(first, exit_weights)
+            vectors = self._read_by_exit(view, hidden, mask)
+        found = self._scores(vectors, exit_weights)
         done, answer, agreed = self._rule.step(found, answer, agreed)
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.zeros_like(rows) + number)
@@ -156,7 +158,7 @@ class EarlyExit:
         view, last = self._view_of(tensors), self._config.num_hidden_layers
         hidden = self._apply(view, self._left_over(self._blocks_of(last - 1)), hidden)
         first = self._apply(view, self._blocks_of(last), hidden, _first(mask))
-        found = self._scores(first[:, 0], self._scorers[-1])
+        found = self._scores(self._albert.pool(first[:, 0], self._pooler), self._scorers[-1])
         logits = ops.scatter_update(logits, rows[:, None], found)
         layers = ops.scatter_update(layers, rows[:, None], ops.full_like(rows, last))
         return [inside, rows, answer, agreed, logits, layers, mask, hidden, *tensors]
@@ -169,10 +171,17 @@ class EarlyExit:
         """The blocks of a layer by its number from 1."""
         return self._encoder.blocks_of_layer(number - 1)
 
-    def _scores(self, first: Any, weights: list[Any]) -> Any:
-        """The logits of an exit, or of the classifier, float32 [b, C], of the first positions [b, H]."""
+    def _read_by_exit(self, view: View, hidden: Any, mask: Any) -> Any:
+        """The vector of each text that an exit reads, float32 [b, H], of all hidden states after a layer."""
+        if self._rule.pooling == MEAN:
+            return mean_over_text(view.restore(hidden), mask)
+        first = hidden[:, 0] if view.unpadding is None else view.unpadding.first(hidden)
+        return self._albert.pool(first, self._pooler)
+
+    def _scores(self, vectors: Any, weights: list[Any]) -> Any:
+        """The logits of an exit, or of the classifier, float32 [b, C], of what it reads, [b, H]."""
         kernel, bias = (ops.cast(weight, "float32") for weight in weights)
-        return ops.matmul(self._albert.pool(first, self._pooler), kernel) + bias
+        return ops.matmul(vectors, kernel) + bias
 
     def _apply(self, view: View, blocks: list[Any], hidden: Any, positions: Any = None) -> Any:
         run = self._blocks.seeing(view)
@@ -210,8 +219,9 @@ class WholeBatchExit(EarlyExit):
     def _leave(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
         """The state after a layer, all of it, and its exit."""
         hidden, attention_bias = state[6:]
-        hidden = self._apply(View(attention_bias), blocks, hidden)
-        found = self._scores(hidden[:, 0], exit_weights)
+        view = View(attention_bias)
+        hidden = self._apply(view, blocks, hidden)
+        found = self._scores(self._read_by_exit(view, hidden, _mask(view)), exit_weights)
         done, answer, agreed = self._rule.step(found, *state[2:4])
         inside = ops.logical_and(state[1], ops.logical_not(done))
         answers = _answered(state, found, number)
@@ -221,9 +231,11 @@ class WholeBatchExit(EarlyExit):
 
     def _stay(self, state: list[Any], blocks: list[Any], exit_weights: list[Any], number: Any) -> list[Any]:
         is_any, inside, answer, agreed, logits, layers, hidden, attention_bias = state
-        hidden = self._apply(View(attention_bias), blocks, hidden)
+        view = View(attention_bias)
+        hidden = self._apply(view, blocks, hidden)
         if self._rule.remembers:
-            _, answer, agreed = self._rule.step(self._scores(hidden[:, 0], exit_weights), answer, agreed)
+            found = self._scores(self._read_by_exit(view, hidden, _mask(view)), exit_weights)
+            _, answer, agreed = self._rule.step(found, answer, agreed)
         return [is_any, inside, answer, agreed, logits, layers, hidden, attention_bias]
 
     def _last_layer(self, state: list[Any]) -> list[Any]:
@@ -231,7 +243,8 @@ class WholeBatchExit(EarlyExit):
         last = self._config.num_hidden_layers
         first = _first(ops.expand_dims(layers, 1))
         read = self._apply(View(attention_bias), self._encoder.blocks_of_layer(last - 1), hidden, first)
-        answers = _answered(state, self._scores(read[:, 0], self._scorers[-1]), last)
+        found = self._scores(self._albert.pool(read[:, 0], self._pooler), self._scorers[-1])
+        answers = _answered(state, found, last)
         return [*state[:4], *answers, hidden, attention_bias]
 
 
@@ -239,6 +252,11 @@ def _answered(state: list[Any], found: Any, number: Any) -> list[Any]:
     """Logits and layers of a whole batch, with what was found after a layer for the texts that are inside."""
     inside, logits, layers = state[1], *state[4:6]
     return [ops.where(ops.expand_dims(inside, 1), found, logits), ops.where(inside, number, layers)]
+
+
+def _mask(view: View) -> Any:
+    """The mask of a batch with its padding, int32 [B, S], by what is added to its scores."""
+    return ops.cast(view.attention_bias[:, 0, 0] >= 0, "int32")
 
 
 def _first(mask: Any) -> Any:

@@ -9,83 +9,16 @@ import keras
 from keras import ops
 
 from albert_tf.config import AlbertConfig
-from albert_tf.heads.exit_names import EXIT_HEADS, EXIT_LOGITS
+from albert_tf.heads.exit_names import EXIT_HEADS
 from albert_tf.heads.finetuning import CLASSIFIER_DROPOUT_PROB, MultipleChoiceHead, SpanHead
+from albert_tf.heads.pooling import POOLED
 from albert_tf.heads.span_beam import SpanBeamHead
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
-from albert_tf.kernels import fold_in
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.inputs import INPUT_MASK, encoder_inputs
 from albert_tf.models.span_categories import AlbertForSpanCategories
 from albert_tf.models.with_head import AlbertWithClassifier, AlbertWithHead
 from albert_tf.runtime.errors import InputError
-
-# Folded into the head's dropout seed for the exits.
-_EXIT_STREAM = 1
-
-
-@keras.saving.register_keras_serializable("albert_tf")
-class AlbertForSequenceClassification(AlbertWithClassifier):
-    """A text or a pair to one of C classes, to any of C labels, or, with C = 1, to a number (paper section 4.1, GLUE).
-
-    Args:
-        config: AlbertConfig, or the dict of one.
-        num_labels: C, the number of classes.
-        classifier_dropout_prob: rate of dropout on the pooled output.
-        early_exit: whether a classifier stands after every other layer too; models.early_exit runs such a model.
-        remat, constant_graph, dtype: see AlbertModel.
-
-    Example:
-        >>> model = AlbertForSequenceClassification(AlbertConfig(
-        ...     vocab_size=100, embedding_size=8, hidden_size=16, num_hidden_layers=2,
-        ...     num_attention_heads=2, intermediate_size=32), num_labels=3)
-        >>> model({"input_ids": keras.ops.ones((1, 5), dtype="int32")})["logits"].shape
-        TensorShape([1, 3])
-    """
-
-    def __init__(
-        self,
-        config: AlbertConfig | dict[str, Any],
-        num_labels: int = 2,
-        classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
-        name: str = "albert_for_sequence_classification",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(config, True, num_labels, classifier_dropout_prob, name=name, **kwargs)
-
-    def call(
-        self,
-        inputs: Any,
-        training: bool = False,
-        dropout_seed: Any = None,
-        all_exits: bool | None = None,
-        skip_padding: bool = False,
-    ) -> dict[str, Any]:
-        """Scores the classes.
-
-        Args:
-            inputs: as AlbertModel takes them.
-            training: whether dropout is active.
-            dropout_seed: int32 [2], see AlbertModel.call.
-            all_exits: with `early_exit`, whether the exits are computed too, padding and all; None: in training.
-            skip_padding: see AlbertModel.call.
-
-        Returns:
-            {"logits": float32 [B, C]}, before softmax or sigmoid; with C = 1 the number itself. Of all exits also
-            "exit_logits", float32 [B, L - 1, C], after each layer but the last.
-        """
-        inputs = self._read(inputs)
-        seed, head_seed = self._seeds(training, dropout_seed)
-        if self.exits is not None and (training if all_exits is None else all_exits):
-            before, pooled = self._pooled_after_layers(inputs, training, seed)
-            exit_seed = None if head_seed is None else fold_in(head_seed, _EXIT_STREAM)
-            logits = self.classifier(pooled, seed=head_seed, training=training)
-            return {"logits": logits, EXIT_LOGITS: self.exits(before, seed=exit_seed, training=training)}
-        pooled = self._pooled(inputs, training, seed, skip_padding)
-        return {"logits": self.classifier(pooled, seed=head_seed, training=training)}
-
-    def pooled_before_last(self, inputs: Any) -> Any:
-        """The pooled [CLS] after each layer but the last, which exits read: float32 [B, L - 1, H], without dropout."""
-        return self._pooled_after_layers(self._read(inputs), training=False, dropout_seed=None)[0]
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -260,6 +193,7 @@ def make_finetuning_model(
     num_labels: int = 0,
     classifier_dropout_prob: float = CLASSIFIER_DROPOUT_PROB,
     early_exit: bool = False,
+    exit_pooling: str = POOLED,
     max_span_length: int = MAX_SPAN_LENGTH,
     **kwargs: Any,
 ) -> FinetuningModel:
@@ -272,13 +206,14 @@ def make_finetuning_model(
         num_labels: C, of the kinds that have classes.
         classifier_dropout_prob: rate of dropout in front of, or in, the head.
         early_exit: whether there is a classifier after every layer; of the first three kinds.
+        exit_pooling: what these read, see heads.exits.Exits.
         max_span_length: of the last kind, see AlbertForSpanCategories.
         **kwargs: remat, constant_graph, dtype: see AlbertModel.
     """
     if early_exit and head not in EXIT_HEADS:
         raise InputError(f"`early_exit` is for {', '.join(EXIT_HEADS)}. Received head={head!r}.")
     if early_exit:
-        kwargs["early_exit"] = True
+        kwargs |= {"early_exit": True, "exit_pooling": exit_pooling}
     kwargs["classifier_dropout_prob"] = classifier_dropout_prob
     if head in ("classification", "multi_label"):
         return AlbertForSequenceClassification(config, num_labels, **kwargs)

@@ -16,7 +16,7 @@ def first_layers(model: Any, num_layers: int) -> Any:
 
     Args:
         model: of models.albert, models.pretraining or models.finetuning. Of one with exits the last layer that is left
-            has its own classifier, and the exits before it are left out.
+            has its own classifier, which reads what it has read, and the exits before it are left out.
         num_layers: how many are left, of L.
 
     Returns:
@@ -31,6 +31,8 @@ def first_layers(model: Any, num_layers: int) -> Any:
     shortened = _shortened(config, num_layers)
     settings = {**model.get_config(), "config": shortened.to_dict()}
     has_exits = settings.pop("early_exit", False)
+    if has_exits:
+        settings["classifier_pooling"] = settings.pop("exit_pooling")
     weights = named_weights(model)
     with keras.device("cpu"):
         copy = type(model).from_config(settings)

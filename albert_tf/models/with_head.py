@@ -10,9 +10,10 @@ from keras import ops
 from albert_tf.config import AlbertConfig
 from albert_tf.heads.exits import Exits
 from albert_tf.heads.finetuning import ClassificationHead
+from albert_tf.heads.pooling import MEAN, POOLED, mean_of_pieces
 from albert_tf.kernels import fold_in
 from albert_tf.models.albert import AlbertModel, ConfiguredModel
-from albert_tf.models.inputs import SEGMENT_IDS
+from albert_tf.models.inputs import INPUT_MASK, SEGMENT_IDS
 from albert_tf.runtime.errors import InputError
 
 # Folded into a step's dropout seed for the head; AlbertModel folds 0 and 1.
@@ -52,14 +53,19 @@ class AlbertWithHead(ConfiguredModel):
         )
         return outputs["pooled_output"]
 
-    def _pooled_after_layers(self, inputs: Any, training: bool, dropout_seed: Any) -> tuple[Any, Any]:
-        """The pooled [CLS] after each layer but the last, float32 [B, L - 1, H], and after the last, [B, H]."""
+    def _vectors_after_layers(
+        self, inputs: Any, training: bool, dropout_seed: Any, pooling: str = POOLED
+    ) -> tuple[Any, Any]:
+        """The vectors that exits read after each layer but the last, float32 [B, L - 1, H], and the pooled [CLS] after
+        the last, [B, H]."""
         if self.encoder.constant_graph:
             raise InputError("With `constant_graph` there is nothing between the layers for exits to read.")
         nothing_else = ops.zeros((ops.shape(inputs[SEGMENT_IDS])[0], 0), "int32")
         outputs = self.albert(inputs, training=training, dropout_seed=dropout_seed, positions=nothing_else)
-        firsts = [hidden[:, 0] for hidden in outputs["hidden_states"][1:]]
-        return self.albert.pool(ops.stack(firsts, axis=1)), outputs["pooled_output"]
+        states, last = outputs["hidden_states"][1:], outputs["pooled_output"]
+        if pooling == MEAN:
+            return ops.stack([mean_over_text(hidden, inputs[INPUT_MASK]) for hidden in states], axis=1), last
+        return self.albert.pool(ops.stack([hidden[:, 0] for hidden in states], axis=1)), last
 
     def _sequence(self, inputs: Any, training: bool, dropout_seed: Any, skip_padding: bool, wanted: Any = None) -> Any:
         outputs = self.albert(
@@ -89,6 +95,7 @@ class AlbertWithClassifier(AlbertWithHead):
         num_labels: C, the number of classes.
         classifier_dropout_prob: rate of dropout in front of the head.
         early_exit: whether there is one after every other layer too, "exits".
+        exit_pooling: what these read, see heads.exits.Exits.
     """
 
     def __init__(
@@ -98,6 +105,7 @@ class AlbertWithClassifier(AlbertWithHead):
         num_labels: int,
         classifier_dropout_prob: float,
         early_exit: bool = False,
+        exit_pooling: str = POOLED,
         **kwargs: Any,
     ) -> None:
         super().__init__(config, pooler, **kwargs)
@@ -108,7 +116,7 @@ class AlbertWithClassifier(AlbertWithHead):
         if early_exit and not pooler:
             raise InputError("`early_exit` is for a head that reads the pooled [CLS].")
         if early_exit:
-            self.exits = Exits(self.config, num_labels, classifier_dropout_prob, name="exits")
+            self.exits = Exits(self.config, num_labels, classifier_dropout_prob, exit_pooling, name="exits")
         self.build()
 
     def build(self, input_shape: Any = None) -> None:
@@ -120,5 +128,10 @@ class AlbertWithClassifier(AlbertWithHead):
     def get_config(self) -> dict[str, Any]:
         """Constructor arguments, for keras.saving."""
         more = {"num_labels": self.num_labels, "classifier_dropout_prob": self.classifier_dropout_prob}
-        more |= {} if self.exits is None else {"early_exit": True}
+        more |= {} if self.exits is None else {"early_exit": True, "exit_pooling": self.exits.pooling}
         return {**super().get_config(), **more}
+
+
+def mean_over_text(hidden: Any, mask: Any) -> Any:
+    """The mean over the pieces of each text, in float32: float [B, S, H] and int [B, S] -> [B, H]."""
+    return mean_of_pieces(ops.cast(hidden, "float32"), mask, ops)

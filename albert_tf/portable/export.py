@@ -29,6 +29,7 @@ from albert_tf.exports.settings import FLOAT32, LAYER_OUTPUTS
 from albert_tf.exports.verification import explain_exits, sensitivity_of_exits
 from albert_tf.heads.exit_names import LAYERS
 from albert_tf.heads.exits import ExitRule
+from albert_tf.heads.pooling import POOLED
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
 from albert_tf.models.early_exit import WholeBatchExit
 from albert_tf.models.inputs import INPUT_MASK
@@ -157,7 +158,8 @@ def make_file(
     weights = {name: np.asarray(variable) for name, variable in named_weights(model).items()}
     weights |= {} if interface.pooling.dense is None else interface.pooling.dense.to_weights()
     producer = ("albert_tf", albert_tf.__version__)
-    contents = onnx_model(weights, model.config, interface, precision, producer, beam_size, rule)
+    read = getattr(model, "classifier_pooling", POOLED)
+    contents = onnx_model(weights, model.config, interface, precision, producer, beam_size, rule, read)
     return contents, onnx_runner(contents)
 
 

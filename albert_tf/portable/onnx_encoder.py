@@ -99,6 +99,14 @@ class OnnxEncoder:
         first = self._graph.add("Squeeze", self.first_positions(hidden), self._graph.constant([1]))
         return self._graph.add("Tanh", self.dense(first, f"{_PREFIX}/pooler"))
 
+    def mean(self, hidden: str, mask: str) -> str:
+        """The mean over the pieces of each text: float32 [B, S, H] and [B, S], 1 for a token -> [B, H]."""
+        graph = self._graph
+        count = graph.add("ReduceSum", mask, graph.constant([1]), keepdims=1)
+        total = graph.add("MatMul", graph.add("Unsqueeze", mask, graph.constant([1])), hidden)
+        total = graph.add("Squeeze", total, graph.constant([1]))
+        return graph.add("Div", total, graph.add("Max", count, graph.constant(1.0, "float32")))
+
     def first_positions(self, hidden: str) -> str:
         """[B, S, H] -> [B, 1, H]."""
         graph = self._graph

@@ -12,6 +12,7 @@ import math
 from albert_tf.config import AlbertConfig
 from albert_tf.heads.exit_names import LAYERS, exit_name
 from albert_tf.heads.exits import ExitRule
+from albert_tf.heads.pooling import POOLED
 from albert_tf.portable.interface import IDS, Interface, TensorForm
 from albert_tf.portable.onnx_encoder import OnnxEncoder
 from albert_tf.portable.onnx_graph import OnnxGraph
@@ -89,7 +90,8 @@ class OnnxExits:
         logits, layers, hidden, attention_bias, rows, *remembered = state
         hidden = self._encoder.apply_layer(number, hidden, attention_bias)
         if self._rule.remembers:
-            _, remembered = self._decide(self._scores(hidden, self._exit_weights(number + 1)), remembered)
+            vectors = self._read_by_exit(hidden, attention_bias)
+            _, remembered = self._decide(self._scores(vectors, self._exit_weights(number + 1)), remembered)
         return [logits, layers, hidden, attention_bias, rows, *remembered]
 
     def _finish_and_leave(self, number: int, count: str, weights: tuple[str, ...], state: _State) -> _State:
@@ -122,7 +124,7 @@ class OnnxExits:
         asked = hidden
         if self._rule.asks_first:
             asked = self._encoder.apply_block(number, last, hidden, attention_bias, first_only=True)
-        found = self._scores(asked, weights)
+        found = self._scores(self._read_by_exit(asked, attention_bias), weights)
         done, remembered = self._decide(found, remembered)
         # Not by Compress, of whose results OpenVINO knows no number of axes.
         stay = graph.add("Squeeze", graph.add("NonZero", graph.add("Not", done)), graph.constant([0]))
@@ -137,12 +139,23 @@ class OnnxExits:
         graph = self._graph
         logits, layers, hidden, attention_bias, rows, *_ = self._finish(self._last - 1, state)
         first = self._encoder.apply_layer(self._last, hidden, attention_bias, first_only=True)
-        found = self._scores(first, tuple(graph.vector(f"{_CLASSIFIER}/{part}") for part in ("kernel", "bias")))
+        found = self._scores(
+            self._encoder.pool(first), tuple(graph.vector(f"{_CLASSIFIER}/{part}") for part in ("kernel", "bias"))
+        )
         return self._answer(logits, layers, rows, found, graph.constant(self._last + 1))
 
-    def _scores(self, hidden: str, weights: tuple[str, ...]) -> str:
-        """The logits of an exit, or of the classifier, [b, C], of hidden states of which the first are read."""
-        return self._graph.add("Add", self._graph.add("MatMul", self._encoder.pool(hidden), weights[0]), weights[1])
+    def _read_by_exit(self, hidden: str, attention_bias: str) -> str:
+        """The vector of each text that an exit reads, [b, H], of all hidden states, or of [CLS] alone."""
+        if self._rule.pooling == POOLED:
+            return self._encoder.pool(hidden)
+        graph = self._graph
+        is_token = graph.add("GreaterOrEqual", attention_bias, graph.constant(0.0, "float32"))
+        mask = graph.add("Cast", graph.add("Squeeze", is_token, graph.constant([1, 2])), to=graph.float32)
+        return self._encoder.mean(hidden, mask)
+
+    def _scores(self, vectors: str, weights: tuple[str, ...]) -> str:
+        """The logits of an exit, or of the classifier, [b, C], of what it reads, [b, H]."""
+        return self._graph.add("Add", self._graph.add("MatMul", vectors, weights[0]), weights[1])
 
     def _answer(self, logits: str, layers: str, rows: str, found: str, count: str) -> list[str]:
         """Logits and layers of all texts, with what was found for those of these rows."""

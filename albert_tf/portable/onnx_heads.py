@@ -36,6 +36,7 @@ def onnx_model(
     producer: tuple[str, str],
     beam_size: int = 0,
     rule: ExitRule | None = None,
+    classifier_pooling: str = POOLED,
 ) -> bytes:
     """The ONNX file of a model.
 
@@ -47,6 +48,7 @@ def onnx_model(
         producer: name and version of the program that writes it.
         beam_size: K of the head "span_beam".
         rule: by which texts leave a model with exits; None: all have all layers.
+        classifier_pooling: what a classifier of texts reads, "pooled" or "mean".
 
     Raises:
         InputError: the package onnx is missing, or the weights do not fit the precision or a file of this format.
@@ -54,7 +56,7 @@ def onnx_model(
     graph = OnnxGraph(weights, precision)
     encoder = OnnxEncoder(graph, config)
     if rule is None:
-        outputs = _OnnxHeads(graph, config, encoder, beam_size).outputs(interface)
+        outputs = _OnnxHeads(graph, config, encoder, beam_size, classifier_pooling).outputs(interface)
     else:
         outputs = OnnxExits(graph, config, encoder, rule).outputs(interface)
     return graph.to_model(interface, outputs, producer)
@@ -63,11 +65,14 @@ def onnx_model(
 class _OnnxHeads:
     """The nodes of every head, after those of the encoder."""
 
-    def __init__(self, graph: OnnxGraph, config: AlbertConfig, encoder: OnnxEncoder, beam_size: int):
+    def __init__(
+        self, graph: OnnxGraph, config: AlbertConfig, encoder: OnnxEncoder, beam_size: int, classifier_pooling: str
+    ):
         self._graph = graph
         self._config = config
         self._encoder = encoder
         self._beam_size = beam_size
+        self._classifier_pooling = classifier_pooling
 
     def outputs(self, interface: Interface) -> dict[str, str]:
         """Adds all nodes; the name of the value that each output is."""
@@ -76,7 +81,7 @@ class _OnnxHeads:
             return {"logits": self._choices()}
         if head == names.EMBEDDING:
             return {names.EMBEDDING: self._embedding(interface.pooling)}
-        is_pooled = head in names.POOLED_HEADS
+        is_pooled = head in names.POOLED_HEADS and self._classifier_pooling == POOLED
         hidden = self._encoder.encode(*names.IDS, first_only=is_pooled)
         if head == names.ENCODER:
             return {name: self._of_encoder(name, hidden) for name in wanted}
@@ -94,7 +99,14 @@ class _OnnxHeads:
             return self._beam(hidden)
         if head == SPAN_CATEGORIES:
             return {"logits": self._spans(hidden, interface.outputs[0].axes[2])}
-        return {"logits": self._scores(self._encoder.pool(hidden) if is_pooled else hidden, "classifier")}
+        if is_pooled:
+            hidden = self._encoder.pool(hidden)
+        elif head in names.POOLED_HEADS:
+            hidden = self._mean(hidden)
+        return {"logits": self._scores(hidden, "classifier")}
+
+    def _mean(self, hidden: str) -> str:
+        return self._encoder.mean(hidden, self._graph.add("Cast", names.IDS[1], to=self._graph.float32))
 
     def _of_encoder(self, name: str, hidden: str) -> str:
         """The value of an output of the encoder; the layers of one stand after the batch."""
@@ -109,11 +121,7 @@ class _OnnxHeads:
         graph, encoder = self._graph, self._encoder
         hidden = encoder.encode(*names.IDS, first_only=pooling.mode != MEAN)
         if pooling.mode == MEAN:
-            weights = graph.add("Cast", names.IDS[1], to=graph.float32)
-            count = graph.add("ReduceSum", weights, graph.constant([1]), keepdims=1)
-            total = graph.add("MatMul", graph.add("Unsqueeze", weights, graph.constant([1])), hidden)
-            total = graph.add("Squeeze", total, graph.constant([1]))
-            vectors = graph.add("Div", total, graph.add("Max", count, graph.constant(1.0, "float32")))
+            vectors = self._mean(hidden)
         elif pooling.mode == POOLED:
             vectors = encoder.pool(hidden)
         else:

@@ -27,7 +27,7 @@ _FLAGS = (
     *("train_batch_size", "num_train_steps", "num_train_epochs", "num_warmup_steps", "warmup_proportion"),
     *("max_seq_length", "max_predictions_per_seq", "length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("class_weights", "pos_weight", "label_smoothing", "freeze", "lora_rank", "lora_alpha", "early_exit"),
-    *("exit_training", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
+    *("exit_training", "exit_pooling", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
     *("weight_decay_rate", "max_gradient_norm", "precision", "random_seed"),
 )
 _NOTHING = ("", "None", "[]")

@@ -10,12 +10,14 @@ import pytest
 import albert_tf
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
-from albert_tf.conversion.checkpoint_format import build_model, task_of
+from albert_tf.conversion.checkpoint_format import build_model
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import load_hugging_face, save_hugging_face
 from albert_tf.conversion.official import load_official
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.conversion.task_of_model import task_of
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime.errors import InputError
@@ -62,6 +64,15 @@ def test_a_head_that_transformers_has_none_of_is_refused(config, tmp_path):
     task = task_of(model)
     assert (task.head, task.num_labels, task.settings) == ("span_categories", 3, {"max_span_length": 5})
     assert build_model(config, "here", task).max_span_length == 5
+
+
+def test_a_classifier_that_reads_the_mean_is_refused_by_every_format(config, tmp_path):
+    model = AlbertForSequenceClassification(config, num_labels=2, classifier_pooling="mean")
+    with pytest.raises(InputError, match="no place for a classifier that reads the mean"):
+        albert_tf.save(model, str(tmp_path / "ours"))
+    assert not (tmp_path / "ours").exists()
+    with pytest.raises(InputError, match="`classifier_pooling` must be pooled, or mean without `early_exit`"):
+        AlbertForSequenceClassification(config, num_labels=2, classifier_pooling="mean", early_exit=True)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import tensorflow as tf
 from albert_tf.conversion.hugging_face import HUGGING_FACE, save_hugging_face
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
-from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.optimization.build import build_optimizer
 from albert_tf.pretraining.steps import PretrainingSteps

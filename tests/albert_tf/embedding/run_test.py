@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import types
 
 import numpy as np
 import pytest
@@ -183,7 +184,8 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     with pytest.raises(InputError, match="of cls, of length 1, of at most 16 pieces; name another folder"):
         check_own_checkpoints(str(tmp_path), Pooling("cls", True, 16))
     with pytest.raises(InputError, match="holds a training of vectors, not of"):
-        check_no_other_task(str(tmp_path), FinetunedTask("regression", 1), early_exit=False)
+        settings = types.SimpleNamespace(output_dir=str(tmp_path))
+        check_no_other_task(settings, FinetunedTask("regression", 1))
     run_folders.add_checkpoint(tmp_path, 9)
     with pytest.raises(InputError, match="holds a run that trained no vectors; name another folder"):
         check_own_checkpoints(str(tmp_path), pooling)

@@ -41,6 +41,8 @@ def exit_settings(finetuning_settings):
 def test_what_has_no_exits_is_refused_before_anything_is_read(finetuning_settings):
     with pytest.raises(ContradictionError, match="--exit_tolerance goes with --early_exit"):
         dataclasses.replace(finetuning_settings, exit_tolerance=0.1)
+    with pytest.raises(ContradictionError, match="--exit_pooling goes with --early_exit"):
+        dataclasses.replace(finetuning_settings, exit_pooling="mean")
     with pytest.raises(ContradictionError, match="leave --constant_graph out"):
         dataclasses.replace(finetuning_settings, early_exit=True, constant_graph=True)
     with pytest.raises(ContradictionError, match="--score_layers goes with --do_eval"):
@@ -78,7 +80,7 @@ def test_a_run_with_exits_resumes_bitwise_and_serves_what_dev_chose(exit_setting
         asked = {"init_checkpoint": checkpoint, "output_dir": folder, "precision": "float32", "early_exit": True}
         assert export_model(ModelExportSettings(format=name, **asked)) < 1e-4
         about = read_export(folder, place="")
-        assert about["early_exit"] == {"head": "classification", **scores["chosen"]}
+        assert about["early_exit"] == {"head": "classification", "pooling": "mean", **scores["chosen"]}
         found = Predictor(folder).predict(_TEXTS)
         assert [(row["label"], row["layers"]) for row in found] == [(row["label"], row["layers"]) for row in early]
     one = Predictor(checkpoint, depth=DepthSettings(num_layers=1)).predict(_TEXTS)
@@ -89,6 +91,8 @@ def test_a_run_with_exits_resumes_bitwise_and_serves_what_dev_chose(exit_setting
         Predictor(saved, depth=DepthSettings(num_layers=1))
     with pytest.raises(InputError, match="holds a run with --early_exit: give it again"):
         run(dataclasses.replace(settings, early_exit=False, exit_tolerance=0.005))
+    with pytest.raises(InputError, match="holds a run of --exit_pooling=mean: leave the flag out"):
+        run(dataclasses.replace(settings, exit_pooling="pooled"))
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ import pytest
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import initialise_finetuning, load_pretrained
+from albert_tf.finetuning.earlier_runs import exit_pooling, head_dropout
 from albert_tf.finetuning.finetune import run
-from albert_tf.finetuning.run import head_dropout
-from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
@@ -164,3 +164,35 @@ def test_the_dropout_of_the_head_is_that_of_the_checkpoint_unless_a_flag_says_ot
     # A run that goes on has it from its own checkpoint.
     going_on = dataclasses.replace(settings, init_checkpoint=None, output_dir=str(folder))
     assert head_dropout(going_on, task) == 0.3
+
+
+def test_exits_read_what_those_of_the_checkpoint_do_unless_a_flag_says_otherwise(
+    finetuning_settings, small_config, tmp_path
+):
+    def model_with_exits(pooling):
+        return AlbertForSequenceClassification(small_config, num_labels=2, early_exit=True, exit_pooling=pooling)
+
+    task = FinetunedTask("classification", 2, ("0", "1"), "sst-2", early_exit=True)
+    assert "exit_pooling" not in task.to_dict()
+    folder = tmp_path / "tuned"
+    folder.mkdir()
+    weights = {name: variable.numpy() for name, variable in named_weights(model_with_exits("pooled")).items()}
+    run_checkpoints.write_weights(str(folder), small_config, weights, None, task)
+    settings = dataclasses.replace(finetuning_settings, early_exit=True, init_checkpoint=str(folder))
+    assert exit_pooling(settings, task) == "pooled"
+    assert exit_pooling(dataclasses.replace(settings, exit_pooling="mean"), task) == "mean"
+    other = dataclasses.replace(task, name="cola")
+    assert exit_pooling(settings, other) == "mean"
+    assert exit_pooling(dataclasses.replace(settings, keep_head=True), other) == "pooled"
+    assert exit_pooling(dataclasses.replace(settings, init_checkpoint=None), task) == "mean"
+
+    of_mean, mean_task = model_with_exits("mean"), dataclasses.replace(task, exit_pooling="mean")
+    fresh = {name: variable.numpy() for name, variable in named_weights(of_mean).items()}
+    initialise_finetuning(of_mean, mean_task, str(folder))
+    for name, variable in named_weights(of_mean).items():
+        expected = fresh if name.startswith("exits/") else weights
+        np.testing.assert_array_equal(variable, expected[name])
+    with pytest.raises(InputError, match="has exits of --exit_pooling=pooled; leave it out"):
+        initialise_finetuning(of_mean, mean_task, str(folder), need_head=True)
+    with pytest.raises(InputError, match="the exit_pooling of a task cannot be 'cls'"):
+        dataclasses.replace(task, exit_pooling="cls")

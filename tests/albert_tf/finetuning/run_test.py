@@ -17,7 +17,7 @@ from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.summary import format_results
-from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.reports.run_folder import read_run
 from albert_tf.runtime.errors import InputError
 

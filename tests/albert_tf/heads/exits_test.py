@@ -39,6 +39,8 @@ def test_no_text_leaves_before_the_layers_that_all_have():
     assert (rule.first_exit, rule.asks_first) == (2, True)
     assert rule.to_dict() == {"head": "classification", "confidence": 0.95, "min_layers": 2}
     assert "min_layers" not in ExitRule("classification", confidence=0.95).to_dict()
+    of_mean = ExitRule("classification", confidence=0.95, min_layers=2, pooling="mean")
+    assert (of_mean.asks_first, of_mean.to_dict()["pooling"]) == (False, "mean")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,8 @@ def test_no_text_leaves_before_the_layers_that_all_have():
         # One layer and a fifth of the next; or all of them, and a fifth of the second and of the third besides.
         ({"confidence": 0.9, "min_layers": 2}, (1.2 + 3.6) / 2),
         ({"patience": 1}, (1.2 + 3.6) / 2),
+        # Of a mean all tokens are wanted.
+        ({"confidence": 0.9, "min_layers": 2, "pooling": "mean"}, (2 + 3.2) / 2),
     ],
 )
 def test_work_is_counted_in_layers_of_which_all_but_the_last_are_whole(rule, work):

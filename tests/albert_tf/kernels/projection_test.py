@@ -8,7 +8,7 @@ import pytest
 
 from albert_tf.kernels.projection import Projection
 from albert_tf.models.albert import AlbertModel
-from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
 

@@ -21,11 +21,11 @@ _BATCHES = ((1, 7), (9, 12))
 def make_model(small_config):
     """A function of changes to the config to a model with exits whose answers change from layer to layer."""
 
-    def make(**changes):
+    def make(pooling="pooled", **changes):
         keras.utils.set_random_seed(1)
         sizes = {"num_hidden_layers": 4, "num_hidden_groups": 1, "initializer_range": 0.5}
         config = dataclasses.replace(small_config, attention_probs_dropout_prob=0.0, **sizes | changes)
-        return make_finetuning_model(config, "classification", 3, early_exit=True)
+        return make_finetuning_model(config, "classification", 3, early_exit=True, exit_pooling=pooling)
 
     return make
 
@@ -52,10 +52,12 @@ def _all_logits(model, inputs):
         ("all", ExitRule("classification", confidence=0.9, min_layers=3)),
         ("none", ExitRule("classification", patience=1, min_layers=3)),
         pytest.param("none", ExitRule("classification", patience=1), marks=pytest.mark.slow),
+        ("all", ExitRule("classification", patience=1, pooling="mean")),
+        ("none", ExitRule("classification", confidence=0.7, min_layers=2, pooling="mean")),
     ],
 )
 def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(make_model, sharing, rule, kind):
-    model = make_model(parameter_sharing=sharing)
+    model = make_model(rule.pooling, parameter_sharing=sharing)
     early = kind(serving_copy(model), rule)
     names = tuple(_inputs(model.config, 1, 1))
     specs = [tf.TensorSpec([None, None], tf.int32)] * 3
@@ -85,9 +87,10 @@ def test_no_branch_has_an_effect_for_which_one_half_of_the_batch_would_wait_for_
     assert [node.op for node in graph.node].count("While") == 1
 
 
+@pytest.mark.parametrize("pooling", ["pooled", "mean"])
 @pytest.mark.parametrize("changes", [{}, {"parameter_sharing": "attention"}])
-def test_the_first_layers_are_a_model_that_ends_at_their_exit(make_model, changes):
-    model = make_model(**changes)
+def test_the_first_layers_are_a_model_that_ends_at_their_exit(make_model, changes, pooling):
+    model = make_model(pooling, **changes)
     inputs = _inputs(model.config, 3, 6)
     logits = _all_logits(model, inputs)
     np.testing.assert_allclose(model(inputs)["logits"], logits[:, -1], atol=1e-5)
@@ -96,6 +99,20 @@ def test_the_first_layers_are_a_model_that_ends_at_their_exit(make_model, change
         found = first_layers(model, count)
         assert (found.exits, found.config.num_hidden_layers) == (None, count)
         np.testing.assert_allclose(found(inputs)["logits"], logits[:, count - 1], atol=1e-5)
+        np.testing.assert_allclose(found(inputs, skip_padding=True)["logits"], logits[:, count - 1], atol=1e-5)
+
+
+def test_exits_read_the_mean_over_a_text_without_its_padding(make_model):
+    model = make_model("mean")
+    inputs = _inputs(model.config, 3, 6)
+    states = model.albert(inputs)["hidden_states"]
+    mask = inputs["input_mask"].numpy()
+    for number, head in enumerate(model.exits.heads):
+        mean = np.stack([row[:length].mean(axis=0) for row, length in zip(states[number + 1].numpy(), mask.sum(1))])
+        expected = mean @ head.kernel.numpy() + head.bias.numpy()
+        np.testing.assert_allclose(model(inputs, all_exits=True)["exit_logits"][:, number], expected, atol=1e-5)
+    with pytest.raises(InputError, match="`exit_pooling` must be mean or pooled. Received 'cls'"):
+        make_model("cls")
 
 
 def test_groups_stay_whole(make_model):

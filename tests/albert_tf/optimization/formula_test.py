@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.optimization.adamw import AdamW
 from albert_tf.optimization.lamb import LAMB

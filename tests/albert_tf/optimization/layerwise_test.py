@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from albert_tf.models.finetuning import AlbertForSequenceClassification
+from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.named_weights import named_weights
 from albert_tf.optimization.build import build_optimizer, layerwise_factors
 

@@ -9,6 +9,7 @@ import pytest
 
 from albert_tf.heads.exits import ExitRule
 from albert_tf.models.finetuning import make_finetuning_model
+from albert_tf.models.first_layers import first_layers
 from albert_tf.portable.export import make_file
 from albert_tf.portable.interface import make_interface
 from albert_tf.portable.verification import largest_error
@@ -25,6 +26,8 @@ RULES = {
     "later patience": ExitRule("classification", patience=1, min_layers=3),
     "labels": ExitRule("multi_label", patience=1),
     "sure_labels": ExitRule("multi_label", confidence=0.6),
+    "mean": ExitRule("classification", confidence=0.7, pooling="mean"),
+    "mean, later patience": ExitRule("classification", patience=1, min_layers=3, pooling="mean"),
     "number": ExitRule("regression", patience=1, difference=0.6),
 }
 SHARED, UNSHARED = {}, {"parameter_sharing": "none"}
@@ -38,7 +41,7 @@ def make_model(portable_config):
         keras.utils.set_random_seed(1)
         sizes = {"num_hidden_layers": 5, "num_hidden_groups": 1, "initializer_range": 0.5}
         config = dataclasses.replace(portable_config, **sizes | changes)
-        return make_finetuning_model(config, rule.head, LABELS[rule.head], early_exit=True)
+        return make_finetuning_model(config, rule.head, LABELS[rule.head], early_exit=True, exit_pooling=rule.pooling)
 
     return make
 
@@ -136,6 +139,19 @@ def test_another_rule_is_another_file_and_is_noticed(make_model):
     assert largest_error(run, expected, interface, model.config, 1e-4, RULES["patience"]) < 1e-4
     with pytest.raises(RuntimeError, match="classification: layers differs"):
         largest_error(run, expected, interface, model.config, 1e-4, RULES["confidence"])
+
+
+@pytest.mark.parametrize("pooling", ["pooled", "mean"])
+def test_the_first_layers_alone_read_what_their_exit_reads(pooling, make_model):
+    rule = ExitRule("classification", confidence=0.7, pooling=pooling)
+    model = make_model(rule)
+    first = first_layers(model, 2)
+    interface = make_interface(rule.head, first.config, num_labels=3)
+    inputs = inputs_of(model.config, 3, 8)
+    expected = all_logits(model, inputs)[:, 1]
+    for kind in ("onnx", "litert"):
+        _, run = make_file(kind, first, interface, "float32")
+        np.testing.assert_allclose(run(inputs)["logits"], expected, atol=2e-5, rtol=1e-5)
 
 
 def test_a_fixed_shape_has_exits_too(make_model):
