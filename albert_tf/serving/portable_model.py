@@ -153,7 +153,9 @@ class PortableModel:
             )
         file = os.path.join(self.path, self.about["model_file"])
         source: bytes | str = file
-        own = {"precision": self.about["precision"]} if name == "onnx" else {}
+        own = {}
+        if name == "onnx":
+            own = {"precision": self.about["precision"], "has_branches": "early_exit" in self.about}
         if files.is_remote(file):
             with files.open_binary(file) as opened:
                 source = opened.read()

@@ -21,7 +21,7 @@ IDS = ("input_ids", "input_mask", "segment_ids")
 def folder(tmp_path, small_config, monkeypatch):
     """A folder like those of export_model, whose file a stand-in for onnxruntime runs: logits are sums of ids."""
 
-    def opened(source, num_threads, needed_by, precision):
+    def opened(source, num_threads, needed_by, precision, has_branches):
         assert Path(source).read_bytes() == b"a model"
         opened.threads = num_threads
         return lambda inputs: {"logits": inputs["input_ids"].sum(axis=1, keepdims=True).astype("float32")}

@@ -13,21 +13,24 @@ from albert_tf.serving.portable_runners import best_onnx_runner, onnx_runner, op
 
 
 @pytest.mark.parametrize(
-    ("installed", "precision", "expected"),
+    ("installed", "precision", "has_branches", "expected"),
     [
-        (True, "float32", "openvino"),
-        (True, "bfloat16", "openvino"),
-        (True, "float16", "openvino"),
-        (True, "int8", "onnxruntime"),
-        (False, "float32", "onnxruntime"),
-        (False, "bfloat16", "onnxruntime"),
+        ("openvino onnxruntime", "float32", False, "openvino"),
+        ("openvino onnxruntime", "bfloat16", False, "openvino"),
+        ("openvino onnxruntime", "float16", False, "openvino"),
+        ("openvino onnxruntime", "int8", False, "onnxruntime"),
+        ("onnxruntime", "float32", False, "onnxruntime"),
+        ("onnxruntime", "bfloat16", False, "onnxruntime"),
+        ("openvino onnxruntime", "float32", True, "onnxruntime"),
+        ("openvino", "float32", True, "openvino"),
+        ("openvino onnxruntime", "bfloat16", True, "openvino"),
     ],
 )
-def test_openvino_runs_what_is_there_for_it(installed, precision, expected, monkeypatch):
-    monkeypatch.setattr(portable_runners, "is_installed", lambda name: installed)
+def test_openvino_runs_what_is_there_for_it(installed, precision, has_branches, expected, monkeypatch):
+    monkeypatch.setattr(portable_runners, "is_installed", lambda name: name in installed.split())
     monkeypatch.setattr(portable_runners, "openvino_runner", lambda *args: ("openvino", args))
     monkeypatch.setattr(portable_runners, "onnx_runner", lambda *args: ("onnxruntime", args))
-    name, args = best_onnx_runner("file", 2, "it", precision)
+    name, args = best_onnx_runner("file", 2, "it", precision, has_branches)
     assert name == expected
     assert args == (("file", 2, "it", precision) if expected == "openvino" else ("file", 2, "it"))
 
