@@ -23,14 +23,18 @@ def head_dropout(settings: FinetuningSettings, task: FinetunedTask) -> float:
 
 
 def exit_pooling(settings: FinetuningSettings, task: FinetunedTask) -> str:
-    """The vector that exits read: the flag's, else that of the checkpoint the run goes on from or starts from."""
+    """The vector that exits read: the flag's, else that of the checkpoint the run goes on from or starts from.
+
+    Else the mean if they are fitted, and [CLS] if they are trained with the model: by the mean they draw it away from
+    what its last layer reads (SST-2, 12 shared layers, 400 steps: 66.4 % after the last in place of 72.4).
+    """
     if settings.exit_pooling is not None or not settings.early_exit:
         return settings.exit_pooling or POOLED
     for known in stored_tasks(settings.output_dir, settings.init_checkpoint):
         is_kept = known.shares_head_with(task) or (settings.keep_head and known.has_head_like(task))
         if known.early_exit and is_kept:
             return known.exit_pooling
-    return MEAN
+    return MEAN if settings.fits_exits else POOLED
 
 
 def check_own_checkpoints(settings: FinetuningSettings, task: FinetunedTask) -> None:

@@ -61,7 +61,7 @@ class RecipeSettings(EpochSettings):
         str | None,
         OneOf(*EXIT_POOLINGS),
         "With --early_exit: what the exits read, the mean over the text or the pooled [CLS]; left out: as in the "
-        "checkpoint that the run goes on with or starts from, else mean.",
+        "checkpoint that the run goes on with or starts from, else mean if they are fitted, pooled if trained.",
     ] = None
     exit_rate_factor: Annotated[
         float,

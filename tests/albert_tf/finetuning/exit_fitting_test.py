@@ -9,6 +9,7 @@ import pytest
 from albert_tf.checkpoints.depth_scores import read_depth_scores
 from albert_tf.checkpoints.tensor_files import load_tensors
 from albert_tf.config import AlbertConfig
+from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.finetuning.exit_fitting import exit_targets, fit_linear
 from albert_tf.finetuning.finetune import run
 from albert_tf.runtime.errors import ContradictionError
@@ -59,5 +60,6 @@ def test_the_model_is_the_one_without_exits_and_they_are_fitted_to_it(finetuning
     for name, value in weights["plain"].items():
         np.testing.assert_array_equal(weights["fitted"][name], value)
     assert {np.abs(weights["fitted"][name]).max() > 0 for name in exits} == {True}
+    assert load_pretrained(results["fitted"]["checkpoint"]).task.exit_pooling == "mean"
     scores = read_depth_scores(results["fitted"]["checkpoint"])
     assert scores["layers"]["3"] == pytest.approx(results["plain"]["scores"]["dev"]["accuracy"])

@@ -178,13 +178,16 @@ def test_exits_read_what_those_of_the_checkpoint_do_unless_a_flag_says_otherwise
     folder.mkdir()
     weights = {name: variable.numpy() for name, variable in named_weights(model_with_exits("pooled")).items()}
     run_checkpoints.write_weights(str(folder), small_config, weights, None, task)
-    settings = dataclasses.replace(finetuning_settings, early_exit=True, init_checkpoint=str(folder))
+    settings = dataclasses.replace(
+        finetuning_settings, early_exit=True, exit_training="fitted", init_checkpoint=str(folder)
+    )
     assert exit_pooling(settings, task) == "pooled"
     assert exit_pooling(dataclasses.replace(settings, exit_pooling="mean"), task) == "mean"
     other = dataclasses.replace(task, name="cola")
     assert exit_pooling(settings, other) == "mean"
     assert exit_pooling(dataclasses.replace(settings, keep_head=True), other) == "pooled"
     assert exit_pooling(dataclasses.replace(settings, init_checkpoint=None), task) == "mean"
+    assert exit_pooling(dataclasses.replace(settings, exit_training="joint"), other) == "pooled"
 
     of_mean, mean_task = model_with_exits("mean"), dataclasses.replace(task, exit_pooling="mean")
     fresh = {name: variable.numpy() for name, variable in named_weights(of_mean).items()}
