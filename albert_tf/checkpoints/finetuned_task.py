@@ -58,6 +58,8 @@ class FinetunedTask:
                 raise InputError(f"the {name} of a task cannot be {reprlib.repr(values[name])}")
         if self.early_exit and self.head not in EXIT_HEADS:
             raise InputError(f"a task of {self.head} has no exits")
+        if self.exit_pooling != POOLED and not self.early_exit:
+            raise InputError(f"a task without exits has none that read the {self.exit_pooling}")
         if self.labels and len(self.labels) != self.num_labels:
             raise InputError(f"the task has {len(self.labels)} labels, and num_labels={self.num_labels}")
 

@@ -183,10 +183,11 @@ def initialise_finetuning(
         what = "was only pre-trained" if known is None else f"was fine-tuned for {known}, not for {task}"
         keeping = ", or --keep_head" if known is not None and known.has_head_like(task) else ""
         raise InputError(f"--init_checkpoint={path} {what}; give --do_train, a checkpoint of {task.name}{keeping}")
-    if need_head and task.early_exit and not (known is not None and known.early_exit):
+    have_exits = task.early_exit and known is not None and known.early_exit
+    read_other = have_exits and known.exit_pooling != task.exit_pooling
+    if need_head and task.early_exit and not have_exits:
         raise InputError(f"--init_checkpoint={path} has no exits; give --do_train, or leave --early_exit out")
-    read_other = known is not None and known.early_exit and known.exit_pooling != task.exit_pooling
-    if need_head and task.early_exit and read_other:
+    if need_head and read_other:
         raise InputError(f"--init_checkpoint={path} has exits of --exit_pooling={known.exit_pooling}; leave it out")
     if known is not None:
         _tell_of_head(stored, task, takes_head)

@@ -20,7 +20,10 @@ def task_of(model) -> FinetunedTask | None:
     """
     if isinstance(model, AlbertForSequenceClassification):
         if model.classifier_pooling != POOLED:
-            raise InputError(f"a checkpoint has no place for a classifier that reads the {model.classifier_pooling}")
+            raise InputError(
+                f"a checkpoint has no place for a classifier that reads the {model.classifier_pooling}: export the "
+                "whole model with --num_layers"
+            )
         head, outputs = "classification" if model.num_labels > 1 else "regression", model.num_labels
     elif isinstance(model, AlbertForTokenClassification):
         head, outputs = "token_classification", model.num_labels

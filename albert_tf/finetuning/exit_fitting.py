@@ -1,7 +1,8 @@
 """Exits fitted to a model as it is, by ridge regression, in place of being trained with it.
 
-After the first layers the pooled [CLS] of all texts is nearly the same, and what tells them apart is small beside it:
-gradients take thousands of steps to find it, and upset the model by the large weights that read it.
+After the first layers what exits read is nearly the same for all texts, the pooled [CLS] more than the mean, and what
+tells them apart is small beside it: gradients take thousands of steps to find it, and upset the model by the large
+weights that read it.
 
 Shapes: N texts, L layers, H hidden, C classes.
 """

@@ -212,8 +212,8 @@ def make_finetuning_model(
     """
     if early_exit and head not in EXIT_HEADS:
         raise InputError(f"`early_exit` is for {', '.join(EXIT_HEADS)}. Received head={head!r}.")
-    if early_exit:
-        kwargs |= {"early_exit": True, "exit_pooling": exit_pooling}
+    if early_exit or exit_pooling != POOLED:
+        kwargs |= {"early_exit": early_exit, "exit_pooling": exit_pooling}
     kwargs["classifier_dropout_prob"] = classifier_dropout_prob
     if head in ("classification", "multi_label"):
         return AlbertForSequenceClassification(config, num_labels, **kwargs)

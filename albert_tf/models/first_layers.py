@@ -16,7 +16,8 @@ def first_layers(model: Any, num_layers: int) -> Any:
 
     Args:
         model: of models.albert, models.pretraining or models.finetuning. Of one with exits the last layer that is left
-            has its own classifier, which reads what it has read, and the exits before it are left out.
+            has its own classifier, which reads what it has read, and the exits before it are left out. One that reads
+            the mean has no place in a checkpoint, but in every export.
         num_layers: how many are left, of L.
 
     Returns:

@@ -113,6 +113,8 @@ class AlbertWithClassifier(AlbertWithHead):
         self.classifier_dropout_prob = classifier_dropout_prob
         self.classifier = ClassificationHead(self.config, num_labels, classifier_dropout_prob, name="classifier")
         self.exits: Any = None
+        if exit_pooling != POOLED and not early_exit:
+            raise InputError(f"`exit_pooling` goes with `early_exit`. Received exit_pooling={exit_pooling!r}.")
         if early_exit and not pooler:
             raise InputError("`early_exit` is for a head that reads the pooled [CLS].")
         if early_exit:

@@ -197,5 +197,7 @@ def test_exits_read_what_those_of_the_checkpoint_do_unless_a_flag_says_otherwise
         np.testing.assert_array_equal(variable, expected[name])
     with pytest.raises(InputError, match="has exits of --exit_pooling=pooled; leave it out"):
         initialise_finetuning(of_mean, mean_task, str(folder), need_head=True)
+    with pytest.raises(InputError, match="a task without exits has none that read the mean"):
+        dataclasses.replace(mean_task, early_exit=False)
     with pytest.raises(InputError, match="the exit_pooling of a task cannot be 'cls'"):
         dataclasses.replace(task, exit_pooling="cls")

@@ -113,6 +113,8 @@ def test_exits_read_the_mean_over_a_text_without_its_padding(make_model):
         np.testing.assert_allclose(model(inputs, all_exits=True)["exit_logits"][:, number], expected, atol=1e-5)
     with pytest.raises(InputError, match="`exit_pooling` must be mean or pooled. Received 'cls'"):
         make_model("cls")
+    with pytest.raises(InputError, match="`exit_pooling` goes with `early_exit`"):
+        make_finetuning_model(model.config, "classification", 3, exit_pooling="mean")
 
 
 def test_groups_stay_whole(make_model):

@@ -23,6 +23,7 @@ from albert_tf.serving.portable_runners import best_onnx_runner, onnx_runner, op
         ("onnxruntime", "bfloat16", False, "onnxruntime"),
         ("openvino onnxruntime", "float32", True, "onnxruntime"),
         ("openvino", "float32", True, "openvino"),
+        ("openvino onnxruntime", "float16", True, "openvino"),
         ("openvino onnxruntime", "bfloat16", True, "openvino"),
     ],
 )
