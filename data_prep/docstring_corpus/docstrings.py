@@ -122,9 +122,11 @@ def _distinct_documents(
         for (name, path), documents in zip(sources, itertools.chain.from_iterable(results)):
             report.files += 1
             for line, paragraphs in documents:
-                new = [text for text in paragraphs if _is_new(text, seen)]
+                new_by_digest = _new_paragraphs(paragraphs, seen)
+                new = list(new_by_digest.values())
                 if not _is_long_enough(new):
                     continue
+                seen.update(new_by_digest)
                 report.words += sum(len(text.split()) for text in new)
                 report.bytes += sum(len(text.encode()) for text in new)
                 yield name, {"id": f"{name}:{line}", "paragraphs": new}
@@ -137,12 +139,14 @@ def _read_batch(_, sources: list[tuple[str, str]]) -> list[list[tuple[int, list[
     return [read_documents(source) for source in sources]
 
 
-def _is_new(paragraph: str, seen: set[int]) -> bool:
-    digest = digest_of(paragraph.lower())
-    if digest in seen:
-        return False
-    seen.add(digest)
-    return True
+def _new_paragraphs(paragraphs: list[str], seen: set[int]) -> dict[int, str]:
+    """By their digests, the paragraphs that no document before had, each once."""
+    new: dict[int, str] = {}
+    for text in paragraphs:
+        digest = digest_of(text.lower())
+        if digest not in seen:
+            new.setdefault(digest, text)
+    return new
 
 
 def _is_long_enough(paragraphs: list[str]) -> bool:

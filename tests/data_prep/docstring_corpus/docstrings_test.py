@@ -93,6 +93,17 @@ def test_a_repeated_paragraph_is_kept_once(tmp_path):
     assert all(text.count(f"sentence about {name}") == 1 for name in ("a.py", "b.py", "c.py"))
 
 
+def test_a_paragraph_of_a_document_that_is_too_short_is_kept_where_it_occurs_next(tmp_path):
+    (tmp_path / "in").mkdir()
+    for number in range(5):
+        text = f"A short one {prose('short')}" if number == 3 else "A short one."
+        (tmp_path / "in" / f"{number}.rst").write_text(f"{text}\n\nThe other paragraph stands in all of them alike.\n")
+    report = collect(CollectionSettings(str(tmp_path / "out.jsonl"), source_folders=(str(tmp_path / "in"),)))
+    assert report.documents == 1
+    [document] = read(tmp_path / "out.jsonl")
+    assert "The other paragraph stands in all of them alike." in document["paragraphs"]
+
+
 def test_a_limit_stops_early(installation, tmp_path):
     settings = CollectionSettings(
         str(tmp_path / "out"), max_megabytes=0.001, source_folders=(str(installation),), num_workers=1
