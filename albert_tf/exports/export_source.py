@@ -3,14 +3,12 @@
 import dataclasses
 import hashlib
 import os
-from typing import Any
 
 import tensorflow as tf
 from absl import logging
 
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.exports.chosen_depth import with_first_layers
 from albert_tf.exports.export_file import is_export
@@ -62,7 +60,7 @@ def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer
     )
     path = _vocabulary_file(settings, pretrained)
     # Before sentencepiece sees it, which a damaged one can lead astray.
-    _check_vocabulary(path, pretrained.model.config, pretrained.vocabulary)
+    _check_vocabulary(path, pretrained)
     return make_tokenizer(path, cleaning)
 
 
@@ -161,22 +159,25 @@ def _check_output_dir(output_dir: str, overwrite: bool) -> None:
         raise InputError(f"--output_dir: {output_dir} holds an export already; --overwrite replaces it")
 
 
-def _check_vocabulary(path: str, config: AlbertConfig, vocabulary: dict[str, Any] | None) -> None:
+def _check_vocabulary(path: str, pretrained: Pretrained) -> None:
     """Raises InputError if a file is not the vocabulary of the model."""
     contents = read_model(path)
     size = count_pieces(contents, path)
-    if size != config.vocab_size:
+    source, vocab_size = pretrained.source, pretrained.model.config.vocab_size
+    if size != vocab_size:
         raise InputError(
-            f"--spm_model_file: {path} has {size} pieces, the model's vocab_size is {config.vocab_size}; give the "
-            "vocabulary that the model was trained with"
+            f"--spm_model_file: {path} has {size} pieces, the model of {source} has vocab_size={vocab_size}; give the "
+            "vocabulary that it was trained with"
         )
     sha256 = hashlib.sha256(contents).hexdigest()
-    if vocabulary is None:
-        logging.warning("the checkpoint does not say which vocabulary it was trained with; only its size was checked")
-    elif vocabulary["sha256"] != sha256:
+    if pretrained.vocabulary is None:
+        logging.warning("%s does not say which vocabulary it was trained with; only its size was checked", source)
+        return
+    trained_with = pretrained.vocabulary
+    if trained_with["sha256"] != sha256:
         raise InputError(
-            f"--spm_model_file: {path} is damaged, or is not the vocabulary the model was trained with "
-            f"({vocabulary['file']}, SHA-256 {vocabulary['sha256'][:12]}...; this one's is {sha256[:12]}...)"
+            f"--spm_model_file: {path} is damaged, or is not the vocabulary that {source} was trained with "
+            f"({trained_with['file']}, SHA-256 {trained_with['sha256'][:12]}...; this one's is {sha256[:12]}...)"
         )
 
 
