@@ -87,6 +87,7 @@ class Ranking(UserClassification):
                 f"this is {self.head.replace('_', ' ')} of {len(self.labels)} classes"
             )
         self.metric = NDCG
+        self.unit = "group"
 
     def _example(self, row: Row, guid: str, label: Any) -> TextExample:
         group = row.text(self.group_column).strip()

@@ -1,5 +1,6 @@
 """Splits of a fine-tuning: one that is missing, one without labels, texts that are cut."""
 
+import collections
 import dataclasses
 import json
 import logging
@@ -12,7 +13,7 @@ from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.folds import FoldData
 from albert_tf.runtime.errors import InputError
-from albert_tf.tasks.registry import make_task
+from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.superglue import MultiRcTask
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
@@ -137,3 +138,20 @@ def test_folds_have_whole_questions(make_multirc, tmp_path):
         assert len(of_dev) <= 30
         seen.append(len(train))
     assert seen == [20, 20, 20]
+
+
+def test_caps_and_folds_keep_the_rows_of_a_ranked_group_together(finetuning_settings, tmp_path):
+    rows = [f"b{'aeiou'[number % 5]}\tbi\t{number % 2}\tq{number % 12}" for number in range(60)]
+    (tmp_path / "train.tsv").write_text("\n".join(["text\tother\tlabel\tquery", *rows]) + "\n")
+    options = TaskOptions(text_pair_column="other", group_column="query")
+
+    def make(**changes) -> FinetuningData:
+        settings = dataclasses.replace(finetuning_settings, data_dir=str(tmp_path), num_folds=3, **changes)
+        task = make_task("classification", settings.data_dir, options)
+        return FinetuningData(settings, task, AlbertTokenizer(settings.spm_model_file))
+
+    capped = make(max_train_examples=17).split("train").examples
+    assert list(collections.Counter(one.group for one in capped).values()) == [5, 5, 5]
+    held_out = [{one.group for one in FoldData(make(), number).dev_splits()[0].examples} for number in range(3)]
+    assert [len(groups) for groups in held_out] == [4, 4, 4]
+    assert len(set.union(*held_out)) == 12
