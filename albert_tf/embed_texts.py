@@ -45,7 +45,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 def _run(texts: list[str]) -> None:
     given = flags.FLAGS
     row_flags.check_rows(given, texts, _COUNTS)
-    row_flags.import_for(given.model)
+    row_flags.import_for(given.model, given.num_threads)
     with quiet_stderr():
         from albert_tf.rows.table_prediction import TablePrediction
         from albert_tf.rows.vector_rows import choose_vector_format, embed_rows

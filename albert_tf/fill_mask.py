@@ -50,7 +50,7 @@ def _run(texts: list[str]) -> None:
         raise InputError("--first and --second take no further text and no file")
     row_flags.check_rows(given, texts, ("top_k", "batch_size"))
     path = model_flags.model_of(given, _NAMES)
-    row_flags.import_for(path)
+    row_flags.import_for(path, given.num_threads)
     with quiet_stderr():
         from albert_tf.rows.mask_prediction import MaskPrediction, fill_rows
         from albert_tf.serving.fill_mask import FillMask

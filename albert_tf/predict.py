@@ -50,7 +50,7 @@ def _run(texts: list[str]) -> None:
     model = model_flags.model_of(given, _NAMES)
     depth = DepthSettings(**values_of(DepthSettings, given))
     row_flags.check_rows(given, texts, _COUNTS)
-    row_flags.import_for(model)
+    row_flags.import_for(model, given.num_threads)
     with quiet_stderr():
         from albert_tf.rows.table_prediction import TablePrediction, predict_rows
         from albert_tf.serving.predictor import Predictor

@@ -42,7 +42,7 @@ def _run(texts: list[str]) -> None:
     row_flags.check_rows(given, texts, ("batch_size", "top_k"))
     for name in ("output_file", "vectors_file"):
         output_paths.check_not_input(given[name].value, given.texts_file, (name, "texts_file"))
-    row_flags.import_for(given.model)
+    row_flags.import_for(given.model, given.num_threads)
     with quiet_stderr():
         from albert_tf.rows.input_lines import check_input
         from albert_tf.rows.kept_vectors import ENDING, open_library

@@ -43,10 +43,13 @@ def _run() -> None:
         import_extra(name, "serve", "serve")
     from albert_tf.exports.export_file import gains_by_frozen_weights
     from albert_tf.server.models import parse_sources
+    from albert_tf.serving.threads import usual_threads
 
     sources = parse_sources(given.model)
-    if not all(source.is_portable for source in sources):
-        import_tensorflow(any(gains_by_frozen_weights(source.path) for source in sources), log_level=3)
+    by_tensorflow = [source.path for source in sources if not source.is_portable]
+    if by_tensorflow:
+        threads = usual_threads(by_tensorflow)
+        import_tensorflow(any(map(gains_by_frozen_weights, by_tensorflow)), log_level=3, num_threads=threads)
     from albert_tf.server.serving_loop import serve
 
     serve(sources, settings)

@@ -23,7 +23,8 @@ from albert_tf.checkpoints.task_fields import TEXT, TEXT_PAIR
 from albert_tf.runtime import command
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
-from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
+from albert_tf.runtime.tensorflow_import import quiet_stderr
+from albert_tf.serving.row_flags import import_for
 
 _FORMS = ("saved_model_float32", "onnx_float32", "onnx_int8")
 _ALL, _CHOSEN = "all", "chosen"
@@ -141,7 +142,7 @@ def _export(form: str, depths: Mapping[str, Any], folder: str) -> dict[str, Any]
 
 def _run() -> None:
     command.require_flags("init_checkpoint", "data_dir")
-    import_tensorflow()
+    import_for(flags.FLAGS.init_checkpoint)
     from albert_tf.conversion.pretrained import open_checkpoint
 
     given = flags.FLAGS

@@ -59,7 +59,7 @@ class TablePrediction:
         output_columns: names of the input's columns that go along; None: all.
         batch_size: rows that are run together.
         num_workers: processes that answer, each with the model; with one none is started.
-        num_threads: of each, for an export as ONNX or LiteRT; None: the cores are shared out.
+        num_threads: of each; None: the cores are shared out.
         open_model: opens the model in such a process, given num_threads; can be pickled. None: none is started.
         overwrite: whether an unfinished job that is a different one is thrown away.
     """

@@ -41,7 +41,11 @@ def quiet_stderr() -> Iterator[None]:
 
 
 def import_tensorflow(
-    frozen_weights: bool = False, log_level: int = 2, backend: str | None = None, joins: bool = False
+    frozen_weights: bool = False,
+    log_level: int = 2,
+    backend: str | None = None,
+    joins: bool = False,
+    num_threads: int | None = None,
 ):
     """Imports tensorflow without its noise on stderr, and lets Keras run on it, or on JAX beside it.
 
@@ -55,6 +59,8 @@ def import_tensorflow(
             any other number may come from a process before this one, for which importing TensorFlow sets it.
         backend: "jax" for Keras to run on JAX: TensorFlow then reads files alone, and leaves accelerators to JAX.
         joins: whether devices of other machines, a TPU's, are to be joined before TensorFlow has made its own.
+        num_threads: that compute one operation; None: one for each core, or as TF_NUM_INTRAOP_THREADS says. Where
+            TensorFlow has begun it stays what it is.
 
     Raises:
         InputError: JAX is not installed.
@@ -79,6 +85,9 @@ def import_tensorflow(
             # It tells of every kind of device that is not there.
             logging.getLogger("jax").setLevel(logging.WARNING)
             tensorflow.config.set_visible_devices([], "GPU")
+        if num_threads is not None:
+            with contextlib.suppress(RuntimeError):
+                tensorflow.config.threading.set_intra_op_parallelism_threads(num_threads)
         # Several workers can only be joined before TensorFlow has made its logical devices.
         if joins or "TF_CONFIG" in os.environ:
             tensorflow.config.list_physical_devices()

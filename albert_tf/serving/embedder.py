@@ -16,7 +16,8 @@ from albert_tf.heads.pooling import Pooling
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.input_fields import is_unicode
-from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
+from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of
+from albert_tf.serving.threads import set_threads
 
 if TYPE_CHECKING:
     from albert_tf.serving.graph_vectors import GraphVectors
@@ -49,8 +50,8 @@ class Embedder:
             pooling: see heads.pooling.Pooling; None: as the model says, else "mean".
             normalize: whether vectors have length 1; None: as the model says, else true.
             max_seq_length: where texts are cut, of a checkpoint; None: as the model says. An export has its own.
-            num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use
-                of the processor's cores.
+            num_threads: how many threads compute; None: as many as this process may use of the processor's cores. Of
+                TensorFlow it is the number for all that the process does.
 
         Raises:
             InputError: none of these is there, it is damaged, or it cannot do what is asked for.
@@ -105,7 +106,7 @@ def _open(
         from albert_tf.serving.portable_vectors import PortableVectors
 
         return PortableVectors(path, asked, num_threads)
-    refuse_threads(num_threads, path)
+    set_threads(num_threads, path)
     from albert_tf.serving.graph_vectors import GraphVectors
 
     return GraphVectors(path, kind == SAVED_MODEL, asked, max_seq_length)

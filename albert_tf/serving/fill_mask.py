@@ -14,7 +14,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.input_fields import is_unicode
 from albert_tf.serving.masked_text import MaskModel
-from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of, refuse_threads
+from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of
+from albert_tf.serving.threads import set_threads
 from albert_tf.tokenization.base import SPACE
 from albert_tf.tokenization.byte_pieces import byte_value, with_characters
 from albert_tf.tokenization.special_pieces import MASK
@@ -56,8 +57,8 @@ class FillMask:
     Args:
         saved_model: a SavedModel of export_saved_model, an export of export_model as ONNX or LiteRT, a run's
             output_dir, or a checkpoint of any format with its vocabulary; or a name of published weights.
-        num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use of
-            the processor's cores.
+        num_threads: how many threads compute; None: as many as this process may use of the processor's cores. Of
+            TensorFlow it is the number for all that the process does.
 
     Raises:
         InputError: none of these is there, it is damaged, or its model was fine-tuned.
@@ -128,7 +129,7 @@ def _open(path: str, num_threads: int | None) -> MaskModel:
         from albert_tf.serving.portable_masks import PortableMasks
 
         return PortableMasks(path, num_threads)
-    refuse_threads(num_threads, path)
+    set_threads(num_threads, path)
     from albert_tf.serving.graph_masks import GraphMasks
 
     return GraphMasks(path, is_export=kind == SAVED_MODEL)

@@ -26,7 +26,8 @@ def define_model_flags(names: Sequence[str], flag_values: flags.FlagValues) -> N
     flags.DEFINE_integer(
         "num_threads",
         None,
-        "Threads that run an export as ONNX or LiteRT; left out: as many as there are cores for this process.",
+        "Threads that compute an operation; left out: as many as there are cores for this process, or one of a small "
+        "model that TensorFlow runs on two cores.",
         flag_values=flag_values,
     )
 

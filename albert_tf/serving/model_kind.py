@@ -68,15 +68,6 @@ def _check_there(path: str) -> None:
     )
 
 
-def refuse_threads(num_threads: int | None, path: str) -> None:
-    """Raises InputError if a number of threads is asked for that TensorFlow is to compute with."""
-    if num_threads is not None:
-        raise InputError(
-            f"--num_threads is for exports as ONNX or LiteRT; {path} is run by TensorFlow, which takes the number from "
-            "TF_NUM_INTRAOP_THREADS in the environment"
-        )
-
-
 def _alone(file: str) -> InputError:
     return InputError(
         f"{file} has no {EXPORT_NAME} of export_model beside it, which says how texts become its input; copy the "

@@ -19,6 +19,7 @@ from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.runtime.worker_pool import count_cores
 from albert_tf.serving.outputs import ModelFailedError
 from albert_tf.serving.portable_runners import Run, best_onnx_runner, litert_runner
+from albert_tf.serving.threads import check_threads
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.vocabularies import make_tokenizer
@@ -53,8 +54,7 @@ class PortableModel:
         Raises:
             InputError: no export there, a damaged one, or the package that runs its format is not installed.
         """
-        if num_threads is not None and (not isinstance(num_threads, int) or num_threads < 1):
-            raise InputError(f"--num_threads must be at least 1. Received {num_threads!r}.")
+        check_threads(num_threads)
         self.path = os.fspath(path).rstrip("/") or "/"
         self.about = read_export(self.path, place="")
         for name in (self.about["model_file"], self.about["vocabulary"]["file"]):

@@ -14,7 +14,8 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.ensemble_answers import EnsembleAnswers
 from albert_tf.serving.input_fields import ExampleFields
-from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, models_of, refuse_threads
+from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, models_of
+from albert_tf.serving.threads import set_threads
 
 if TYPE_CHECKING:
     from albert_tf.serving.ensemble_answers import Answers
@@ -43,8 +44,8 @@ class Predictor:
             path: a SavedModel of export_saved_model, an export of export_model as ONNX or LiteRT, a run's output_dir, a
                 checkpoint of any format, or a name of published weights; or several of one task, with commas between,
                 whose probabilities are averaged.
-            num_threads: of an export as ONNX or LiteRT, how many threads compute; None: as many as this process may use
-                of the processor's cores.
+            num_threads: how many threads compute; None: as many as this process may use of the processor's cores. Of
+                TensorFlow it is the number for all that the process does.
             depth: of a checkpoint, which of its layers are computed; None: all.
 
         Raises:
@@ -129,7 +130,7 @@ def _open_one(path: str, num_threads: int | None, depth: DepthSettings | None) -
         from albert_tf.serving.portable_answers import PortableAnswers
 
         return PortableAnswers(path, num_threads)
-    refuse_threads(num_threads, path)
+    set_threads(num_threads, path)
     from albert_tf.serving.graph_answers import GraphAnswers
 
     return GraphAnswers(path, is_export=kind == SAVED_MODEL, depth=depth)

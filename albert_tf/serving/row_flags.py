@@ -12,6 +12,7 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.flag_help import begin_group
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.serving.model_kind import PORTABLE, kind_of, models_of
+from albert_tf.serving.threads import check_threads, usual_threads
 
 # Of a text in a row; a command may have more.
 TEXT_FORMATS = ("auto", "text", "jsonl", "tsv", "csv", "parquet")
@@ -91,8 +92,20 @@ def source_of(given: flags.FlagValues, texts: list[str]) -> str | list[str] | Bi
     return given.input_file if given.input_file is not None else texts or sys.stdin.buffer
 
 
-def import_for(model: str) -> None:
-    """Imports TensorFlow where a model, or one of several, is run by it."""
+def import_for(model: str, num_threads: int | None = None, share: int | None = None) -> None:
+    """Imports TensorFlow where a model, or one of several, is run by it.
+
+    Args:
+        model: its path or name; of several with commas between.
+        num_threads: with which an operation is computed; None: as usual_threads has it.
+        share: the cores that this process has to itself; None: all of them.
+
+    Raises:
+        InputError: no such number of threads.
+    """
+    check_threads(num_threads)
     models = models_of(model)
-    if any(kind_of(one) != PORTABLE for one in models):
-        import_tensorflow(all(map(gains_by_frozen_weights, models)), log_level=3)
+    by_tensorflow = [one for one in models if kind_of(one) != PORTABLE]
+    if by_tensorflow:
+        threads = num_threads or usual_threads(by_tensorflow, share)
+        import_tensorflow(all(map(gains_by_frozen_weights, models)), log_level=3, num_threads=threads)

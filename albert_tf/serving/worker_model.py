@@ -1,7 +1,6 @@
 """A model that answers rows in a process beside others."""
 
 import functools
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ class WorkerModel:
     Args:
         open_model: opens it, given num_threads; can be pickled.
         path: of the model.
-        num_threads: of one process, for an export as ONNX or LiteRT; None: the cores are shared out.
+        num_threads: of one process; None: the cores are shared out.
         num_workers: how many processes there are.
     """
 
@@ -29,9 +28,7 @@ class WorkerModel:
     def _model(self) -> Any:
         if all(kind_of(one) == PORTABLE for one in models_of(self._path)):
             return self._open(num_threads=self._num_threads or self._share)
-        # TensorFlow reads it once, before its first operation.
-        os.environ.setdefault("TF_NUM_INTRAOP_THREADS", str(self._share))
-        row_flags.import_for(self._path)
+        row_flags.import_for(self._path, self._num_threads, self._share)
         with quiet_stderr():
             return self._open(num_threads=self._num_threads)
 

@@ -4,7 +4,7 @@ import pytest
 
 from albert_tf.exports.export_file import write_export
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, refuse_threads
+from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of
 
 
 @pytest.fixture
@@ -51,9 +51,3 @@ def test_what_is_no_model_is_one_line_that_says_what_is_there(path, message, por
     with pytest.raises(InputError, match=message) as error:
         kind_of(str(tmp_path / path))
     assert "\n" not in str(error.value)
-
-
-def test_threads_are_for_portable_models():
-    refuse_threads(None, "runs/mine")
-    with pytest.raises(InputError, match="num_threads is for exports as ONNX .*; runs/mine is run by TensorFlow"):
-        refuse_threads(2, "runs/mine")
