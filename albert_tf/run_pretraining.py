@@ -8,6 +8,7 @@ run_pretraining --flagfile=configs/pretraining/base_125k.flags --input_file='rec
 from absl import flags
 
 from albert_tf.official import unmatched_flags
+from albert_tf.pretraining.batch_halves import threads_of_steps
 from albert_tf.pretraining.pretraining_flags import define_pretraining_flags
 from albert_tf.pretraining.settings import IN_PLACE_OF, PretrainingSettings
 from albert_tf.runtime import allocator, command
@@ -39,10 +40,13 @@ def _check_budget(given: flags.FlagValues) -> tuple[str, ...]:
 def _run() -> None:
     unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
-    import_tensorflow(backend=flags.FLAGS.backend, joins=asks_for_tpu(flags.FLAGS))
+    given = flags.FLAGS
+    on_cpu = given.backend != "jax" and not asks_for_tpu(given)
+    asked = (given.batch_halves, given.albert_config_file, given.output_dir)
+    threads = threads_of_steps(*asked) if on_cpu else None
+    import_tensorflow(backend=given.backend, joins=asks_for_tpu(given), num_threads=threads)
     from albert_tf.pretraining.pretrain import run
 
-    given = flags.FLAGS
     values = values_of(PretrainingSettings, given)
     tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None
     left_out = _check_budget(given)

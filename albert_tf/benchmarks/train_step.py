@@ -103,7 +103,9 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
     from albert_tf.models.named_weights import named_weights
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.optimization.build import build_optimizer
+    from albert_tf.pretraining.batch_halves import SMALLEST_BATCH
     from albert_tf.pretraining.steps import PretrainingSteps
+    from albert_tf.training.machine import leaves_a_core_free
     from albert_tf.training.strategy import make_strategy
 
     strategy = make_strategy("auto")
@@ -111,7 +113,8 @@ def make_step(config, shape, optimizer_name: str, precision: str = "float32", **
         model = AlbertForPretraining(config, dtype=DTYPE_POLICIES[precision], **ways)
         optimizer = build_optimizer(optimizer_name, 1e-4, precision=precision)
         optimizer.build(list(named_weights(model).values()))
-    steps = PretrainingSteps(strategy, model, optimizer)
+    halves = leaves_a_core_free(strategy) and shape[0] % 2 == 0 and shape[0] * shape[1] >= SMALLEST_BATCH
+    steps = PretrainingSteps(strategy, model, optimizer, batch_halves=halves)
     batch = random_batch(config, *shape)
     iterator = SameBatch(batch) if keras.backend.backend() == "jax" else _share_out(strategy, batch, shape[0])
     return lambda count: steps.train(iterator, count)

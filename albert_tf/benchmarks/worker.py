@@ -14,6 +14,7 @@ from absl import flags
 from albert_tf.benchmarks.measure import device_memory_mb, peak_memory_mb, process_seconds
 from albert_tf.runtime import allocator, command
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.operation_threads import usual_threads
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
 # How the names of contestants end that run on JAX.
@@ -64,6 +65,7 @@ def _run() -> None:
     if missing:
         say(skipped=f"{', '.join(missing)} not installed; pip install -e '.[parity]'")
         return
+    config = AlbertConfig.from_json_file(given.albert_config_file)
     if given.contestant == "albert_tf" + ON_JAX:
         # Of its step nothing needs TensorFlow, which need not be there.
         os.environ["KERAS_BACKEND"] = "jax"
@@ -72,8 +74,9 @@ def _run() -> None:
         if given.contestant == "albert_tf" and given.task == "train":
             allocator.set_up_memory()
         frozen = given.task != "train" and given.precision == "bfloat16"
-        import_tensorflow(frozen, backend="jax" if given.contestant.endswith(ON_JAX) else None)
-    config = AlbertConfig.from_json_file(given.albert_config_file)
+        threads = usual_threads([config.hidden_size]) if given.contestant == "albert_tf" else None
+        backend = "jax" if given.contestant.endswith(ON_JAX) else None
+        import_tensorflow(frozen, backend=backend, num_threads=threads)
     third = given.max_predictions_per_seq if given.task == "train" else given.shortest or given.max_seq_length
     shape = (given.batch_size, given.max_seq_length, third)
     repeat = TASKS[given.task][given.contestant](config, shape, given.optimizer, given.precision)

@@ -49,6 +49,7 @@ class TrainingState:
         task: what the model is fine-tuned for, the fields of FinetunedTask; None in pre-training.
         planned_steps: steps of the whole run, where they were found from the minutes it was given; else None.
         precision: that the run computes in; None in checkpoints of earlier versions.
+        batch_halves: whether it computes the halves of a batch side by side.
         pooling: how a text becomes one vector, the fields of heads.pooling.Pooling, of a model that is trained for
             that; else None.
     """
@@ -65,6 +66,7 @@ class TrainingState:
     task: dict[str, Any] | None = None
     planned_steps: int | None = None
     precision: str | None = None
+    batch_halves: bool = False
     pooling: dict[str, Any] | None = None
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
@@ -212,6 +214,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "task": _or_none(_is_task),
     "planned_steps": _or_none(_is_count),
     "precision": lambda value: value in (None, *DTYPE_POLICIES),
+    "batch_halves": lambda value: isinstance(value, bool),
     "pooling": _or_none(_is_object),
 }
 

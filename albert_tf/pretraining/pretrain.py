@@ -6,6 +6,7 @@ from albert_tf.checkpoints.model_agreement import with_dropout
 from albert_tf.checkpoints.newest_state import newest_config
 from albert_tf.config import AlbertConfig
 from albert_tf.inputs.pretraining_dataset import explain_record_errors
+from albert_tf.pretraining.batch_halves import choose_batch_halves
 from albert_tf.pretraining.opened_records import open_all_records
 from albert_tf.pretraining.run import PretrainingRun
 from albert_tf.pretraining.settings import PretrainingSettings
@@ -29,6 +30,7 @@ def run(settings: PretrainingSettings) -> None:
     batch_sizes = [stage.batch_size for stage in settings.stages]
     with open_session(settings, batch_sizes) as session, explain_record_errors(records.paths):
         settings = choose_precision(settings, session.strategy, session.agreement)
+        settings = choose_batch_halves(settings, session.strategy)
 
         def make_run(settings):
             return PretrainingRun(settings, config, records, evaluation_records, session.strategy, session.cluster)

@@ -6,7 +6,7 @@ from albert_tf.official import unmatched_flags
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import flag_help
 from albert_tf.runtime.settings_flags import define_flags_of
-from albert_tf.training.training_flags import define_training_flags
+from albert_tf.training.training_flags import MEMORY_TITLE, define_training_flags
 
 _OPTIMISATION = "Batches and optimisation"
 _GROUPS = {
@@ -36,5 +36,6 @@ def define_pretraining_flags(flag_values: flags.FlagValues) -> None:
     for title, names in _GROUPS.items():
         define_flags_of(PretrainingSettings, title, flag_values, names)
     define_training_flags(flag_values)
+    define_flags_of(PretrainingSettings, MEMORY_TITLE, flag_values, ["batch_halves"])
     flag_help.begin_group("Official command lines", flag_values)
     unmatched_flags.define_unmatched("run_pretraining", flag_values)

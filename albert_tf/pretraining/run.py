@@ -143,6 +143,7 @@ class PretrainingRun(TrainingRun):
             self.model,
             self.optimizer,
             train_sentence_order=train_sentence_order,
+            batch_halves=self.settings.batch_halves == "true",
             **kwargs,
         )
 
@@ -190,7 +191,9 @@ class PretrainingRun(TrainingRun):
 
     def _state_facts(self):
         planned = self.settings.num_train_steps if self.settings.train_minutes is not None else None
-        return {"vocabulary": self.vocabulary, "sentence_task": self.sentence_task, "planned_steps": planned}
+        halves = self.steps.batch_halves
+        facts = {"vocabulary": self.vocabulary, "sentence_task": self.sentence_task}
+        return {**facts, "planned_steps": planned, "batch_halves": halves}
 
     def _write_settings(self):
         super()._write_settings()
@@ -242,6 +245,7 @@ class PretrainingRun(TrainingRun):
                 settings.precision,
                 settings.remat,
                 settings.gradient_accumulation_steps,
+                self.steps.batch_halves,
             )
             for rows, length, predictions in map(self.shapes.of, self.stages)
         ]

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
-from albert_tf.training.settings import BACKEND_TEXT, BACKENDS, TrainingSettings
+from albert_tf.training.settings import AUTO, BACKEND_TEXT, BACKENDS, TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
 WARMUP_OF_PLANNED = 0.06
@@ -83,6 +83,11 @@ class PretrainingSettings(TrainingSettings):
     pack_sequences: Annotated[
         bool, "Fill each of the --train_batch_size rows of a step with as many examples as it has room for."
     ] = False
+    batch_halves: Annotated[
+        str,
+        OneOf(AUTO, "true", "false"),
+        "Compute the halves of a batch side by side, each operation by one thread; auto: of small models on two cores.",
+    ] = AUTO
     hidden_dropout_prob: Annotated[
         Share | None, "Dropout in the encoder; left out: as the run had it, in a new run the config."
     ] = None
@@ -108,6 +113,8 @@ class PretrainingSettings(TrainingSettings):
         for name in ("init_output_bias", "init_position_waves"):
             if self.init_checkpoint is not None and getattr(self, name):
                 raise InputError(f"give --init_checkpoint, which has all weights, or --{name}, not both")
+        if self.batch_halves == "true":
+            self._check_halves()
         if not self.do_train and not self.do_eval:
             raise InputError("at least one of --do_train and --do_eval must be true")
 
@@ -122,6 +129,13 @@ class PretrainingSettings(TrainingSettings):
         """The flags by which run_pretraining would have these settings, as a flag file has them."""
         replaced = [name for one, names in IN_PLACE_OF.items() if getattr(self, one) is not None for name in names]
         return self.own_flags(but=replaced)
+
+    def _check_halves(self) -> None:
+        for name, usual in (("gradient_accumulation_steps", 1), ("jit_compile", AUTO), ("backend", None)):
+            if getattr(self, name) not in (usual, "false", "tensorflow"):
+                raise ContradictionError(f"--batch_halves and --{name}={getattr(self, name)} do not go together")
+        if odd := [stage.batch_size for stage in self.stages if stage.batch_size % 2]:
+            raise InputError(f"--batch_halves: a batch of {odd[0]} examples has no halves; give an even number")
 
     def _check_stages(self) -> None:
         for stage in self.stages:

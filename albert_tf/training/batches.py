@@ -10,6 +10,11 @@ def cut_rows(value, number):
     return tf.ensure_shape(parts, [number, length, *value.shape[1:]])
 
 
+def part_of(parts, index):
+    """One micro-batch of those that cut_rows made of every part of a batch, by name."""
+    return {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
+
+
 def stamp(batch):
     """A distributed batch, and the time in seconds at which all of it was there.
 

@@ -12,6 +12,7 @@ from keras import ops
 
 from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.kernels import backend
+from albert_tf.runtime.worker_pool import count_cores
 from albert_tf.training.settings import AUTO, TrainingSettings
 from albert_tf.training.strategy import Agreement, device_kind, local_devices
 
@@ -20,6 +21,15 @@ from albert_tf.training.strategy import Agreement, device_kind, local_devices
 _SECONDS = 0.3
 _CPU_SHAPES = ((512, 512, 512), (768, 768, 768), (1024, 1024, 1024), (2048, 768, 768))
 _ACCELERATOR_SHAPES = ((8192, 8192, 8192), (16384, 4096, 4096))
+
+
+def leaves_a_core_free(strategy) -> bool:
+    """Tells whether an operation of the only device, a CPU of two cores, is computed by one thread."""
+    if keras.backend.backend() != "tensorflow" or device_kind(strategy) != "CPU" or strategy.num_replicas_in_sync > 1:
+        return False
+    import tensorflow as tf
+
+    return tf.config.threading.get_intra_op_parallelism_threads() == 1 and count_cores() == 2
 
 
 def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
@@ -39,16 +49,18 @@ def measure_matmul_peak(strategy, dtype: str = "float32") -> float:
         return 0.0
     replicas = strategy.num_replicas_in_sync
     alike = replicas // len(devices) if kind == "CPU" else replicas
-    return _measure(devices[0], dtype, _CPU_SHAPES if kind == "CPU" else _ACCELERATOR_SHAPES) * alike
+    at_once = 2 if leaves_a_core_free(strategy) else 1
+    return _measure(devices[0], dtype, _CPU_SHAPES if kind == "CPU" else _ACCELERATOR_SHAPES, at_once) * alike
 
 
 @functools.cache
-def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) -> float:
-    """Operations a second of one device; measured once, as several runs of one process are on the same machine."""
+def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...], at_once: int) -> float:
+    """Operations a second of one device by so many products at a time; measured once, as several runs of one process
+    are on the same machine."""
 
-    def multiply(left, right):
-        # One number of the product, so that little travels back, and nothing else is computed.
-        return ops.cast(ops.matmul(left, right)[0, 0], "float32")
+    def multiply(right, *lefts):
+        # One number of each product, so that little travels back, and nothing else is computed.
+        return sum(ops.cast(ops.matmul(left, right)[0, 0], "float32") for left in lefts)
 
     best = 0.0
     with keras.device(device):
@@ -56,12 +68,12 @@ def _measure(device: str, dtype: str, shapes: tuple[tuple[int, int, int], ...]) 
         for rows, inner, columns in shapes:
             factors = [
                 ops.cast(np.random.default_rng(seed).standard_normal(shape, np.float32), dtype)
-                for seed, shape in enumerate([(rows, inner), (inner, columns)])
+                for seed, shape in enumerate([(inner, columns), *[(rows, inner)] * at_once])
             ]
             # Compiled apart from being called, or TensorFlow warns of a function that is traced for many shapes.
             product = backend.compiled_for(multiply, *factors)
             np.asarray(product(*factors))
-            products.append((2 * rows * inner * columns, product, factors))
+            products.append((2 * rows * inner * columns * at_once, product, factors))
         end = time.monotonic() + _SECONDS
         while time.monotonic() < end:
             for operations, product, factors in products:

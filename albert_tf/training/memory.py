@@ -45,6 +45,7 @@ def estimate_memory(
     precision: str = "float32",
     remat: bool = False,
     gradient_accumulation_steps: int = 1,
+    batch_halves: bool = False,
 ) -> MemoryEstimate:
     """Estimates the memory of one replica from what the layers keep.
 
@@ -61,6 +62,7 @@ def estimate_memory(
         precision: "float32", "bfloat16" or "float16".
         remat: whether layers are computed again in the backward pass.
         gradient_accumulation_steps: micro-batches of a step.
+        batch_halves: whether the halves of a batch are computed side by side.
     """
     examples = -(-batch_size // gradient_accumulation_steps)
     tokens = examples * max_seq_length
@@ -83,7 +85,7 @@ def estimate_memory(
     else:
         # The last layer computes only the positions that are read.
         kept = max(blocks - 1, 1) * block
-    copies = _COPIES_OF_WEIGHTS + (gradient_accumulation_steps > 1)
+    copies = _COPIES_OF_WEIGHTS + (gradient_accumulation_steps > 1 or batch_halves)
     # Logits and their gradient.
     logits = 2 * examples * max_predictions_per_seq * config.vocab_size * width
     return MemoryEstimate(copies * 4 * num_parameters, int(_POOL * kept), logits)

@@ -59,6 +59,7 @@ class Steps(abc.ABC):
         seed: of the dropout masks, with the step, the replica and the micro-batch.
         max_gradient_norm: what the global norm is clipped to (1.0 in the official optimization.py).
         gradient_accumulation_steps: micro-batches into which each replica cuts its share of a batch.
+        batch_halves: whether the halves of a batch are computed side by side; on JAX it is without effect.
         scale_loss: whether the loss is scaled, as float16 needs.
         jit_compile: whether XLA compiles forward and backward pass; JAX always does.
         static_shapes: compile the step anew for every shape of a batch, where batches differ in length; the device
@@ -79,6 +80,7 @@ class Steps(abc.ABC):
         seed=0,
         max_gradient_norm=1.0,
         gradient_accumulation_steps=1,
+        batch_halves=False,
         scale_loss=False,
         jit_compile=False,
         static_shapes=False,
@@ -89,6 +91,7 @@ class Steps(abc.ABC):
         self.optimizer = optimizer
         self.max_gradient_norm = max_gradient_norm
         self.gradient_accumulation_steps = gradient_accumulation_steps
+        self.batch_halves = batch_halves
         self.scale_loss = scale_loss
         self.jit_compile = jit_compile
         self.static_shapes = static_shapes

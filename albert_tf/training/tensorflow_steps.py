@@ -111,10 +111,7 @@ class TensorFlowSteps(Steps):
         """
         replica = tf.distribute.get_replica_context()
         counts = _sum_over_replicas(replica, self._counts(batch))
-        if self.gradient_accumulation_steps == 1:
-            gradients, shares = self._forward_backward(batch, counts, self._dropout_seed(replica), scale)
-        else:
-            gradients, shares = self._accumulate(batch, counts, self._dropout_seed(replica), scale)
+        gradients, shares = self._all_of(batch, counts, self._dropout_seed(replica), scale)
         self.all_reduce_bytes = sum(4 * value.shape.num_elements() for value in (*gradients, shares, *counts))
         *gradients, shares = _sum_over_replicas(replica, [*gradients, shares])
         if self.scale_loss:
@@ -153,6 +150,20 @@ class TensorFlowSteps(Steps):
             gradient.set_shape(variable.shape)
         return gradients, shares
 
+    def _all_of(self, batch, counts, seed, scale):
+        """The results of _forward_backward for a replica's share, which may be computed in parts."""
+        if self.gradient_accumulation_steps > 1:
+            return self._accumulate(batch, counts, seed, scale)
+        if not self.batch_halves:
+            return self._forward_backward(batch, counts, seed, scale)
+        parts = {name: batches.cut_rows(value, 2) for name, value in batch.items()}
+        # Neither waits for anything of the other, so that TensorFlow computes operations of both at a time.
+        (gradients, shares), (more, more_shares) = (
+            self._forward_backward(batches.part_of(parts, index), counts, fold_in(seed, index), scale)
+            for index in range(2)
+        )
+        return [one + other for one, other in zip(gradients, more, strict=True)], shares + more_shares
+
     def _accumulate(self, batch, counts, seed, scale):
         """The results of _forward_backward, computed one micro-batch after another and added up."""
         number = self.gradient_accumulation_steps
@@ -160,7 +171,7 @@ class TensorFlowSteps(Steps):
         parts = {name: batches.cut_rows(value, number) for name, value in batch.items()}
 
         def add(index, gradients, shares):
-            part = {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
+            part = batches.part_of(parts, index)
             more, more_shares = self._forward_backward(part, counts, fold_in(seed, index), scale)
             return index + 1, [old + new for old, new in zip(gradients, more, strict=True)], shares + more_shares
 

@@ -5,6 +5,7 @@ from absl import flags
 from albert_tf.runtime.settings_flags import define_flags_of
 from albert_tf.training.settings import TrainingSettings
 
+MEMORY_TITLE = "Memory, precision and compilation"
 _LOOP = ("iterations_per_loop", "log_steps", "nonfinite", "max_nonfinite_steps")
 _MEMORY = (*("gradient_accumulation_steps", "precision", "remat", "release_memory", "constant_graph", "jit_compile"),)
 
@@ -12,7 +13,7 @@ _MEMORY = (*("gradient_accumulation_steps", "precision", "remat", "release_memor
 def define_training_flags(flag_values: flags.FlagValues) -> None:
     """Declares those that run_pretraining and run_finetuning have in common, with the same meaning and default."""
     define_flags_of(TrainingSettings, "Loop and reports", flag_values, _LOOP)
-    define_flags_of(TrainingSettings, "Memory, precision and compilation", flag_values, _MEMORY)
+    define_flags_of(TrainingSettings, MEMORY_TITLE, flag_values, _MEMORY)
     define_flags_of(TrainingSettings, "Devices", flag_values, ["backend", "distribution_strategy"])
     fv = {"flag_values": flag_values}
     flags.DEFINE_bool("use_tpu", False, "Train on a TPU; the same as --distribution_strategy=tpu.", **fv)

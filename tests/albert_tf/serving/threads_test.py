@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from albert_tf.runtime import operation_threads
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving import threads
 from albert_tf.serving.threads import check_threads, set_threads, usual_threads
 
 _PROGRAM = """
@@ -29,45 +29,22 @@ except Exception as error:
 
 @pytest.fixture
 def model(tmp_path):
-    """A function of a hidden size, and the file of the config that has it, to the folder of such a model."""
+    """A function of a hidden size to the folder of such a model."""
 
-    def make(units, file="albert_config.json"):
-        path = tmp_path / str(units) / file
-        path.parent.mkdir(parents=True)
+    def make(units):
+        path = tmp_path / str(units) / "albert_config.json"
+        path.parent.mkdir()
         path.write_text(json.dumps({"hidden_size": units}))
         return str(tmp_path / str(units))
 
     return make
 
 
-@pytest.fixture
-def cores(monkeypatch):
-    """A function of the number of cores that this process may use from now on; TensorFlow is not told any."""
+def test_published_models_are_left_to_tensorflow(model, monkeypatch):
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
-    return lambda number: monkeypatch.setattr(threads, "count_cores", lambda: number)
-
-
-@pytest.mark.parametrize("file", ["albert_config.json", "assets.extra/albert_config.json", "config.json"])
-def test_a_small_model_on_two_cores_has_one(model, cores, file):
-    cores(2)
-    small, large = model(384, file), model(385, file)
-    assert [usual_threads([small]), usual_threads([large]), usual_threads([small, large])] == [1, None, None]
-    assert usual_threads([f"{small}/checkpoint-00000001"]) == 1
-
-
-def test_more_cores_are_left_to_tensorflow_or_shared_out(model, cores, monkeypatch):
-    cores(8)
-    small = model(64)
-    assert [usual_threads([small], share) for share in (None, 4, 2)] == [None, 4, 1]
-    monkeypatch.setenv("TF_NUM_INTRAOP_THREADS", "3")
-    assert usual_threads([small], 2) is None
-
-
-def test_a_model_whose_size_is_not_known_is_left_to_tensorflow(model, cores, tmp_path):
-    cores(1)
-    assert usual_threads(["hf://somebody/albert"]) is usual_threads([str(tmp_path / "nowhere")]) is None
-    (tmp_path / "albert_config.json").write_text("{")
-    assert usual_threads([str(tmp_path)]) is None
+    monkeypatch.setattr(operation_threads, "count_cores", lambda: 2)
+    assert usual_threads([model(64)]) == 1
+    assert usual_threads(["hf://somebody/albert"]) is usual_threads([model(768)]) is None
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "2"])

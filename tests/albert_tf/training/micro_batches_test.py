@@ -72,9 +72,11 @@ def _assert_moved(steps, kernel, bias):
     np.testing.assert_allclose(moved[1], [bias], rtol=1e-5)
 
 
-@pytest.mark.parametrize("parts", [1, 2, 4])
-def test_micro_batches_add_up_to_the_whole_batch(parts):
-    steps = _steps(gradient_accumulation_steps=parts)
+@pytest.mark.parametrize(
+    "how", [*({"gradient_accumulation_steps": parts} for parts in (1, 2, 4)), {"batch_halves": True}]
+)
+def test_parts_add_up_to_the_whole_batch(how):
+    steps = _steps(**how)
     _, taken, last, goes_on = _take(steps)
     _assert_moved(steps, GRADIENT, OF_BIAS)
     # Each has a share of the loss, which is 0 before the first step, and of what else is reported.
