@@ -32,8 +32,15 @@ class TensorFlowSteps(Steps):
 
     @tf.function(reduce_retracing=True)
     def _evaluate(self, batch):
-        shares = self._on_replicas(self._evaluate_share, batch)
+        shares = self._on_replicas(self._evaluate_in_parts, batch)
         return self.strategy.reduce(tf.distribute.ReduceOp.SUM, shares, axis=None)
+
+    def _evaluate_in_parts(self, batch):
+        rows = next(iter(batch.values())).shape[0]
+        if not self.batch_halves or rows is None or rows % 2:
+            return self._evaluate_share(batch)
+        parts = {name: batches.cut_rows(value, 2) for name, value in batch.items()}
+        return sum(self._evaluate_share(batches.part_of(parts, index)) for index in range(2))
 
     def predict(self, batch):
         """Gathers what `_predict_share` gives; see Steps."""

@@ -33,6 +33,10 @@ def _spoil(x, is_bad):
 class _LinearSteps(TensorFlowSteps):
     metrics = ("loss", "rows", "gradient_norm")
 
+    def __init__(self, *args, **settings):
+        super().__init__(*args, **settings)
+        self.evaluated = []
+
     def _counts(self, batch):
         return [tf.cast(tf.shape(batch["x"])[0], tf.float32)]
 
@@ -42,6 +46,10 @@ class _LinearSteps(TensorFlowSteps):
         loss = tf.reduce_sum(batch["x"] @ kernel + bias) / counts[0]
         loss += tf.stop_gradient(tf.where(tf.reduce_any(batch["fault"] == BAD_LOSS), np.nan, 0.0))
         return loss, tf.stack([loss, tf.cast(tf.shape(batch["x"])[0], tf.float32)])
+
+    def _evaluate_share(self, batch):
+        self.evaluated.append(batch["x"].shape[0])
+        return tf.stack([tf.reduce_sum(batch["x"]), tf.cast(tf.shape(batch["x"])[0], tf.float32)])
 
 
 def _steps(**settings):
@@ -84,6 +92,13 @@ def test_parts_add_up_to_the_whole_batch(how):
     assert (int(taken), bool(goes_on)) == (1, True)
     _, _, last, _ = _take(steps)
     np.testing.assert_allclose(last[0], -(NORM**2), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("halves", "rows", "parts"), [(True, 4, [2, 2]), (True, 3, [3]), (False, 4, [4])])
+def test_an_evaluation_adds_up_the_halves_of_an_even_batch(halves, rows, parts):
+    steps = _steps(batch_halves=halves)
+    np.testing.assert_array_equal(steps.evaluate({"x": tf.constant(X[:rows])}), [X[:rows].sum(), rows])
+    assert steps.evaluated == parts
 
 
 def test_rows_that_follow_one_another_are_one_micro_batch():
