@@ -41,18 +41,17 @@ def _run() -> None:
     unmatched_flags.check_unmatched("run_pretraining", flags.FLAGS)
     allocator.set_up_memory(release=flags.FLAGS.release_memory)
     given = flags.FLAGS
-    on_cpu = given.backend != "jax" and not asks_for_tpu(given)
-    asked = (given.batch_halves, given.albert_config_file, given.output_dir)
-    threads = threads_of_steps(*asked) if on_cpu else None
-    import_tensorflow(backend=given.backend, joins=asks_for_tpu(given), num_threads=threads)
-    from albert_tf.pretraining.pretrain import run
-
     values = values_of(PretrainingSettings, given)
     tpu = TpuAddress(given.tpu_name, given.tpu_zone, given.gcp_project) if asks_for_tpu(given) else None
     left_out = _check_budget(given)
     named = [name for name in values if given[name].value is not None and name not in left_out]
     resolved = "".join(f"{given[name].serialize()}\n" for name in named) + ("" if tpu is None else tpu.to_flags())
-    run(PretrainingSettings(**values, tpu=tpu, resolved_flags=resolved))
+    settings = PretrainingSettings(**values, tpu=tpu, resolved_flags=resolved)
+    threads = threads_of_steps(settings)
+    import_tensorflow(backend=given.backend, joins=asks_for_tpu(given), num_threads=threads)
+    from albert_tf.pretraining.pretrain import run
+
+    run(settings)
 
 
 main = command.entry_point(__name__, _run, required=("albert_config_file", "input_file", "output_dir"))

@@ -67,8 +67,12 @@ def assign_folds(number: int, num_folds: int, groups: Sequence[str] | None = Non
     """
     if groups is not None:
         names, group_of = np.unique(groups, return_inverse=True)
-        return assign_folds(len(names), num_folds)[group_of]
+        return _deal(len(names), num_folds, "groups")[group_of]
+    return _deal(number, num_folds, "examples")
+
+
+def _deal(number: int, num_folds: int, what: str) -> np.ndarray:
     if number < num_folds:
-        raise InputError(f"--num_folds={num_folds} needs as many examples at least; there are {number}")
+        raise InputError(f"--num_folds={num_folds} needs as many {what} at least; there are {number}")
     folds = np.arange(number) % num_folds
     return np.random.default_rng(_SEED).permutation(folds)

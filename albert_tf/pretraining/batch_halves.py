@@ -1,4 +1,4 @@
-"""The choice to compute the two halves of a batch side by side, each operation by one thread."""
+"""The choice to compute the two halves of a batch side by side, with one thread for an operation."""
 
 import dataclasses
 import os
@@ -10,7 +10,7 @@ from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, is_complete, rea
 from albert_tf.config import AlbertConfig
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.runtime.operation_threads import MOST_CORES, usual_threads
 from albert_tf.runtime.settings import StrPath
 from albert_tf.runtime.worker_pool import count_cores
@@ -20,25 +20,27 @@ from albert_tf.training.settings import AUTO
 SMALLEST_BATCH = 1024
 
 
-def threads_of_steps(asked: str, config_file: StrPath, output_dir: StrPath) -> int | None:
+def threads_of_steps(settings: PretrainingSettings) -> int | None:
     """The threads that an operation of a run is to have, for a process whose TensorFlow has not begun.
 
-    Args:
-        asked: the value of --batch_halves.
-        config_file: the model's shape.
-        output_dir: of the run, which may have begun without halves.
-
     Returns:
-        1 for halves side by side; None leaves it to TensorFlow.
+        1 where halves are computed side by side on two cores; None leaves it to TensorFlow, as for what lies on other
+        machines, which is read by it.
 
     Raises:
         InputError: there is no such config.
     """
-    if count_cores() != MOST_CORES or asked == "false":
+    asked, output_dir, config_file = settings.batch_halves, settings.output_dir, settings.albert_config_file
+    if count_cores() != MOST_CORES or "TF_CONFIG" in os.environ or settings.tpu is not None:
         return None
-    if asked == AUTO and _had_halves(output_dir) is False:
+    if asked == "true":
+        return usual_threads([0])
+    if asked == "false" or any(files.is_remote(os.fspath(path)) for path in (output_dir, config_file)):
         return None
-    return usual_threads([AlbertConfig.from_json_file(config_file).hidden_size if asked == AUTO else 0])
+    before = _had_halves(output_dir)
+    if not _can_be_computed(settings, 1) or not (_is_large(settings) if before is None else before):
+        return None
+    return usual_threads([AlbertConfig.from_json_file(config_file).hidden_size])
 
 
 def choose_batch_halves(settings: PretrainingSettings, strategy: Any) -> PretrainingSettings:
@@ -49,13 +51,28 @@ def choose_batch_halves(settings: PretrainingSettings, strategy: Any) -> Pretrai
     Args:
         settings: of the run.
         strategy: its devices.
+
+    Raises:
+        InputError: halves are asked for, and a replica's share of a batch has none, or they are computed by JAX.
     """
+    from albert_tf.training.strategy import runs_on_jax
+
+    replicas = strategy.num_replicas_in_sync
+    if settings.batch_halves == "true":
+        if runs_on_jax():
+            raise ContradictionError("--batch_halves=true is for --backend=tensorflow; Keras runs on JAX here")
+        if not _can_be_computed(settings, replicas):
+            raise InputError(
+                f"--batch_halves: the {replicas} replicas that share a batch have no halves of it; give a "
+                f"--train_batch_size whose batches are multiples of {2 * replicas}"
+            )
     if settings.batch_halves != AUTO:
         return settings
     before = _had_halves(settings.output_dir)
-    chosen = _can_be_computed(settings) and (_are_faster(settings, strategy) if before is None else before)
+    wanted = _are_faster(settings, strategy) if before is None else before
+    chosen = wanted and _can_be_computed(settings, replicas) and not runs_on_jax()
     if chosen:
-        logging.info("--batch_halves=auto: the halves of a batch side by side, each operation by one thread")
+        logging.info("--batch_halves=auto: the two halves of a batch are computed side by side")
     return dataclasses.replace(settings, batch_halves="true" if chosen else "false")
 
 
@@ -72,14 +89,19 @@ def _had_halves(output_dir: StrPath) -> bool | None:
     return None
 
 
-def _can_be_computed(settings: PretrainingSettings) -> bool:
+def _can_be_computed(settings: PretrainingSettings, replicas: int) -> bool:
     one_pass = settings.gradient_accumulation_steps == 1 and settings.jit_compile != "true"
-    return one_pass and settings.backend != "jax" and all(stage.batch_size % 2 == 0 for stage in settings.stages)
+    even = all(stage.batch_size % (2 * replicas) == 0 for stage in settings.stages)
+    return one_pass and settings.backend != "jax" and even
+
+
+def _is_large(settings: PretrainingSettings) -> bool:
+    lengths = [stage.reading.seq_length or settings.max_seq_length for stage in settings.stages]
+    sizes = [stage.batch_size * length for stage, length in zip(settings.stages, lengths, strict=True)]
+    return min(sizes) >= SMALLEST_BATCH
 
 
 def _are_faster(settings: PretrainingSettings, strategy: Any) -> bool:
     from albert_tf.training.machine import leaves_a_core_free
 
-    lengths = [stage.reading.seq_length or settings.max_seq_length for stage in settings.stages]
-    sizes = [stage.batch_size * length for stage, length in zip(settings.stages, lengths, strict=True)]
-    return min(sizes) >= SMALLEST_BATCH and leaves_a_core_free(strategy)
+    return _is_large(settings) and leaves_a_core_free(strategy)

@@ -86,7 +86,7 @@ class PretrainingSettings(TrainingSettings):
     batch_halves: Annotated[
         str,
         OneOf(AUTO, "true", "false"),
-        "Compute the halves of a batch side by side, each operation by one thread; auto: of small models on two cores.",
+        "Compute the two halves of a batch side by side; auto: of a small model on two cores, a thread an operation.",
     ] = AUTO
     hidden_dropout_prob: Annotated[
         Share | None, "Dropout in the encoder; left out: as the run had it, in a new run the config."
@@ -134,8 +134,13 @@ class PretrainingSettings(TrainingSettings):
         for name, usual in (("gradient_accumulation_steps", 1), ("jit_compile", AUTO), ("backend", None)):
             if getattr(self, name) not in (usual, "false", "tensorflow"):
                 raise ContradictionError(f"--batch_halves and --{name}={getattr(self, name)} do not go together")
-        if odd := [stage.batch_size for stage in self.stages if stage.batch_size % 2]:
-            raise InputError(f"--batch_halves: a batch of {odd[0]} examples has no halves; give an even number")
+        for stage in self.stages:
+            if stage.batch_size % 2:
+                length = stage.reading.seq_length or self.max_seq_length
+                raise InputError(
+                    f"--batch_halves: a batch of {stage.batch_size} examples of {length} pieces has no halves; give an "
+                    "even number"
+                )
 
     def _check_stages(self) -> None:
         for stage in self.stages:

@@ -5,6 +5,7 @@ tf.io.gfile, which is imported only then.
 """
 
 import contextlib
+import errno
 import glob
 import json
 import os
@@ -118,6 +119,9 @@ def read_small(path: str) -> bytes:
     Raises:
         InputError: it is larger than LARGEST_SMALL_FILE.
     """
+    if is_remote(path) and not exists(path):
+        # TensorFlow's error is none of Python's.
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     with open_binary(path) as file:
         contents = file.read(LARGEST_SMALL_FILE + 1)
     if len(contents) > LARGEST_SMALL_FILE:

@@ -118,5 +118,5 @@ def remote_files():
     be joined would come too late for.
     """
     if "tensorflow" not in sys.modules:
-        import_tensorflow(backend=os.environ.get("KERAS_BACKEND"))
+        import_tensorflow(backend=os.environ.get("KERAS_BACKEND"), joins=True)
     return sys.modules["tensorflow"].io.gfile

@@ -106,6 +106,8 @@ def test_folds_share_out_the_examples():
     assert sorted(np.bincount(folds)) == [3, 4, 4]
     with pytest.raises(InputError, match="--num_folds=5 needs as many examples"):
         assign_folds(4, 5)
+    with pytest.raises(InputError, match="num_folds=3 needs as many groups at least; there are 2"):
+        assign_folds(4, 3, ["a", "b", "a", "b"])
 
 
 def test_features_of_some_examples_are_numbered_anew():

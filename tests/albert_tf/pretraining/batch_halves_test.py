@@ -15,6 +15,7 @@ from albert_tf.pretraining.pretrain import run
 from albert_tf.runtime import operation_threads
 from albert_tf.runtime.errors import ContradictionError, InputError
 from albert_tf.training import machine
+from albert_tf.training import strategy as strategy_module
 from albert_tf.training.strategy import make_strategy
 
 
@@ -56,15 +57,49 @@ def test_a_batch_stays_whole_where_threads_share_an_operation(choose, monkeypatc
 
 
 def test_a_small_model_has_one_thread_for_an_operation(settings, free_core, monkeypatch, tmp_path):
-    where = (settings.albert_config_file, settings.output_dir)
-    assert [threads_of_steps(asked, *where) for asked in ("auto", "true", "false")] == [1, 1, None]
-    small = json.loads(Path(settings.albert_config_file).read_text())
-    large = small | {"hidden_size": 768, "num_attention_heads": 12}
+    def threads(**changes):
+        return threads_of_steps(dataclasses.replace(settings, **changes))
+
+    assert [threads(batch_halves=asked) for asked in ("auto", "true", "false")] == [1, 1, None]
+    large = json.loads(Path(settings.albert_config_file).read_text()) | {"hidden_size": 768, "num_attention_heads": 12}
     (tmp_path / "large.json").write_text(json.dumps(large))
-    where = (str(tmp_path / "large.json"), settings.output_dir)
-    assert [threads_of_steps(asked, *where) for asked in ("auto", "true")] == [None, 1]
+    large = {"albert_config_file": str(tmp_path / "large.json")}
+    assert [threads(**large, batch_halves=asked) for asked in ("auto", "true")] == [None, 1]
+    # Where no halves are computed, one thread would leave a core idle.
+    for whole in ({"gradient_accumulation_steps": 2}, {"train_batch_size": 7}, {"jit_compile": "true"}):
+        assert threads(**whole) is None
+    assert threads(output_dir="gs://bucket/run") is None
+    monkeypatch.setattr(batch_halves, "SMALLEST_BATCH", 1024)
+    assert threads() is None
     monkeypatch.setattr(batch_halves, "count_cores", lambda: 4)
-    assert threads_of_steps("true", *where) is None
+    assert threads(batch_halves="true") is None
+    monkeypatch.setattr(batch_halves, "count_cores", lambda: 2)
+    monkeypatch.setenv("TF_CONFIG", "{}")
+    assert threads(batch_halves="true") is None
+
+
+class _Replicas:
+    """A strategy of so many replicas, of which nothing else is asked."""
+
+    def __init__(self, number):
+        self.num_replicas_in_sync = number
+
+
+def test_every_replica_has_halves_of_its_share(settings, free_core, monkeypatch):
+    six = dataclasses.replace(settings, train_batch_size=6, batch_halves="true")
+    assert choose_batch_halves(six, _Replicas(1)) is six
+    with pytest.raises(InputError, match="the 2 replicas .* no halves of it; .* multiples of 4"):
+        choose_batch_halves(six, _Replicas(2))
+    monkeypatch.setattr(batch_halves, "_had_halves", lambda _: True)
+    resumed = dataclasses.replace(six, batch_halves="auto")
+    assert [choose_batch_halves(resumed, _Replicas(n)).batch_halves for n in (1, 2, 3)] == ["true", "false", "true"]
+
+
+def test_jax_computes_no_halves(settings, free_core, monkeypatch):
+    monkeypatch.setattr(strategy_module, "runs_on_jax", lambda: True)
+    assert choose_batch_halves(settings, _Replicas(1)).batch_halves == "false"
+    with pytest.raises(ContradictionError, match="batch_halves=true is for --backend=tensorflow"):
+        choose_batch_halves(dataclasses.replace(settings, batch_halves="true"), _Replicas(1))
 
 
 def test_a_run_in_halves_is_the_same_run_and_keeps_to_it(settings, free_core, caplog, monkeypatch):
@@ -75,7 +110,7 @@ def test_a_run_in_halves_is_the_same_run_and_keeps_to_it(settings, free_core, ca
     whole = dataclasses.replace(short, batch_halves="false", output_dir=f"{settings.output_dir}-whole")
     run(short)
     run(whole)
-    assert "the halves of a batch side by side" in caplog.text
+    assert "the two halves of a batch are computed side by side" in caplog.text
     assert [read_state(_newest(one)).batch_halves for one in (short, whole)] == [True, False]
     found, wanted = read_weights(_newest(short)), read_weights(_newest(whole))
     for name, value in wanted.items():
@@ -88,8 +123,7 @@ def test_a_run_in_halves_is_the_same_run_and_keeps_to_it(settings, free_core, ca
     monkeypatch.setattr(machine, "leaves_a_core_free", lambda _: True)
     resumed = dataclasses.replace(whole, batch_halves="auto")
     assert choose_batch_halves(resumed, strategy).batch_halves == "false"
-    assert threads_of_steps("auto", whole.albert_config_file, whole.output_dir) is None
-    assert threads_of_steps("auto", short.albert_config_file, short.output_dir) == 1
+    assert [threads_of_steps(one) for one in (resumed, short)] == [None, 1]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +132,8 @@ def test_a_run_in_halves_is_the_same_run_and_keeps_to_it(settings, free_core, ca
         ({"gradient_accumulation_steps": 2}, ContradictionError, "gradient_accumulation_steps=2 do not go together"),
         ({"jit_compile": "true"}, ContradictionError, "jit_compile=true do not go together"),
         ({"backend": "jax"}, ContradictionError, "backend=jax do not go together"),
-        ({"train_batch_size": 7}, InputError, "a batch of 7 examples has no halves; give an even number"),
-        ({"batch_schedule": "5:0.5,8:0.5"}, InputError, "a batch of 5 examples has no halves"),
+        ({"train_batch_size": 7}, InputError, "a batch of 7 examples of .* pieces has no halves; give an even number"),
+        ({"batch_schedule": "5:0.5,8:0.5"}, InputError, "a batch of 5 examples of .* pieces has no halves"),
     ],
 )
 def test_what_has_no_halves_is_one_line(settings, changes, error, message):

@@ -79,6 +79,12 @@ def test_json_objects_come_back(path):
         files.read_json(path)
 
 
+def test_what_is_not_there_is_pythons_error_on_other_file_systems_too(tmp_path):
+    for scheme in ("", "file://"):
+        with pytest.raises(FileNotFoundError):
+            files.read_json(f"{scheme}{tmp_path}/nothing.json")
+
+
 def test_a_pipe_or_a_device_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for place, kind in ((tmp_path / "pipe", "pipe"), ("/dev/zero", "device")):

@@ -37,6 +37,11 @@ def test_the_size_stands_in_the_config_of_the_folder_or_of_that_above(file, tmp_
     assert [hidden_units_at(place) for place in (model, f"{model}/", f"{model}/checkpoint-00000001")] == [96, 96, 96]
 
 
+def test_a_size_is_read_on_other_file_systems_too(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({"hidden_size": 96}))
+    assert [hidden_units_at(f"file://{tmp_path}{name}") for name in ("", "/nowhere/at/all")] == [96, math.inf]
+
+
 def test_a_size_that_is_not_found_is_infinite(tmp_path):
     assert hidden_units_at(str(tmp_path / "nowhere")) == math.inf
     (tmp_path / "albert_config.json").write_text("{")
