@@ -22,7 +22,8 @@ def usual_threads(hidden_units: Iterable[float], share: int | None = None) -> in
         share: the cores that it has to itself; None: all of them.
 
     Returns:
-        None leaves it to TensorFlow, which has one for each core, or what TF_NUM_INTRAOP_THREADS says.
+        1 for small models on two cores or one; else the share. None leaves it to TensorFlow, which has one for each
+        core, or what TF_NUM_INTRAOP_THREADS says.
     """
     if "TF_NUM_INTRAOP_THREADS" in os.environ:
         return None
