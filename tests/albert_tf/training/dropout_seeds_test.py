@@ -30,13 +30,13 @@ class _SeedSteps(TensorFlowSteps):
         return loss, tf.concat([[loss], tf.reshape(rows[:, None] * parts, [-1])], axis=0)
 
 
-def _steps(seed, micro_batches=1):
+def _steps(seed, micro_batches=1, **how):
     model = keras.layers.Dense(1)
     model.build((None, 2))
     optimizer = build_optimizer("adamw", 1e-3)
     optimizer.build(model.trainable_variables)
     strategy = make_strategy("one_device")
-    return _SeedSteps(strategy, model, optimizer, seed=seed, gradient_accumulation_steps=micro_batches)
+    return _SeedSteps(strategy, model, optimizer, seed=seed, gradient_accumulation_steps=micro_batches, **how)
 
 
 def _seeds(steps, count=2):
@@ -50,6 +50,12 @@ def _seeds(steps, count=2):
 def test_every_step_and_every_micro_batch_has_a_seed_of_its_own():
     seeds = _seeds(_steps(seed=7, micro_batches=MICRO_BATCHES))
     assert len(np.unique(seeds.reshape(-1, 2), axis=0)) == seeds.shape[0] * MICRO_BATCHES
+
+
+def test_either_half_has_the_seed_of_a_micro_batch():
+    halves = _seeds(_steps(seed=7, batch_halves=True))
+    assert len(np.unique(halves.reshape(-1, 2), axis=0)) == halves.shape[0] * 2
+    np.testing.assert_array_equal(halves, _seeds(_steps(seed=7, micro_batches=2)))
 
 
 def test_the_run_s_seed_decides_and_a_batch_in_one_piece_has_one():
