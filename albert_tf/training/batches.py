@@ -10,8 +10,13 @@ def cut_rows(value, number):
     return tf.ensure_shape(parts, [number, length, *value.shape[1:]])
 
 
+def cut_batch(batch, number):
+    """The micro-batches of a batch, stacked: what cut_rows makes of each of its tensors, by name."""
+    return {name: cut_rows(value, number) for name, value in batch.items()}
+
+
 def part_of(parts, index):
-    """One micro-batch of those that cut_rows made of every part of a batch, by name."""
+    """One micro-batch of those that cut_batch made."""
     return {name: tf.ensure_shape(value[index], value.shape[1:]) for name, value in parts.items()}
 
 

@@ -12,6 +12,7 @@ from keras import ops
 
 from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.kernels import backend
+from albert_tf.runtime.operation_threads import MOST_CORES
 from albert_tf.runtime.worker_pool import count_cores
 from albert_tf.training.settings import AUTO, TrainingSettings
 from albert_tf.training.strategy import Agreement, device_kind, local_devices
@@ -29,7 +30,7 @@ def leaves_a_core_free(strategy) -> bool:
         return False
     import tensorflow as tf
 
-    return tf.config.threading.get_intra_op_parallelism_threads() == 1 and count_cores() == 2
+    return tf.config.threading.get_intra_op_parallelism_threads() == 1 and count_cores() == MOST_CORES
 
 
 def measure_matmul_peak(strategy, dtype: str = "float32") -> float:

@@ -39,7 +39,7 @@ class TensorFlowSteps(Steps):
         rows = next(iter(batch.values())).shape[0]
         if not self.batch_halves or rows is None or rows % 2:
             return self._evaluate_share(batch)
-        parts = {name: batches.cut_rows(value, 2) for name, value in batch.items()}
+        parts = batches.cut_batch(batch, 2)
         return sum(self._evaluate_share(batches.part_of(parts, index)) for index in range(2))
 
     def predict(self, batch):
@@ -163,7 +163,7 @@ class TensorFlowSteps(Steps):
             return self._accumulate(batch, counts, seed, scale)
         if not self.batch_halves:
             return self._forward_backward(batch, counts, seed, scale)
-        parts = {name: batches.cut_rows(value, 2) for name, value in batch.items()}
+        parts = batches.cut_batch(batch, 2)
         # Neither waits for anything of the other, so that TensorFlow computes operations of both at a time.
         (gradients, shares), (more, more_shares) = (
             self._forward_backward(batches.part_of(parts, index), counts, fold_in(seed, index), scale)
@@ -175,7 +175,7 @@ class TensorFlowSteps(Steps):
         """The results of _forward_backward, computed one micro-batch after another and added up."""
         number = self.gradient_accumulation_steps
         # Rows 0..b/n are the first micro-batch, and so on.
-        parts = {name: batches.cut_rows(value, number) for name, value in batch.items()}
+        parts = batches.cut_batch(batch, number)
 
         def add(index, gradients, shares):
             part = batches.part_of(parts, index)

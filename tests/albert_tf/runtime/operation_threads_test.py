@@ -11,7 +11,7 @@ from albert_tf.runtime.operation_threads import hidden_units_at, usual_threads
 
 @pytest.fixture
 def cores(monkeypatch):
-    """A function of the number of cores that this process may use from now on; TensorFlow is not told any."""
+    """A function of the number of cores that this process may use from now on; the environment names no threads."""
     monkeypatch.delenv("TF_NUM_INTRAOP_THREADS", raising=False)
     return lambda number: monkeypatch.setattr(operation_threads, "count_cores", lambda: number)
 
