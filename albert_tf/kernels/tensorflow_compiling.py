@@ -1,12 +1,32 @@
 """Compiling chains of operations with TensorFlow's compiler, and sums that are fast inside and outside of them."""
 
 import functools
+import os
 
 import keras
 import tensorflow as tf
 
+# The compiler's own flag for what it leaves to a library, YNNPACK: all that it would, but sums and maxima.
+_LIBRARY_FLAG, _BUT_REDUCTIONS = "--xla_cpu_experimental_ynn_fusion_type", "-reduce"
 # Numbers of a variable whose update takes longer than a compiled function's start; compiling takes a tenth of a second.
 _WORTH_COMPILING = 2**16
+
+
+def keep_reductions() -> None:
+    """Lets the compiler make sums and maxima itself, in this process and those it starts.
+
+    Where two threads come to a compiled function for the first time at once, as the halves of a batch do, both add to
+    one list what a library needs for its reductions, without a lock (TensorFlow 2.21, XLA's YnnFusionThunk), and the
+    process may end in a segmentation fault. The compiler is as fast at them (docs/benchmarks). It reads its flags once,
+    when something is first compiled; XLA_FLAGS stays where it says something of that library, or names a file of flags.
+    """
+    given = os.environ.get("XLA_FLAGS", "").strip()
+    names_a_file = given and not given.startswith("-")
+    if not names_a_file and _LIBRARY_FLAG not in given:
+        os.environ["XLA_FLAGS"] = f"{given} {_LIBRARY_FLAG}={_BUT_REDUCTIONS}".strip()
+
+
+keep_reductions()
 
 
 def compiled(function):
