@@ -3,12 +3,47 @@
 Shapes: B batch, S sequence, P positions, H hidden, N heads.
 """
 
+import contextlib
+import contextvars
+
 import keras
 from keras import ops
 
 from albert_tf import kernels
 from albert_tf.layers.base import ConfiguredLayer, make_initializer, make_layer_norm
 from albert_tf.layers.dropout import StatelessDropout
+
+_APART, _MERGED = ("query", "key", "value"), ("query_key_value",)
+_projections = contextvars.ContextVar("projections", default=_APART)
+
+
+@contextlib.contextmanager
+def merged_projections():
+    """Within it, layers are built with one kernel of queries, keys and values, which no call has to put together.
+
+    For models that are served: an optimizer would take the three for one.
+    """
+    before = _projections.set(_MERGED)
+    try:
+        yield
+    finally:
+        _projections.reset(before)
+
+
+def merge_projections(weights):
+    """The weights of a model as one has them that was built within `merged_projections`.
+
+    Args:
+        weights: arrays or variables by the names of models.named_weights; of either kind of model.
+    """
+    (merged,) = _MERGED
+    weights = dict(weights)
+    for kind in ("kernel", "bias"):
+        ending = f"/{_APART[0]}_{kind}"
+        for layer in [name.removesuffix(ending) for name in weights if name.endswith(ending)]:
+            parts = [weights.pop(f"{layer}/{part}_{kind}") for part in _APART]
+            weights[f"{layer}/{merged}_{kind}"] = ops.concatenate(parts, axis=-1)
+    return weights
 
 
 @keras.saving.register_keras_serializable("albert_tf")
@@ -17,7 +52,8 @@ class SelfAttention(ConfiguredLayer):
 
     Queries, keys and values have kernels of their own, as LAMB's trust ratio is taken of each by itself, and are
     computed by one matrix product with the three side by side. A caller that applies the layer many times may put
-    them side by side and cast them once (`step_weights`), and hand the result to every call.
+    them side by side and cast them once (`step_weights`), and hand the result to every call. Served, they lie side by
+    side from the start (`merged_projections`).
 
     Args:
         config: AlbertConfig, or the dict of one.
@@ -35,11 +71,13 @@ class SelfAttention(ConfiguredLayer):
     def build(self, input_shape=None):
         size = self.config.hidden_size
         self.kernels, self.biases = [], []
-        for name in ("query", "key", "value"):
+        projections = _projections.get()
+        width = size * len(_APART) // len(projections)
+        for name in projections:
             # Each with an initializer of its own: one would start all three alike.
             initializer = make_initializer(self.config.initializer_range)
-            self.kernels.append(self.add_weight(name=f"{name}_kernel", shape=(size, size), initializer=initializer))
-            self.biases.append(self.add_weight(name=f"{name}_bias", shape=(size,), initializer="zeros"))
+            self.kernels.append(self.add_weight(name=f"{name}_kernel", shape=(size, width), initializer=initializer))
+            self.biases.append(self.add_weight(name=f"{name}_bias", shape=(width,), initializer="zeros"))
         self.output_projection.build((None, None, size))
         self.layer_norm.build((None, None, size))
 
@@ -50,7 +88,9 @@ class SelfAttention(ConfiguredLayer):
             (kernels, vectors): float32 [H, 3 H], the three projections side by side, and [H, H], of the output;
             float32 biases [3 H] and [H], gamma [H] and beta [H].
         """
-        kernel, bias = (ops.concatenate(parts, axis=-1) for parts in (self.kernels, self.biases))
+        kernel, bias = (
+            ops.concatenate(parts, axis=-1) if len(parts) > 1 else parts[0] for parts in (self.kernels, self.biases)
+        )
         vectors = [bias, self.output_projection.bias, self.layer_norm.gamma, self.layer_norm.beta]
         return [kernel, self.output_projection.kernel], vectors
 

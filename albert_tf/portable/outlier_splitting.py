@@ -9,7 +9,7 @@ Shapes: I intermediate, H hidden.
 
 import numpy as np
 
-from albert_tf.exports.served_copy import serving_copy
+from albert_tf.exports.served_copy import changed_copy
 from albert_tf.models.named_weights import named_weights
 
 _FIRST, _FIRST_BIAS, _SECOND = "intermediate/kernel", "intermediate/bias", "output/kernel"
@@ -41,7 +41,7 @@ def split_outliers(model):
         for part in (_FIRST, _FIRST_BIAS):
             weights[before + part] = np.repeat(weights[before + part], counts, axis=-1)
         weights[name] = np.repeat(weights[name] / counts[:, None].astype("float32"), counts, axis=0)
-    return serving_copy(model, weights=weights, intermediate_size=size + extra)
+    return changed_copy(model, weights, size + extra)
 
 
 def _largest(kernel: np.ndarray) -> np.ndarray:
