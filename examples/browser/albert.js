@@ -2,7 +2,7 @@
 
 import * as ort from "onnxruntime-web/wasm";
 
-import { AlbertTokenizer } from "./tokenizer.js";
+import { ExportTokenizer } from "./tokenizer.js";
 
 const FORMAT = "albert_tf export";
 const HEADS = ["pretraining", "classification", "multi_label"];
@@ -29,13 +29,13 @@ export const openModel = async (folder) => {
     throw new Error(`${folder}/${about.model_file} cannot be loaded: ${firstLine(error)}`);
   }
   const bytes = names.reduce((sum, name) => sum + about.files[name].bytes, 0);
-  return new Model(about, new AlbertTokenizer(parsed(tokenizer, `${folder}/${TOKENIZER}`), about), session, bytes);
+  return new Model(about, new ExportTokenizer(parsed(tokenizer, `${folder}/${TOKENIZER}`), about), session, bytes);
 };
 
 /**
  * An export that is open.
  *
- * about: everything that its export.json says. tokenizer: an AlbertTokenizer. bytes: how large its two files are.
+ * about: everything that its export.json says. tokenizer: an ExportTokenizer. bytes: how large its two files are.
  * fills: whether it fills in masks; otherwise it classifies. takesPair, needsPair: whether a second text may be given,
  * and whether one must be.
  */
@@ -147,9 +147,6 @@ const checkExport = (about, folder) => {
   }
   if (!HEADS.includes(about.head)) {
     throw new Error(`${folder} has the head ${about.head}; this page asks those of ${HEADS.join(", ")}`);
-  }
-  if (about.vocabulary?.file?.endsWith(".txt")) {
-    throw new Error(`${folder} has a WordPiece vocabulary, as of a BERT; this page reads those of sentencepiece`);
   }
   if (!about.files?.[TOKENIZER]) {
     throw new Error(

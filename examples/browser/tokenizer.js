@@ -1,11 +1,16 @@
-// Texts to ids as AlbertTokenizer in Python makes them, of the tokenizer.json and the export.json of an export.
+// Texts to ids as AlbertTokenizer and WordPieceTokenizer in Python make them, of the tokenizer.json and the export.json
+// of an export.
 
 import { Normalizer, PrecompiledNormalizer, Tokenizer } from "@huggingface/tokenizers";
 
 const MASK = "[MASK]";
+const SPACE = "▁";
+// Pieces without a space before them: special ones, signs, and the ideographs of basic_words.py.
+const JOINS =
+  /^\[(PAD|CLS|SEP|MASK)\]$|^[.,;:!?)\]}%\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]$/u;
 
-/** The vocabulary of an export. pieces: each piece by its id. */
-export class AlbertTokenizer {
+/** The vocabulary of an export. pieces: each piece by its id, as Python's tokenizer shows it. */
+export class ExportTokenizer {
   #file;
   #about;
   #libraries = new Map();
@@ -17,17 +22,17 @@ export class AlbertTokenizer {
   constructor(file, about) {
     this.#file = file;
     this.#about = about;
-    this.pieces = file.model.vocab.map(([piece]) => piece);
+    this.pieces = isWordPiece(file) ? shownWordPieces(file.model) : file.model.vocab.map(([piece]) => piece);
     // Made beforehand, so that the first text waits no longer than others.
     this.#library(about.head === "pretraining");
   }
 
-  /** The ids of a text, without [CLS] and [SEP], as by AlbertTokenizer.encode; "[MASK]" is ordinary text. */
+  /** The ids of a text, without [CLS] and [SEP], as by `encode` of Python; "[MASK]" is ordinary text. */
   encode(text) {
     return this.#ids(text.toWellFormed(), false);
   }
 
-  /** As `encode`, but "[MASK]" is the mask, together with a space before it: AlbertTokenizer.encode_with_masks. */
+  /** As `encode`, but "[MASK]" is the mask, together with a space before it: `encode_with_masks` of Python. */
   encodeWithMasks(text) {
     return this.#ids(this.aroundMasks(text.toWellFormed()).join(MASK), true);
   }
@@ -59,8 +64,10 @@ export class AlbertTokenizer {
 // tokenizer.json is for programs that look for all special pieces in a text, and has patterns that come near the
 // digit-comma rule. Here the ids are to be AlbertTokenizer's: the rule itself is applied to them, and only the pieces
 // in `found` are found in a text; a NUL before the others' names, which no cleaned text has, keeps them out of reach.
+// Words that WordPiece cuts never hold a whole name, as its brackets are words of their own.
 const libraryOf = (file, found) => {
   const added = file.added_tokens.filter(({ content }) => found.includes(content));
+  if (isWordPiece(file)) return new Tokenizer({ ...file, added_tokens: added, post_processor: null }, {});
   const others = file.added_tokens.filter(({ content }) => !found.includes(content));
   const unreachable = new Set(others.map(({ content }) => content));
   const vocab = file.model.vocab.map(([piece, score]) => [unreachable.has(piece) ? `\0${piece}` : piece, score]);
@@ -73,6 +80,18 @@ const libraryOf = (file, found) => {
     if (step instanceof PrecompiledNormalizer) steps[at] = new CharacterRules(step.config);
   });
   return tokenizer;
+};
+
+const isWordPiece = (file) => file.model.type === "WordPiece";
+
+// "##ing" is shown as "ing", and a word as "▁word", but for signs and ideographs.
+const shownWordPieces = ({ vocab, continuing_subword_prefix: inside }) => {
+  const pieces = [];
+  for (const [piece, id] of Object.entries(vocab)) {
+    if (piece.length > inside.length && piece.startsWith(inside)) pieces[id] = piece.slice(inside.length);
+    else pieces[id] = JOINS.test(piece) ? piece : SPACE + piece;
+  }
+  return pieces;
 };
 
 /**

@@ -53,7 +53,6 @@ FAULTS = {
     "export.json is not of export_model": changed({"format": "another"}),
     "is an export as litert; a browser runs": changed({"model_format": "litert"}),
     "has the head span; this page asks those of": changed({"head": "span"}),
-    "has a WordPiece vocabulary, as of a BERT; this page reads": changed({"vocabulary": {"file": "vocabulary.txt"}}),
     "was exported without tokenizer.json; export it again": without_tokenizer,
     "model.onnx is damaged, or of a different export": lambda at: (at / "model.onnx").write_bytes(b"no model"),
 }

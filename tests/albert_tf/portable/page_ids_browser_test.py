@@ -1,4 +1,4 @@
-"""Ids of the page of examples/browser in a headless Chromium, beside those of AlbertTokenizer."""
+"""Ids of the page of examples/browser in a headless Chromium, beside those of the tokenizers in Python."""
 
 import dataclasses
 import json
@@ -10,8 +10,10 @@ from export_page import call
 
 from albert_tf.checkpoints.run_checkpoints import write_weights
 from albert_tf.models.named_weights import named_weights
+from albert_tf.tokenization.basic_words import split_words
 from albert_tf.tokenization.text_cleaning import TextCleaning
-from albert_tf.tokenization.tokenizer import AlbertTokenizer
+from albert_tf.tokenization.vocabularies import make_tokenizer
+from albert_tf.tokenization.word_piece_file import INSIDE, WORD_PIECE_SPECIALS
 
 pytestmark = pytest.mark.browser
 
@@ -112,12 +114,22 @@ TEXTS = [*WRITTEN, *random_texts(100)]
 
 def with_vocabulary(folder, vocabulary, random_model, config):
     """The path of a pre-trained checkpoint with another vocabulary."""
-    config = dataclasses.replace(config, vocab_size=AlbertTokenizer(vocabulary).vocab_size)
+    config = dataclasses.replace(config, vocab_size=make_tokenizer(vocabulary).vocab_size)
     folder.mkdir()
     weights = {name: variable.numpy() for name, variable in named_weights(random_model(config)).items()}
     write_weights(str(folder), config, weights, None)
-    shutil.copy(vocabulary, folder / "small.model")
+    shutil.copy(vocabulary, folder / ("vocab.txt" if vocabulary.endswith(".txt") else "small.model"))
     return str(folder)
+
+
+def write_word_pieces(path, cleaning):
+    """The path of a WordPiece vocabulary: words of the texts, and most of their characters."""
+    words = sorted({word for text in TEXTS for word in split_words(text, cleaning)})
+    characters = sorted({character for word in words for character in word})
+    known = [character for number, character in enumerate(characters) if number % 10]
+    pieces = [*WORD_PIECE_SPECIALS, *known, *(INSIDE + character for character in known), *words[::3]]
+    path.write_text("".join(f"{piece}\n" for piece in dict.fromkeys(pieces)), encoding="utf-8", newline="\n")
+    return str(path)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +156,24 @@ def test_ids_are_those_of_the_tokenizer(
     vocabulary = request.getfixturevalue("official_model") if name == "published" else vocabularies[name]()
     source = with_vocabulary(tmp_path / "checkpoint", vocabulary, random_model, portable_config)
     folder = exported(source, cleaning=cleaning)
-    tokenizer = AlbertTokenizer(vocabulary, **dataclasses.asdict(cleaning))
+    compare_ids(make_tokenizer(vocabulary, cleaning), page, folder)
+    rule = json.loads((folder / "export.json").read_text())["piece_replacements"]
+    assert len(rule) > 20 or name == "words"
+
+
+@pytest.mark.parametrize("cleaning", [TextCleaning(), TextCleaning(False), TextCleaning(keep_accents=True)])
+def test_word_pieces_are_those_of_the_tokenizer(cleaning, page, exported, random_model, portable_config, tmp_path):
+    vocabulary = write_word_pieces(tmp_path / "vocab.txt", cleaning)
+    source = with_vocabulary(tmp_path / "checkpoint", vocabulary, random_model, portable_config)
+    folder = exported(source, cleaning=cleaning)
+    tokenizer = make_tokenizer(vocabulary, cleaning)
+    compare_ids(tokenizer, page, folder)
+    shown = call(page(folder), folder, "return model.tokenizer.pieces")
+    assert shown == [tokenizer.id_to_piece(piece_id) for piece_id in range(tokenizer.vocab_size)]
+
+
+def compare_ids(tokenizer, page, folder):
+    """Compares the ids of all texts on the page of an export with those of a tokenizer."""
     assert len(TEXTS) > 150
     wanted = [*map(tokenizer.encode, TEXTS), *map(tokenizer.encode_with_masks, WITH_MASKS)]
     code = f"return [...{json.dumps(TEXTS)}.map((text) => model.tokenizer.encode(text)),"
@@ -152,5 +181,3 @@ def test_ids_are_those_of_the_tokenizer(
     found = call(page(folder), folder, code)
     texts = [*TEXTS, *WITH_MASKS]
     assert {text: ids for text, ids, want in zip(texts, found, wanted, strict=True) if ids != want} == {}
-    rule = json.loads((folder / "export.json").read_text())["piece_replacements"]
-    assert len(rule) > 20 or name == "words"
