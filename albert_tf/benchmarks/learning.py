@@ -8,6 +8,7 @@ python -m albert_tf.benchmarks.learning --recipes=adamw.flags,muon.flags --minut
     --heldout_file='heldout-*' --output_dir=learning
 """
 
+import hashlib
 import json
 import os
 import platform
@@ -46,10 +47,17 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_string("output_dir", None, "Where runs, results, table and picture go.", **fv)
 
 
+def _flags_of(recipe: str) -> list[str]:
+    """The flags of a recipe, --name=value, those of the flag files that it names among them."""
+    try:
+        return flags.FlagValues().read_flags_from_files([f"--flagfile={recipe}"])
+    except flags.Error as error:
+        raise InputError(f"{recipe}: {' '.join(str(error).split())}") from None
+
+
 def _tokens_a_step(recipe: str) -> int:
     """Number of tokens of a batch, padding included, as the recipe says."""
-    with open(recipe, encoding="utf-8") as file:
-        given = dict(line.strip()[2:].split("=", 1) for line in file if re.match(r"--\w+=", line))
+    given = dict(re.findall(r"^--?(\w+)=(.*)", "\n".join(_flags_of(recipe)), flags=re.MULTILINE))
     if "batch_schedule" in given:
         raise InputError(f"{recipe}: --batch_schedule: the steps are of different sizes; give one --train_batch_size")
     try:
@@ -114,10 +122,15 @@ def read_results(output_dir: str) -> list[dict[str, Any]]:
 
 def identity_of(heldout: str, recipe: str | None = None) -> dict[str, str]:
     """Digests of what a result depends on: the held-out records, and the recipe if it is a file."""
-    return {
-        "heldout": digest_of_files(find_record_files(heldout, "heldout_file")),
-        "flags": digest_of_files([] if recipe is None else [recipe]),
-    }
+    of_flags = digest_of_files([] if recipe is None else [recipe])
+    if recipe is not None and _names_others(recipe):
+        of_flags = hashlib.sha256(to_json([of_flags, *_flags_of(recipe)]).encode()).hexdigest()
+    return {"heldout": digest_of_files(find_record_files(heldout, "heldout_file")), "flags": of_flags}
+
+
+def _names_others(recipe: str) -> bool:
+    with open(recipe, encoding="utf-8") as file:
+        return any(re.match(r"--?flagfile\b", line) for line in file)
 
 
 def check_identity(results: list[dict[str, Any]], recipe: str, identity: dict[str, str], output_dir: str) -> None:

@@ -71,6 +71,20 @@ def test_what_was_measured_of_other_flags_or_records_is_not_put_beside_it(tmp_pa
         learning.check_identity(results, "y", learning.identity_of(str(heldout)), "out")
 
 
+def test_flag_files_that_a_recipe_names_count_as_its_own(tmp_path):
+    recipe, base, heldout = (tmp_path / name for name in ("x.flags", "base.flags", "heldout.tfrecord"))
+    recipe.write_text(f"--flagfile={base}\n--learning_rate=0.001\n")
+    base.write_text("--train_batch_size=8\n--max_seq_length=16\n")
+    heldout.write_bytes(b"records")
+    learning._check_recipes([str(recipe)])
+    before = learning.identity_of(str(heldout), str(recipe))
+    base.write_text("--train_batch_size=16\n--max_seq_length=16\n")
+    assert learning.identity_of(str(heldout), str(recipe)) != before
+    base.unlink()
+    with pytest.raises(InputError, match=r"x\.flags: .* No such file or directory: .*base\.flags"):
+        learning._check_recipes([str(recipe)])
+
+
 def test_a_result_that_was_cut_off_is_named(tmp_path):
     whole = json.dumps(_result("x", 1, 4.0))
     (tmp_path / "results.jsonl").write_text(f"{whole}\n{whole[:20]}")
