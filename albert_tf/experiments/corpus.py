@@ -1,12 +1,12 @@
 """The text and the vocabulary of an experiment, and of a row that has more text, or a vocabulary of its own."""
 
 import dataclasses
+from collections.abc import Mapping
 
 from albert_tf.experiments.command_lines import READING, VOCABULARY, names_of
+from albert_tf.experiments.given_text import check_held_out, read_text
 from albert_tf.experiments.row import Row
 from albert_tf.experiments.steps import Given, Made, Own, Step
-from albert_tf.runtime.digests import digest_of_files
-from albert_tf.runtime.files import list_files
 
 _PREFIX, _RESULT = "vocabulary", "vocabulary.model"
 
@@ -20,12 +20,14 @@ class Corpus:
         held_out: text to evaluate on.
         vocabulary: its file.
         vocab_size: pieces in it.
+        not_to_train_on: the files that the held-out text is, or was taken from, by their SHA-256.
     """
 
     train: Given
     held_out: Given
     vocabulary: Given | Made
     vocab_size: int
+    not_to_train_on: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def vocabulary_key(self) -> str:
         """The vocabulary's identity."""
@@ -44,11 +46,12 @@ def corpus_of_row(corpus: Corpus, row: Row) -> Corpus:
         row: of the experiment.
 
     Raises:
-        InputError: there is no more_text.
+        InputError: there is no more_text, or it is held-out text.
     """
     if row.more_text is not None:
-        more = digest_of_files(list_files(row.more_text, "more_text"))
-        both = Given(f"{corpus.train.path},{row.more_text}", f"{corpus.train.digest} {more}")
+        more = read_text(row.more_text, "more_text")
+        check_held_out(more, corpus.not_to_train_on, "more_text")
+        both = Given(f"{corpus.train.path},{row.more_text}", f"{corpus.train.digest} {more.digest}")
         corpus = dataclasses.replace(corpus, train=both)
     if row.vocabulary is None:
         return corpus

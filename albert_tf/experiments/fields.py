@@ -9,6 +9,9 @@ from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import refuse_repeats
 
+# What no figure of a table comes to.
+LARGEST_FIGURE = 1e30
+
 
 def read_values(path: str) -> Any:
     """The contents of a JSON file.
@@ -73,8 +76,10 @@ def is_count(value: Any, least: int = 1) -> bool:
 
 
 def is_figure(value: Any) -> bool:
-    """Tells whether a value is a number or null."""
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    """Tells whether a value is null or a number that a page can draw."""
+    if value is None:
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_FIGURE
 
 
 def check_keys(values: Iterable[str], known: tuple[str, ...], where: str, needed: tuple[str, ...] = ()) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from albert_tf.experiments.claims import Claim, Verdict
+from albert_tf.experiments.fields import LARGEST_FIGURE
 from albert_tf.experiments.findings import Findings, RowRun
 from albert_tf.experiments.table import Cell, Column, Table, TableRow
 from albert_tf.runtime import files
@@ -15,8 +16,6 @@ TABLE_JSON, PAGE_JSON = "table.json", "page.json"
 _HEAD = ("name", "question", "source", "table")
 _TEXTS_OF_RUN = ("folder", "held_out", "commands")
 _AGAIN = "run the same run_experiments again, which does nothing twice"
-# What no figure of a table comes to.
-_LARGEST = 1e30
 _Read = TypeVar("_Read")
 
 
@@ -116,7 +115,7 @@ def _text(value: Any) -> str:
 
 def _number(value: Any) -> float:
     """A number that a page can draw; a whole one stays so."""
-    if type(value) not in (int, float) or not abs(value) < _LARGEST:
+    if type(value) not in (int, float) or not abs(value) < LARGEST_FIGURE:
         raise ValueError("a number was expected")
     return value
 

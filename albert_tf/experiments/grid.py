@@ -28,6 +28,7 @@ from albert_tf.training.flops import train_step_flops
 _RECORDS, _RECORDS_RESULT = "records.tfrecord", "records.tfrecord.manifest.json"
 _EMBEDDINGS_RESULT, _EVALUATION_RESULT = "embeddings.npz", "evaluation.json"
 _MODEL, _PRETRAINING_RESULT, _FINETUNING_RESULT = "model", "model/train_log.jsonl", "model/results.json"
+_CHECKPOINTS = "model/checkpoint-*"
 # How long a row's examples are: held-out ones are of that length too.
 _LENGTHS = ("max_seq_length", "max_predictions_per_seq")
 # Flags of pre-training, evaluation and fine-tuning that name files or folders; a config may be a shipped one.
@@ -126,8 +127,8 @@ def make_units(experiment: Experiment, corpus: Corpus, data: Mapping[str, Given]
     return list(units.values())
 
 
-def named_paths(experiment: Experiment) -> list[str]:
-    """The paths of files and folders that the flags of an experiment name.
+def named_paths(experiment: Experiment) -> dict[str, str]:
+    """The paths of files and folders that the flags of an experiment name, and where each is first named.
 
     Raises:
         InputError: what such a flag has is no text.
@@ -137,14 +138,15 @@ def named_paths(experiment: Experiment) -> list[str]:
         EVALUATION: experiment.evaluation,
         **{f"task {task.name}": task.flags for task in experiment.tasks},
     }
-    named = [
-        _path_of(name, as_path(given[name], f"{experiment.name}: {where}: {name}"))
-        for where, given in flags.items()
-        for name in _PATHS
-        if name in given
-    ]
-    folders = [task.data_dir for task in experiment.tasks if task.data_dir is not None]
-    return list(dict.fromkeys([*folders, *named]))
+    found: dict[str, str] = {}
+    for task in experiment.tasks:
+        if task.data_dir is not None:
+            found.setdefault(task.data_dir, f"{experiment.name}: task {task.name}: data_dir")
+    for at, given in flags.items():
+        for name in (name for name in _PATHS if name in given):
+            where = f"{experiment.name}: {at}: {name}"
+            found.setdefault(_path_of(name, as_path(given[name], where)), where)
+    return found
 
 
 def distinct(steps: Iterable[Step]) -> list[Step]:
@@ -155,14 +157,15 @@ def distinct(steps: Iterable[Step]) -> list[Step]:
 def _make_unit(
     experiment: Experiment, corpus: Corpus, data: Mapping[str, Given], row: Row, seed: int, start: Unit | None
 ) -> Unit:
-    config = AlbertConfig.from_dict({"vocab_size": corpus.vocab_size, **row.config})
+    where = f"{experiment.name}: row {row.name}"
+    config = AlbertConfig.from_dict({"vocab_size": corpus.vocab_size, **row.config}, f"{where}: config")
     if config.vocab_size != corpus.vocab_size:
         raise InputError(
-            f"{experiment.name}: row {row.name}: config: vocab_size is {config.vocab_size}, "
+            f"{where}: config: vocab_size is {config.vocab_size}, "
             f"{corpus.name_of_vocabulary()} has {corpus.vocab_size} pieces; leave it out"
         )
     if start is not None:
-        _check_start(f"{experiment.name}: row {row.name}: start_from", start, config, corpus)
+        _check_start(f"{where}: start_from", start, config, corpus)
     pretraining = _pretraining(corpus, data, row, seed, config, None if start is None else start.pretraining)
     evaluation = _with_files(experiment.evaluation, data)
     evaluations = {
@@ -216,7 +219,7 @@ def _pretraining(
     # The records are of this vocabulary; the run keeps a copy, for fine-tuning.
     kept = {"spm_model_file": corpus.vocabulary}
     flags |= _with_files(row.pretraining, data)
-    return Step(PRETRAINING, flags, _PRETRAINING_RESULT, work=float(work), fixed=kept)
+    return Step(PRETRAINING, flags, _PRETRAINING_RESULT, work=float(work), fixed=kept, also=_CHECKPOINTS)
 
 
 def _records(text: Given, corpus: Corpus, flags: Mapping[str, Any]) -> Step:

@@ -16,8 +16,12 @@ from albert_tf.tokenization.vocabulary_file import may_be_vocabulary
 _CONFIG_ENDING, _LOCK_ENDING = "config.json", ".lock"
 
 
-def digest_of_named(path: str) -> str | None:
+def digest_of_named(path: str, where: str) -> str | None:
     """A digest of what a path names: a file, a folder of data, a run, or a TensorFlow checkpoint by its prefix.
+
+    Args:
+        path: local, or a name such as hf://albert/albert-base-v2.
+        where: what names it, for the error.
 
     Returns:
         the digest; None for a name such as hf://albert/albert-base-v2, whose contents are not here.
@@ -33,9 +37,7 @@ def digest_of_named(path: str) -> str | None:
         # albert_base/model.ckpt-best stands for model.ckpt-best.index and others.
         parts = sorted(glob.glob(glob.escape(path) + ".*"))
         if not parts:
-            raise InputError(
-                f"there is no {path}, which the experiment names; a path in it starts from the current folder"
-            )
+            raise InputError(f"{where}: there is no {path}; a path starts from the current folder")
         folder = os.path.dirname(path)
         return _digest_of_files(folder, [*parts, *_config_and_vocabularies(folder)])
     checkpoint = _checkpoint_of_run(path)

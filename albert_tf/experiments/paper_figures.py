@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from albert_tf.experiments.claims import Claim, read_claims
-from albert_tf.experiments.fields import as_object, as_text, check_keys, is_figure
+from albert_tf.experiments.fields import LARGEST_FIGURE, as_object, as_text, check_keys, is_figure
 from albert_tf.runtime.errors import InputError
 
 _KEYS = ("columns", "rows", "note", "claims")
@@ -44,7 +44,10 @@ def read_figures(values: Any, rows: Mapping[str, Any], where: str) -> PaperFigur
         if name not in rows:
             raise InputError(f"{where}: rows: the grid has no row {name!r}")
         if not isinstance(row, list) or len(row) != len(columns) or not all(map(is_figure, row)):
-            raise InputError(f"{where}: row {name}: a number or null for each of {len(columns)} columns was expected")
+            raise InputError(
+                f"{where}: row {name}: a number or null for each of {len(columns)} columns was expected, "
+                f"numbers below {LARGEST_FIGURE:g}"
+            )
     note = as_text(values.get("note", ""), f"{where}: note")
     claims = read_claims(values.get("claims", []), columns, figures, f"{where}: claims")
     return PaperFigures(tuple(columns), {name: tuple(row) for name, row in figures.items()}, note, claims)

@@ -1,15 +1,16 @@
 """The picture of an experiment: a panel for each column, a point with its error for each row."""
 
 import math
+import textwrap
 from typing import Any
 
-from albert_tf.analysis.pyplot import import_pyplot
+from albert_tf.analysis.pyplot import drawable, import_pyplot, save_figure
 from albert_tf.experiments.table import PERCENT, Column, Table
-from albert_tf.runtime import files
 
 _PANEL_WIDTH, _ROW_HEIGHT, _REST = 3.2, 0.42, 1.4  # inches
 _LABEL_WIDTH = 0.09  # inches a character
 _MOST_IN_A_LINE = 4
+_TITLE_CHARACTERS = 10  # an inch
 
 
 def draw_table(table: Table, output_file: str, title: str) -> None:
@@ -37,9 +38,10 @@ def draw_table(table: Table, output_file: str, title: str) -> None:
         for axis in axes.flat[len(columns) :]:
             axis.set_visible(False)
         axes[0, 0].invert_yaxis()
-        figure.suptitle(title, parse_math=False, wrap=True)
-        with files.replace_file(output_file) as file:
-            figure.savefig(file, format="png", dpi=130)
+        # matplotlib, wrapping by itself, takes what stands between two "$" for mathematics.
+        lines_of_title = textwrap.wrap(drawable(title), int(_TITLE_CHARACTERS * size[0]))
+        figure.suptitle("\n".join(lines_of_title), parse_math=False)
+        save_figure(figure, output_file)
     finally:
         pyplot.close(figure)
 
@@ -59,11 +61,11 @@ def _draw_column(axis: Any, table: Table, column: Column) -> None:
             axis.plot(values, [place] * len(values), "|", color="C1", markersize=9)
         text = f"{mean:.1f}" if column.kind == PERCENT else f"{mean:.3f}"
         axis.annotate(text, (mean, place), xytext=(0, 7), textcoords="offset points", ha="center", fontsize=8)
-    axis.set_yticks(range(len(table.rows)), [row.name for row in table.rows])
+    axis.set_yticks(range(len(table.rows)), [drawable(row.name) for row in table.rows])
     axis.set_ylim(-0.7, len(table.rows) - 0.4)
     for label in axis.get_yticklabels():
         label.set_parse_math(False)
-    axis.set_title(column.title + (", %" if column.kind == PERCENT else ""), fontsize=10, parse_math=False)
+    axis.set_title(drawable(column.title) + (", %" if column.kind == PERCENT else ""), fontsize=10, parse_math=False)
     axis.margins(x=0.2)
     axis.grid(axis="x", alpha=0.3)
     axis.spines[["top", "right"]].set_visible(False)

@@ -13,6 +13,7 @@ from albert_tf.experiments.estimate import duration, estimate_seconds
 from albert_tf.experiments.experiment import read_experiment
 from albert_tf.experiments.findings import find
 from albert_tf.experiments.findings_file import write_findings
+from albert_tf.experiments.given_text import check_held_out, read_text
 from albert_tf.experiments.grid import Unit, distinct, make_units, named_paths
 from albert_tf.experiments.named_files import digest_of_named
 from albert_tf.experiments.page import make_page
@@ -62,11 +63,16 @@ class ExperimentRun:
             raise InputError(
                 f"--experiment={settings.experiment}: {STEPS_FOLDER}/ is the folder of the steps; rename it"
             )
+        if self.experiment.name.endswith(_TRIAL) or "," in self.experiment.name:
+            raise InputError(
+                f"--experiment={settings.experiment}: {_TRIAL} at the end of a name is for what trials come to, and a "
+                "comma separates names; rename it"
+            )
         names = [row.name for row in self.experiment.rows]
         unknown = [name for name in settings.rows if name not in names]
         if unknown:
             raise InputError(f"--rows: {self.experiment.name} has no row {unknown[0]!r}; it has {', '.join(names)}")
-        digests = {path: digest_of_named(path) for path in named_paths(self.experiment)}
+        digests = {path: digest_of_named(path, where) for path, where in named_paths(self.experiment).items()}
         data = {path: Given(path, digest) for path, digest in digests.items() if digest is not None}
         for task in self.experiment.tasks:
             check_splits(task, self.experiment.name)
@@ -180,25 +186,23 @@ class ExperimentRun:
     def _corpus(self) -> Corpus:
         """The text, split if need be, and the vocabulary."""
         settings = self._settings
-        text = files.list_files(str(settings.input_file))
+        text = read_text(str(settings.input_file))
         vocabulary = str(settings.spm_model_file)
         vocab_size = make_tokenizer(vocabulary).vocab_size
-        digest = digest_of_files(text)
+        train: Given = text
         if settings.held_out_file is not None:
-            train = Given(str(settings.input_file), digest)
-            held_out_text = str(settings.held_out_file)
-            held_out = Given(held_out_text, digest_of_files(files.list_files(held_out_text, "held_out_file")))
-            if held_out.digest == digest:
-                raise InputError(f"--held_out_file={held_out_text} is the text of --input_file: nothing is held out")
+            held_out: Given = (evaluated := read_text(str(settings.held_out_file), "held_out_file"))
+            check_held_out(text, evaluated.files, "--input_file")
         else:
-            self._check_split(text)
-            key = hashlib.sha256(f"{digest} {settings.held_out_every}".encode()).hexdigest()[:_KEY_DIGITS]
+            evaluated, paths = text, files.list_files(text.path)
+            self._check_split(paths)
+            key = hashlib.sha256(f"{text.digest} {settings.held_out_every}".encode()).hexdigest()[:_KEY_DIGITS]
             folder = os.path.join(self.output_dir, STEPS_FOLDER, f"text-{key}")
             parts = {name: os.path.join(folder, name) for name in (TRAIN, HELD_OUT)}
             if not all(map(os.path.exists, parts.values())) and not settings.dry_run:
-                split_documents(text, settings.held_out_every, folder)
+                split_documents(paths, settings.held_out_every, folder)
             train, held_out = (Given(path, f"{key} {name}") for name, path in parts.items())
-        return Corpus(train, held_out, Given(vocabulary, digest_of_files([vocabulary])), vocab_size)
+        return Corpus(train, held_out, Given(vocabulary, digest_of_files([vocabulary])), vocab_size, evaluated.files)
 
     def _check_split(self, text: list[str]) -> None:
         """Sees that the text can be split at its blank lines, which is how every row reads it."""

@@ -110,7 +110,7 @@ class Runner:
             self._wait(child)
         self._stop_if_asked()
         if child.returncode or not step.is_written(self._output_dir):
-            reason = f"{_last_line(log)} (exit code {child.returncode}; {log})"
+            reason = _reason(child.returncode, log)
             # For those who share the rows.
             files.write_json(failure, {"reason": reason})
             return reason
@@ -155,6 +155,14 @@ def _end_with_parent() -> Callable[[], None] | None:
         return None
     prctl = ctypes.CDLL(None).prctl
     return lambda: prctl(_DEATH_OF_PARENT, signal.SIGTERM)
+
+
+def _reason(code: int, log: str) -> str:
+    """Why a command failed: the last line of its log, or the signal that ended it."""
+    if code < 0:
+        memory = ", as the system does where memory runs out" if -code == signal.SIGKILL else ""
+        return f"ended by {signal.Signals(-code).name}{memory}; the same run_experiments goes on with it ({log})"
+    return f"{_last_line(log)} (exit code {code}; {log})"
 
 
 def _last_line(path: str) -> str:

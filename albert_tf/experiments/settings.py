@@ -44,6 +44,8 @@ class ExperimentSettings:
             raise InputError(
                 f"--task_index must be from 0 to --num_tasks - 1; received {self.task_index} and {self.num_tasks}"
             )
+        if self.tasks_file is not None and not str(self.tasks_file):
+            raise InputError("--tasks_file names no file; leave it out if there are no more tasks")
         if "," in str(self.output_dir):
             raise InputError(f"--output_dir={self.output_dir}: a comma separates paths; give a folder without one")
         if os.path.exists(self.output_dir) and not os.path.isdir(self.output_dir):

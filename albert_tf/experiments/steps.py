@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import glob
 import hashlib
 import json
 import os
@@ -69,6 +70,7 @@ class Step:
         result: the output that shows that it is there, in its folder.
         work: how long it takes beside others of its kind, in any unit.
         fixed: flags that change nothing in the output, such as --overwrite; the key does not have them.
+        also: a pattern of more output in its folder, of which something must be there; None for no more.
     """
 
     kind: str
@@ -76,6 +78,7 @@ class Step:
     result: str
     work: float = 1.0
     fixed: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    also: str | None = None
 
     @functools.cached_property
     def key(self) -> str:
@@ -123,7 +126,10 @@ class Step:
     def is_written(self, output_dir: str) -> bool:
         """Tells whether all that its command writes is there."""
         own = {name: value.name for name, value in self.flags.items() if isinstance(value, Own) and name != _PREFIX}
-        return all(os.path.exists(os.path.join(self.folder(output_dir), name)) for name in {self.result, *own.values()})
+        folder = self.folder(output_dir)
+        if not all(os.path.exists(os.path.join(folder, name)) for name in {self.result, *own.values()}):
+            return False
+        return self.also is None or any(glob.iglob(os.path.join(glob.escape(folder), self.also)))
 
     def done(self, output_dir: str) -> Mapping[str, Any] | None:
         """The note of when it was finished, {"seconds", "work", ...}; None if it is not, or its output is gone."""

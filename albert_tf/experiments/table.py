@@ -204,6 +204,9 @@ def _key_of(measure: str, experiment: Experiment) -> str:
     return f"task/{measure}"
 
 
+# What every evaluation says.
+_MEASURED = ("masked_lm_loss", "masked_lm_accuracy")
+
 # Of a task: by seed of fine-tuning, the score and whether the run learned nothing.
 _Results = Mapping[str, Sequence[tuple[float, bool]]]
 
@@ -218,7 +221,7 @@ def _results(unit: Unit, experiment: Experiment, output_dir: str) -> _Results:
 
 
 def _result_of(step: Step, output_dir: str) -> tuple[float, bool]:
-    result = step.read_result(output_dir)
+    result = _read(step, output_dir)
     try:
         score = next(iter(result["scores"].values()))[result["metric"]]
     except (AttributeError, KeyError, StopIteration, TypeError):
@@ -226,12 +229,24 @@ def _result_of(step: Step, output_dir: str) -> tuple[float, bool]:
     return _checked(score, step, output_dir), bool(result.get("stuck"))
 
 
+def _read(step: Step, output_dir: str) -> dict[str, Any]:
+    """The JSON object that a command wrote; InputError if it is none."""
+    try:
+        return step.read_result(output_dir)
+    except InputError:
+        raise _damaged(step, output_dir) from None
+
+
 def _checked(figure: Any, step: Step, output_dir: str) -> float:
     """A figure that a command wrote; InputError if it is none."""
     if not is_figure(figure) or figure is None:
-        folder = step.folder(output_dir)
-        raise InputError(f"{folder}/{step.result} is not what {step.kind} writes; remove {folder} to do it again")
+        raise _damaged(step, output_dir)
     return float(figure)
+
+
+def _damaged(step: Step, output_dir: str) -> InputError:
+    folder = step.folder(output_dir)
+    return InputError(f"{folder}/{step.result} is not what {step.kind} writes; remove {folder} to do it again")
 
 
 def _warnings(row: str, experiment: Experiment, results: Sequence[_Results]) -> list[str]:
@@ -251,9 +266,11 @@ def _figures(unit: Unit, experiment: Experiment, output_dir: str, results: _Resu
     """The values of a unit by column: one, or one for each seed of fine-tuning."""
     found: dict[str, list[float]] = {}
     for kind, step in unit.evaluations.items():
-        evaluation = step.read_result(output_dir)
-        _checked(evaluation.get("masked_lm_loss"), step, output_dir)
-        found |= {f"{name}/{kind}": [value] for name, value in evaluation.items() if isinstance(value, float)}
+        evaluation = _read(step, output_dir)
+        numbers = {name: value for name, value in evaluation.items() if isinstance(value, float)}
+        for name in {*_MEASURED, *numbers}:
+            _checked(evaluation.get(name), step, output_dir)
+        found |= {f"{name}/{kind}": [value] for name, value in numbers.items()}
     found |= {f"task/{name}": [score for score, _ in of_task] for name, of_task in results.items()}
     if len(experiment.tasks) > 1:
         found["task_average"] = [

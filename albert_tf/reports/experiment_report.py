@@ -166,7 +166,9 @@ def _first_runs(findings: Findings, folder: str) -> tuple[list[RunFolder], list[
     runs, notes = [], []
     for run in of_seed[:_MOST_CURVES]:
         try:
-            runs.append(read_run(_beside(folder, run.folder), run.row))
+            found = read_run(_beside(folder, run.folder), run.row)
+            runs.append(found)
+            notes += [f"Row {run.row}: {note}" for note in found.notes]
         except (InputError, OSError) as error:
             notes.append(f"Row {run.row} has no curve: {reason_of(error)}")
     if len(of_seed) > _MOST_CURVES:

@@ -163,6 +163,8 @@ def test_a_trial_gives_every_row_as_many_steps(write):
         ({"tasks": [{"task_name": "rte"}, {"task_name": "rte"}]}, "two tasks have one name"),
         ({"paper": {"columns": ["a"], "rows": {"third": [1]}}}, "paper: rows: the grid has no row 'third'"),
         ({"paper": {"columns": ["a"], "rows": {"first": [1, 2]}}}, "paper: row first: a number or null for each of 1"),
+        ({"paper": {"columns": ["a"], "rows": {"first": [float("nan")]}}}, "row first: a number .*, numbers below 1e"),
+        ({"paper": {"columns": ["a"], "rows": {"first": [10**400]}}}, "row first: a number .*, numbers below 1e"),
     ],
 )
 def test_what_is_wrong_is_one_line_that_says_where(write, changes, message):

@@ -25,16 +25,16 @@ def run(tmp_path):
 
 
 def test_a_run_is_its_best_checkpoint_config_and_vocabulary(run):
-    before = digest_of_named(str(run))
+    before = digest_of_named(str(run), "x: data")
     for name in ("run.lock", "page.html", "train_log.jsonl", ".DS_Store", "checkpoint-00000002/weights"):
         (run / name).write_text("other")
-        assert digest_of_named(str(run)) == before
+        assert digest_of_named(str(run), "x: data") == before
     for name in ("checkpoint-00000001/weights", "albert_config.json", "vocabulary.model"):
         (run / name).write_text("other")
-        old, before = before, digest_of_named(str(run))
+        old, before = before, digest_of_named(str(run), "x: data")
         assert before != old
     write_evaluation(str(run / "checkpoint-00000002"), {"masked_lm_accuracy": 0.75})
-    assert digest_of_named(str(run)) != before
+    assert digest_of_named(str(run), "x: data") != before
 
 
 def test_a_folder_of_data_is_its_files_through_links_without_hidden_ones_and_locks(tmp_path):
@@ -44,25 +44,25 @@ def test_a_folder_of_data_is_its_files_through_links_without_hidden_ones_and_loc
     (linked / "train.tsv").write_text("a")
     (data / "part").symlink_to(linked)
     (data / "part" / "round").symlink_to(data)
-    before = digest_of_named(str(data))
+    before = digest_of_named(str(data), "x: data")
     (data / ".cache").mkdir()
     for name in (".DS_Store", ".cache/x", "part/.x", "features.lock"):
         (data / name).write_text("other")
-    assert digest_of_named(str(data)) == before
+    assert digest_of_named(str(data), "x: data") == before
     (linked / "train.tsv").write_text("b")
-    assert digest_of_named(str(data)) != before
+    assert digest_of_named(str(data), "x: data") != before
 
 
 def test_a_prefix_is_the_files_of_the_checkpoint_and_those_beside_it(tmp_path):
     prefix = tmp_path / "model.ckpt-best"
-    with pytest.raises(InputError, match="there is no .*model.ckpt-best, which the experiment names"):
-        digest_of_named(str(prefix))
+    with pytest.raises(InputError, match="^x: data: there is no .*model.ckpt-best; a path starts"):
+        digest_of_named(str(prefix), "x: data")
     names = ("model.ckpt-best.index", "model.ckpt-best.data-00000-of-00001", "albert_config.json", "30k-clean.model")
     for name in names:
         (tmp_path / name).write_text("a")
-    found = {digest_of_named(str(prefix))}
+    found = {digest_of_named(str(prefix), "x: data")}
     for name in names:
         (tmp_path / name).write_text("b")
-        found.add(digest_of_named(str(prefix)))
+        found.add(digest_of_named(str(prefix), "x: data"))
     assert len(found) == 5
-    assert digest_of_named("hf://albert/albert-base-v2") is None
+    assert digest_of_named("hf://albert/albert-base-v2", "x: data") is None

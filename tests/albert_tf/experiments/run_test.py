@@ -60,6 +60,7 @@ def made_up(monkeypatch):
         path, written = Path(step.folder(output_dir), step.result), json.dumps(_WRITTEN.get(step.kind, {}))
         path.parent.mkdir(exist_ok=True)
         others = [value.name for value in step.flags.values() if isinstance(value, Own)]
+        others += [] if step.also is None else [os.path.basename(step.also)]
         script = 'echo "$1" >> "$2"; echo "$3" > "$4"; cd "$5"; shift 5; touch "$@"'
         return ["sh", "-c", script, "", step.kind, f"{output_dir}/ran.txt", written, path, path.parent, *others]
 
@@ -164,7 +165,7 @@ def test_the_last_task_makes_the_table_without_a_row_that_failed_in_another(file
 
 
 def test_rows_without_a_figure_have_no_picture(files, settings, write, made_up, monkeypatch):
-    monkeypatch.setitem(_WRITTEN, "evaluation", {"masked_lm_loss": 3.0})
+    monkeypatch.setitem(_WRITTEN, "evaluation", {"masked_lm_loss": 3.0, "masked_lm_accuracy": 0.25})
     ExperimentRun(settings(write(evaluations=["sentence_order"]), rows=("first",))).run()
     assert "table as a picture" not in (files / "out/which/page.md").read_text()
 
@@ -226,9 +227,18 @@ def test_text_whose_documents_no_blank_line_ends_is_not_split(settings, write, r
         ExperimentRun(settings(path))
 
 
-def test_held_out_text_is_not_that_of_training(files, settings):
-    with pytest.raises(InputError, match="is the text of --input_file: nothing is held out"):
-        ExperimentRun(settings(held_out_file=str(files / "text.txt")))
+def test_held_out_text_is_not_that_of_training(files, settings, write):
+    (files / "other.txt").write_text("a cat\n\na dog\n")
+    (files / "same.txt").write_bytes((files / "text.txt").read_bytes())
+    both = f"{files}/other.txt,{files}/text.txt"
+    line = f"^--input_file: {files}/text.txt has the text of {files}/same.txt, of which models are to be evaluated"
+    with pytest.raises(InputError, match=line):
+        ExperimentRun(settings(input_file=both, held_out_file=str(files / "same.txt")))
+    more = write(rows={"first": {"more_text": str(files / "same.txt")}})
+    line = f"^which: row first: more_text: {files}/same.txt has the text of {files}/text.txt, of which"
+    for changes in ({"input_file": str(files / "other.txt"), "held_out_file": str(files / "text.txt")}, {}):
+        with pytest.raises(InputError, match=line):
+            ExperimentRun(settings(more, **changes))
 
 
 def test_a_step_is_the_same_however_its_numbers_are_written(settings, write):
@@ -309,7 +319,10 @@ def test_a_changed_config_is_another_evaluation_and_a_shipped_one_is_found(files
     [
         ({"evaluation": {"albert_config_file": 5}}, "which: evaluation: albert_config_file: text was expected"),
         ({"tasks": [{"task_name": "rte", "flags": {"dev_file": ["a"]}}]}, "which: task rte: dev_file: text was expect"),
-        ({"tasks": [{"task_name": "rte", "flags": {"teacher": "no/such"}}]}, "there is no no/such, which the experim"),
+        (
+            {"tasks": [{"task_name": "rte", "flags": {"teacher": "no/such"}}]},
+            "which: task rte: teacher: there is no no/",
+        ),
         ({"tasks": [{"task_name": "rte"}]}, "which: task rte: --data_dir must say where the files"),
         ({"tasks": [{"task_name": "rte", "data_dir": ""}]}, "data_dir: a path was expected"),
         ({"evaluation": {"init_checkpoint": ""}}, "'init_checkpoint' is set by run_experiments"),
@@ -321,15 +334,23 @@ def test_what_is_no_path_is_one_line(settings, write, changes, message):
         ExperimentRun(settings(write(**changes)))
 
 
-def test_a_name_that_is_taken_is_refused(settings, write, tmp_path):
-    path = Path(write()).rename(tmp_path / "steps.json")
-    with pytest.raises(InputError, match="steps/ is the folder of the steps; rename it"):
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("steps", "steps/ is the folder of the steps; rename it"),
+        ("which-trial", "-trial at the end of a name is for what trials come to"),
+        ("a,b", "a comma separates names; rename it"),
+    ],
+)
+def test_a_name_that_is_taken_is_refused(settings, write, tmp_path, name, line):
+    path = Path(write()).rename(tmp_path / f"{name}.json")
+    with pytest.raises(InputError, match=line):
         ExperimentRun(settings(str(path)))
 
 
 def test_a_task_without_its_folder_is_one_line(settings, write):
     path = write(tasks=[{"task_name": "rte", "data_dir": "no/such"}])
-    with pytest.raises(InputError, match="there is no no/such, which the experiment names"):
+    with pytest.raises(InputError, match="which: task rte: data_dir: there is no no/such; a path starts from"):
         ExperimentRun(settings(path))
 
 

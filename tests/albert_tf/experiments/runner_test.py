@@ -81,6 +81,31 @@ def test_a_step_without_its_note_or_its_output_runs_again(tmp_path, shell, lost)
     assert step.done(str(tmp_path))["seconds"] is None
 
 
+def test_a_step_without_its_further_output_runs_again(tmp_path, shell):
+    step = Step("evaluation", {"shell": f"{_WRITE}; touch {{folder}}/checkpoint-1"}, "result.json", also="checkpoint-*")
+    _run(tmp_path, step)
+    _run(tmp_path, step)
+    assert _runs(tmp_path) == 1
+    Path(step.folder(str(tmp_path)), "checkpoint-1").unlink()
+    assert step.done(str(tmp_path)) is None
+    _run(tmp_path, step)
+    assert _runs(tmp_path) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("KILL", "ended by SIGKILL, as the system does where memory runs out; the same run_exp"),
+        ("SEGV", "by SIGSEGV; "),
+    ],
+)
+def test_a_step_that_a_signal_ended_says_which(tmp_path, shell, name, line):
+    step = _step(f"echo 'step 100 of 800'; kill -{name} $$")
+    (reason,) = _run(tmp_path, step).values()
+    assert line in reason
+    assert "step 100" not in reason
+
+
 def test_a_step_that_fails_takes_with_it_what_needs_it_and_nothing_else(tmp_path, shell, caplog):
     bad = _step("echo one; echo 'create: no such file' >&2; exit 3", name="row x: records")
     needs = _step(name="row x: pretraining", input_file=Made(bad, "out"))

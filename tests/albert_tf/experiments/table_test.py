@@ -113,6 +113,9 @@ def test_fine_tunings_that_learned_nothing_are_told_of(units, write, fill):
     [
         ("evaluation", {}),
         ("evaluation", {"masked_lm_loss": None}),
+        ("evaluation", {"masked_lm_loss": 3.0, "masked_lm_accuracy": "0.5"}),
+        ("evaluation", {"masked_lm_loss": 3.0, "masked_lm_accuracy": 0.5, "sentence_order_loss": float("nan")}),
+        ("evaluation", []),
         ("finetuning", {"scores": {}}),
         ("finetuning", {"metric": "f1", "scores": {"dev": {"f1": None}}}),
         ("finetuning", {"metric": "f1", "scores": [1]}),

@@ -59,6 +59,11 @@ def test_curves_are_those_of_the_first_seed_of_each_row(experiment, show, tmp_pa
     assert "Loss of masked LM (nats)" in page.texts
     assert any(text.startswith("Of pre-training with seed 7,") for text in page.texts)
     assert page.row("time in steps", 2) == ["20 s", "20 s"]
+    log = tmp_path / "out/steps/pretraining-0-7/model/train_log.jsonl"
+    whole = log.read_text()
+    log.write_text(f"{whole}garbage\n{whole}")
+    page = show(folder)
+    assert any(text.startswith("Row wide: ") and "train_log.jsonl" in text for text in page.texts)
     shutil.rmtree(tmp_path / "out/steps/pretraining-0-7")
     page = show(folder)
     assert any(text.startswith("Row wide has no curve: ") and "no such folder" in text for text in page.texts)
