@@ -47,7 +47,7 @@ def _run() -> None:
     from albert_tf.config import AlbertConfig
     from albert_tf.planning.chips import parse_topology
     from albert_tf.planning.description import describe_plan
-    from albert_tf.planning.plan import PlannedRun, make_plan, warn_of_flags
+    from albert_tf.planning.plan import PlannedRun, examples_of_a_chip, make_plan, warn_of_flags
     from albert_tf.pretraining.opened_records import check_length
 
     # A plan reads no records and writes no checkpoints.
@@ -61,6 +61,9 @@ def _run() -> None:
     if settings.precision == AUTO or not given["precision"].present:
         values["precision"] = "bfloat16"
     run = PlannedRun(config=config, **values)
+    # Before the minutes of the first of them.
+    for name, topology in topologies.items():
+        examples_of_a_chip(run, topology, name)
     for name, topology in topologies.items():
         plan = make_plan(run, topology, name)
         about = {"albert_config_file": given.albert_config_file} | values | dataclasses.asdict(plan)

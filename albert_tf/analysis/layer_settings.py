@@ -28,6 +28,8 @@ class LayerSettings:
         check(self)
         if not self.init_checkpoint or not all(self.init_checkpoint):
             raise InputError(f"--init_checkpoint must name models. Received {','.join(self.init_checkpoint)!r}.")
+        if not all(self.names):
+            raise InputError("--names: one of them is empty")
         if self.names and len(self.names) != len(self.init_checkpoint):
             raise InputError(
                 f"--names must be as many as --init_checkpoint: {len(self.init_checkpoint)}. "

@@ -10,7 +10,9 @@ import sys
 from absl import flags
 
 from albert_tf.benchmarks.compare_peers import Contestant, append_tables, ratios_to, take_turns
+from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import command
+from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
 
 MODELS = ("bert_large", "albert_large_v1", "bert_base", "albert_base_v1")
@@ -24,11 +26,33 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_integer("batch_size", 8, "Examples of a step.", lower_bound=1, **fv)
     flags.DEFINE_integer("max_seq_length", 128, "Tokens of an example.", lower_bound=1, **fv)
     flags.DEFINE_integer("max_predictions_per_seq", 20, "Masked positions of an example.", lower_bound=1, **fv)
-    flags.DEFINE_string("optimizer", "lamb", "Optimizer.", **fv)
+    flags.DEFINE_enum("optimizer", "lamb", OPTIMIZER_NAMES, "Optimizer.", **fv)
     flags.DEFINE_enum("precision", "float32", ("float32", "bfloat16"), "Of the matrix products.", **fv)
     flags.DEFINE_integer("rounds", 3, "Turns of each model.", lower_bound=1, **fv)
     flags.DEFINE_integer("steps", 1, "Steps of a turn.", lower_bound=1, **fv)
     flags.DEFINE_string("output_file", None, "Markdown file to append the table to.", **fv)
+
+
+def check(models: list[str], max_seq_length: int, max_predictions: int, output_file: str | None) -> None:
+    """Refuses what no model would be measured of, before any is.
+
+    Raises:
+        InputError: one line that names the flag.
+    """
+    from albert_tf.config import AlbertConfig
+
+    if not models or not all(models):
+        raise InputError("--models: give names of shipped configs, or files, separated by commas")
+    if twice := sorted({model for model in models if models.count(model) > 1}):
+        raise InputError(f"--models: {twice[0]} stands there twice")
+    for model in models:
+        longest = AlbertConfig.from_json_file(model).max_position_embeddings
+        if max_seq_length > longest:
+            raise InputError(f"--max_seq_length={max_seq_length}: {model} has {longest} positions")
+    if max_predictions > max_seq_length:
+        raise InputError(f"--max_predictions_per_seq={max_predictions} is more than --max_seq_length={max_seq_length}")
+    if output_file is not None and os.path.isdir(output_file):
+        raise InputError(f"--output_file={output_file} is a folder; name a file")
 
 
 def count_parameters(model: str) -> int:
@@ -66,6 +90,7 @@ def format_table(title: str, models: list[Contestant], parameters: dict[str, int
 
 def _run() -> None:
     given = flags.FLAGS
+    check(given.models, given.max_seq_length, given.max_predictions_per_seq, given.output_file)
     names = ("batch_size", "max_seq_length", "max_predictions_per_seq", "optimizer", "precision")
     arguments = [f"--{name}={given[name].value}" for name in names]
     models, parameters = [], {}
@@ -79,17 +104,20 @@ def _run() -> None:
         parameters[one.name] = count_parameters(model)
         models.append(one)
     take_turns(models, given.rounds, given.steps)
+    if not any(one.takes_part for one in models):
+        told = "; ".join(f"{one.name} {one.start['skipped']}" for one in models)
+        raise InputError(f"--models: none was measured: {told}")
     title = (
         f"training, {given.precision}, S={given.max_seq_length} B={given.batch_size}, {given.optimizer}, "
         f"{given.rounds} rounds"
     )
     table = format_table(title, models, parameters, given.batch_size, given.steps)
-    if given.output_file is not None:
-        append_tables(given.output_file, [table])
     result = {"benchmark": "compare_models", "title": title}
     for one in models:
         result[one.name] = {"parameters": parameters[one.name], "start": one.start, "turns": one.turns}
-    print(to_json(result))  # noqa: T201
+    print(to_json(result), flush=True)  # noqa: T201
+    if given.output_file is not None:
+        append_tables(given.output_file, [table])
 
 
 main = command.entry_point(__name__, _run)

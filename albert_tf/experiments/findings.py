@@ -147,8 +147,9 @@ def _summary(experiment: Experiment, table: Table) -> str:
     steps = sorted({row.num_train_steps for row in table.rows})
     budget = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}"
     seeds = "one seed" if len(experiment.seeds) == 1 else f"{len(experiment.seeds)} seeds"
+    before = ", after those of the row that it starts from" if any(row.start_from for row in experiment.rows) else ""
     return (
-        f"{budget} steps of pre-training a row, {seeds}; {os.cpu_count()} processors ({platform.machine()}), "
+        f"{budget} steps of pre-training a row{before}, {seeds}; {os.cpu_count()} processors ({platform.machine()}), "
         f"albert_tf {albert_tf.__version__}. Figures are of documents that were not trained on."
     )
 

@@ -95,6 +95,17 @@ def warn_of_flags(settings: Any) -> None:
         )
 
 
+def examples_of_a_chip(run: PlannedRun, topology: Topology, name: str) -> int:
+    """The examples of a step that each chip of a topology has; arguments and errors as make_plan's."""
+    examples, rest = divmod(run.train_batch_size, topology.count)
+    if rest:
+        raise InputError(
+            f"--train_batch_size={run.train_batch_size} does not divide by the {topology.count} chips of "
+            f"--topology={name}; give a multiple, such as {(examples + 1) * topology.count}"
+        )
+    return examples
+
+
 def make_plan(run: PlannedRun, topology: Topology, name: str) -> Plan:
     """Plans a run.
 
@@ -106,12 +117,7 @@ def make_plan(run: PlannedRun, topology: Topology, name: str) -> Plan:
     Raises:
         InputError: the batch does not divide by the chips, or nothing fits a chip.
     """
-    examples, rest = divmod(run.train_batch_size, topology.count)
-    if rest:
-        raise InputError(
-            f"--train_batch_size={run.train_batch_size} does not divide by the {topology.count} chips of "
-            f"--topology={name}; give a multiple, such as {(examples + 1) * topology.count}"
-        )
+    examples = examples_of_a_chip(run, topology, name)
     compiler = _Compiler(run, topology)
     at_once, remat = _largest_that_fits(compiler, examples, run.remat, name)
     fitting = compiler.whole_step(examples, at_once, remat)

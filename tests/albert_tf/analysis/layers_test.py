@@ -109,6 +109,8 @@ def test_names_are_as_many_as_models_and_no_two_alike(settings):
     message = "--names must be as many as --init_checkpoint: 1. Received 2: a, b."
     with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
         dataclasses.replace(settings, names=("a", "b"))
+    with pytest.raises(InputError, match="^--names: one of them is empty"):
+        dataclasses.replace(alike, names=("", "y"))
     with pytest.raises(InputError, match="^--init_checkpoint must name models"):
         dataclasses.replace(settings, init_checkpoint=("a", ""))
 
