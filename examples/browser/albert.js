@@ -5,7 +5,8 @@ import * as ort from "onnxruntime-web/wasm";
 import { ExportTokenizer } from "./tokenizer.js";
 
 const FORMAT = "albert_tf export";
-const HEADS = ["pretraining", "classification", "multi_label"];
+const VECTORS = "embedding";
+const HEADS = ["pretraining", "classification", "multi_label", VECTORS];
 const TOKENIZER = "tokenizer.json";
 
 /**
@@ -36,16 +37,18 @@ export const openModel = async (folder) => {
  * An export that is open.
  *
  * about: everything that its export.json says. tokenizer: an ExportTokenizer. bytes: how large its two files are.
- * fills: whether it fills in masks; otherwise it classifies. takesPair, needsPair: whether a second text may be given,
- * and whether one must be.
+ * fills, embeds: whether it fills in masks, or makes vectors of texts; otherwise it classifies. takesPair, needsPair:
+ * whether a second text may be given, and whether one must be.
  */
 class Model {
   #session;
+  #vectors = new Map();
 
   constructor(about, tokenizer, session, bytes) {
     this.about = about;
     this.bytes = bytes;
     this.fills = about.head === "pretraining";
+    this.embeds = about.head === VECTORS;
     const second = about.task?.input_fields?.[1];
     this.takesPair = second !== undefined;
     this.needsPair = this.takesPair && !second.endsWith("?");
@@ -88,6 +91,33 @@ class Model {
     const [logits] = await this.#run(inputs, "logits");
     const probabilities = this.about.head === "multi_label" ? logits.map(sigmoid) : softmax(logits);
     return probabilities.map((probability, at) => ({ label: this.about.labels[at] ?? `LABEL_${at}`, probability }));
+  }
+
+  /**
+   * The vector of a text, as embed_texts in Python gives it.
+   *
+   * @param {string} text
+   * @returns {Promise<number[]>}
+   */
+  async embed(text) {
+    const [vector] = await this.#run(this.#packed(this.tokenizer.encode(text)), VECTORS);
+    return vector;
+  }
+
+  /**
+   * The texts that mean what a text does, by the cosine of their vectors. Vectors are kept for the next question.
+   *
+   * @param {string} text
+   * @param {string[]} texts among which to look.
+   * @returns {Promise<{text: string, similarity: number}[]>} nearest first, of equal ones the first first.
+   */
+  async nearest(text, texts) {
+    const wanted = await this.embed(text);
+    const kept = new Map();
+    for (const one of texts) kept.set(one, kept.get(one) ?? this.#vectors.get(one) ?? (await this.embed(one)));
+    this.#vectors = kept;
+    const found = texts.map((one) => ({ text: one, similarity: cosine(wanted, kept.get(one)) }));
+    return found.sort((one, other) => other.similarity - one.similarity);
   }
 
   // [CLS] first [SEP] second [SEP], with segment 1 from the second text on.
@@ -191,6 +221,10 @@ const parsed = (contents, path) => {
 const hexadecimal = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 const firstLine = (error) => String(error?.message ?? error).split("\n")[0];
+
+const dot = (one, other) => one.reduce((sum, value, at) => sum + value * other[at], 0);
+
+const cosine = (one, other) => dot(one, other) / (Math.sqrt(dot(one, one) * dot(other, other)) || 1);
 
 const sigmoid = (value) => 0.5 * (1 + Math.tanh(0.5 * value));
 

@@ -1,10 +1,13 @@
 """Answers of the page of examples/browser in a headless Chromium, beside those of Predictor and FillMask."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from export_page import asked, call, status
 
+from albert_tf.serving.embedder import Embedder
 from albert_tf.serving.fill_mask import FillMask
 from albert_tf.serving.predictor import Predictor
 
@@ -12,6 +15,7 @@ pytestmark = pytest.mark.browser
 
 # Rounding of float32; in int8 a number at the edge between two bytes may become either.
 TOLERANCES = {"float32": 1e-4, "int8": 2e-2}
+SMALL_VECTORS = str(Path(__file__).resolve().parents[3] / "models" / "small_vectors")
 SENTENCES = ["bado mite ro.", "Lu ra, fo 1995,", "gi", "Café 日本 😀 lu ra"]
 
 
@@ -40,6 +44,32 @@ def test_classes_are_as_likely_as_in_python(head, precision, page, exported):
     for answer, rows in zip(Predictor(folder).predict(examples), found, strict=True):
         chances = {row["label"]: row["probability"] for row in rows}
         assert chances == pytest.approx(answer["probabilities"], abs=TOLERANCES[precision])
+
+
+@pytest.mark.parametrize("precision", TOLERANCES)
+def test_vectors_are_those_of_python_and_the_nearest_come_first(precision, page, exported):
+    folder = exported(SMALL_VECTORS, precision)
+    texts = ["Refunds take two weeks.", "The shop opens at nine.", "", "Café 日本 😀", "The shop opens at nine."]
+    question = "When can I come to the store?"
+    opened = page(folder)
+    found = call(opened, folder, f"return Promise.all({json.dumps([*texts, question])}.map((one) => model.embed(one)))")
+    wanted = Embedder(folder).embed([*texts, question])
+    np.testing.assert_allclose(found, wanted, atol=TOLERANCES[precision])
+    code = f"const texts = {json.dumps(texts)}; await model.nearest('Coffee', texts.slice(1));"
+    code += f" return model.nearest({json.dumps(question)}, texts)"
+    nearest = call(opened, folder, code)
+    cosines = (wanted @ wanted[-1])[:-1]
+    assert [one["text"] for one in nearest[:2]] == [texts[1]] * 2
+    assert [one["similarity"] for one in nearest] == pytest.approx(sorted(cosines, reverse=True), abs=0.05)
+
+
+def test_the_nearest_sentences_are_on_the_page(page, exported):
+    opened = page(exported(SMALL_VECTORS, "int8"))
+    answer = asked(opened, text="When can I come to the store?", text_pair="It rains.\n\n  The shop opens at nine. \n")
+    assert answer.index("The shop opens at nine.") < answer.index("It rains.")
+    assert status(opened).startswith("Computed in ")
+    asked(opened, text="When?", text_pair="\n ")
+    assert status(opened) == "Write a text, and below it some to compare it with."
 
 
 @pytest.mark.parametrize("settings", [{"batch_size": 3}, {"batch_size": 1, "fixed_length": True}])
