@@ -99,7 +99,10 @@ def read_experiment(
 
 
 def _check_measures(path: str, experiment: Experiment) -> None:
-    """Sees that what claims are measured by is measured."""
+    """Sees that what claims are measured by is measured, and is one thing."""
+    for task in experiment.tasks:
+        if not task.name.strip() or task.name in EVALUATIONS:
+            raise InputError(f"{path}: tasks: a task cannot have the name {task.name!r}; give it another one")
     measures = (*experiment.evaluations, *(task.name for task in experiment.tasks))
     for number, claim in enumerate(experiment.paper.claims):
         if claim.measure not in measures:

@@ -161,6 +161,8 @@ def test_a_trial_gives_every_row_as_many_steps(write):
             r"tasks\[0\]: finetuning: 'learning_rate' must be one rate",
         ),
         ({"tasks": [{"task_name": "rte"}, {"task_name": "rte"}]}, "two tasks have one name"),
+        ({"tasks": [{"task_name": "rte", "name": "masked_lm"}]}, "tasks: a task cannot have the name 'masked_lm'"),
+        ({"tasks": [{"task_name": "rte", "name": " "}]}, "tasks: a task cannot have the name ' '"),
         ({"paper": {"columns": ["a"], "rows": {"third": [1]}}}, "paper: rows: the grid has no row 'third'"),
         ({"paper": {"columns": ["a"], "rows": {"first": [1, 2]}}}, "paper: row first: a number or null for each of 1"),
         ({"paper": {"columns": ["a"], "rows": {"first": [float("nan")]}}}, "row first: a number .*, numbers below 1e"),
