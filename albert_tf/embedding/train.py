@@ -50,6 +50,8 @@ def run(settings: EmbeddingSettings) -> dict[str, Any]:
     if dev is not None and dev.scores is not None:
         check_packages()
     objective = make_objective(settings, table)
+    if objective.compares_rows and table is not None:
+        check_variety(table)
     config, vocabulary_file, cleaning = model_and_vocabulary(settings)
     config = _with_dropout(objective, config, settings)
     pooling = choose_pooling(settings, config)
@@ -142,6 +144,20 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
             "give a smaller --train_batch_size, or --remat"
         )
     return made
+
+
+def check_variety(table: TextTable) -> None:
+    """Refuses rows of which none has another to be told from: the loss would be 0, and nothing learned.
+
+    Raises:
+        InputError: all have the same text in a column, and no text that is wrong for them.
+    """
+    for place, column in enumerate(table.columns if len(table.columns) < 3 else ()):
+        if len({texts[place] for texts in table.texts}) < 2:
+            raise InputError(
+                f"{table.path}: all rows have the same {column}, so no text of it can be told from another; give more "
+                "of them, or a third column of texts that are wrong"
+            )
 
 
 def _with_dropout(objective: Objective, config: AlbertConfig, settings: EmbeddingSettings) -> AlbertConfig:

@@ -30,6 +30,15 @@ from albert_tf.serving.input_fields import ExampleFields
 ENDING = ".vectors.npy"
 _NOTE = ".json"
 _FORMAT = "albert_tf vectors of texts"
+# The key of a note that says how its vectors begin, and how many bytes of them that is at least.
+_BEGINS, _LONGEST_BEGIN = "vectors", 1 << 20
+# What decides the vectors, by the keys of a note.
+_DECIDED_BY = {
+    "format": "another form",
+    "texts": "other texts",
+    "read": "texts that were read in another way",
+    "model": "another model, pooling or type",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,9 +147,14 @@ def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int
         )
     if not files.exists(path):
         return None
+    begins = found.pop(_BEGINS, None)
     if found != wanted:
-        changed = [name for name in wanted if found.get(name) != wanted[name]]
-        logging.warning("%s is of other %s: it is made anew", path, " and ".join(changed))
+        changed = [words for name, words in _DECIDED_BY.items() if found.get(name) != wanted[name]]
+        logging.warning("%s is of %s: it is made anew", path, " and ".join(changed))
+        return None
+    # Of a run that was stopped before it could note it, or of an earlier version, it is not known.
+    if begins is not None and begins != _begin_of(path):
+        logging.warning("%s was written by another command since: it is made anew", path)
         return None
     try:
         vectors = np.load(path, mmap_mode="r")
@@ -154,6 +168,11 @@ def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int
     return vectors
 
 
+def _begin_of(path: str) -> dict[str, Any]:
+    """The first vectors of a file, by which those of another model are told from them."""
+    return {"size": os.path.getsize(path), **describe_file(path, _LONGEST_BEGIN)}
+
+
 def _make(path: str, wanted: Mapping[str, Any], embedder: Embedder, texts: TablePrediction, vector_type: str) -> None:
     """Makes the vectors of all rows; a run that was stopped is gone on with."""
     # Vectors without their note, or with that of others, must never stand there.
@@ -165,5 +184,6 @@ def _make(path: str, wanted: Mapping[str, Any], embedder: Embedder, texts: Table
         **{"batch_size": texts.batch_size, "overwrite": True},
     )
     outcome = embed_rows(embedder, job, vector_type)
+    files.write_json(path + _NOTE, {**wanted, _BEGINS: _begin_of(path)})
     if outcome.errors:
         logging.warning("%d rows cannot be found; the first: %s", outcome.errors, outcome.first_error)

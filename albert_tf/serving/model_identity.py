@@ -1,5 +1,6 @@
 """A model's identity, in a few words of JSON: whether two runs of predict ask the same one."""
 
+import contextlib
 import os
 from typing import Any
 
@@ -7,7 +8,13 @@ from albert_tf.exports.export_file import EXPORT_NAME, EXTRA_FOLDER
 from albert_tf.published.local_copy import local_copy
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
+from albert_tf.runtime.errors import InputError
 from albert_tf.serving.model_kind import CHECKPOINT, kind_of
+
+# Of a folder of sentence-transformers: the list of its modules, some of which have folders of their own.
+_MODULES = "modules.json"
+# What a folder says of a model to people decides nothing.
+_CARD = "README.md"
 
 
 def identify_model(path: str) -> dict[str, Any]:
@@ -32,8 +39,20 @@ def identify_model(path: str) -> dict[str, Any]:
         return {STATE_NAME: describe_file(os.path.join(checkpoint, STATE_NAME))}
     inside = files.exists(folder) and bool(files.list_folder(folder))
     place, prefix = (folder, "") if inside else os.path.split(folder)
-    names = [name for name in files.list_folder(place) if name.startswith(prefix)]
+    names = [name for name in files.list_folder(place) if name.startswith(prefix) and name != _CARD]
+    names += _names_in_modules(place) if _MODULES in names else []
     return {name: describe_file(os.path.join(place, name)) for name in names if _is_file(os.path.join(place, name))}
+
+
+def _names_in_modules(folder: str) -> list[str]:
+    """The files in the folders of the modules that a modules.json lists; none of one that others complain of."""
+    names: list[str] = []
+    with contextlib.suppress(InputError, OSError, AttributeError, TypeError):
+        modules = files.parse_json(b'{"modules": %b}' % files.read_small(os.path.join(folder, _MODULES)), _MODULES)
+        for module in (str(one.get("path") or "") for one in modules["modules"]):
+            if module and ".." not in module.split("/") and not os.path.isabs(module):
+                names += [f"{module}/{name}" for name in files.list_folder(os.path.join(folder, module))]
+    return sorted(names)
 
 
 def depth_scores_of(path: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from albert_tf.embedding.objectives import Contrastive, CosineRegression, SimCSE
 from albert_tf.embedding.settings import EmbeddingSettings
 from albert_tf.embedding.text_tables import TextTable
-from albert_tf.embedding.train import make_objective, run
+from albert_tf.embedding.train import check_variety, make_objective, run
 from albert_tf.runtime.errors import ContradictionError, InputError
 
 
@@ -19,6 +19,21 @@ def _settings(**changes):
 def _table(count, with_scores=False):
     scores = np.zeros(1, np.float32) if with_scores else None
     return TextTable("train.tsv", ("a", "b", "c")[:count], [("x", "y", "z")[:count]], scores)
+
+
+@pytest.mark.parametrize(
+    ("texts", "column"),
+    [([("x",)] * 3, "a"), ([("x", "1"), ("x", "2")], "a"), ([("x", "1"), ("y", "1")], "b"), ([("x", "y")], "a")],
+)
+def test_rows_that_have_no_other_to_be_told_from_are_refused(texts, column):
+    table = TextTable("train.tsv", ("a", "b")[: len(texts[0])], texts, None)
+    with pytest.raises(InputError, match=f"^train.tsv: all rows have the same {column}, so no text"):
+        check_variety(table)
+
+
+def test_rows_of_several_texts_or_with_wrong_ones_will_do():
+    check_variety(TextTable("train.tsv", ("a", "b"), [("x", "1"), ("y", "2"), ("x", "2")], None))
+    check_variety(TextTable("train.tsv", ("a", "b", "c"), [("x", "1", "2")], None))
 
 
 @pytest.mark.parametrize(

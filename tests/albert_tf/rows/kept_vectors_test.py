@@ -3,6 +3,7 @@ the place of a file of someone else's.
 """
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,6 +60,25 @@ def test_other_texts_another_model_and_another_type_are_noticed(texts, model):
     assert opened(texts)[1] == 4
     assert opened(texts, vector_type="int8")[1] == 4
     assert opened(texts, vector_type="int8")[1] == 0
+
+
+def test_vectors_that_another_command_wrote_there_are_noticed(texts, caplog):
+    opened(texts)
+    path = f"{texts}.vectors.npy"
+    wanted = np.load(path)
+    changed = wanted.copy()
+    changed[:] = changed[::-1]
+    np.save(path, changed)
+    again, encoded = opened(texts)
+    assert encoded == 4
+    np.testing.assert_array_equal(again.vectors, wanted)
+    assert "was written by another command since: it is made anew" in caplog.text
+    # Of an earlier version, or of a run that was stopped just then, it is not known.
+    note = Path(f"{path}.json")
+    earlier = json.loads(note.read_text())
+    del earlier["vectors"]
+    note.write_text(json.dumps(earlier))
+    assert opened(texts)[1] == 0
 
 
 def test_a_file_in_the_place_of_the_note_stays(texts, tmp_path):
