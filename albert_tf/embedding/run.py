@@ -76,6 +76,13 @@ class EmbeddingRun(FeatureRun):
         # The chief has written its last checkpoint before another worker looks for it, or leaves.
         self.agreement.mean(0.0)
         path, evaluation = self._load_best()
+        if settings.do_train and not settings.do_eval and evaluation is not None:
+            newest = self.checkpoints.all()[-1]
+            if newest != path:
+                logging.warning(
+                    "%s is not evaluated; %s, the best of those that are, stays the one in use: --do_eval judges both",
+                    *(newest, path),
+                )
         results: dict[str, Any] = {"checkpoint": path, "random_seed": settings.random_seed}
         if settings.do_eval:
             if evaluation is None or evaluation.get(DEV_SET) != self.data.dev.digest or not settings.do_train:

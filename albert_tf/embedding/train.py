@@ -189,5 +189,5 @@ def choose_pooling(settings: EmbeddingSettings, config: AlbertConfig) -> Pooling
 def format_results(results: dict[str, Any]) -> str:
     """The scores as a table for a person; one line where nothing was scored."""
     if "scores" not in results:
-        return f"{results['checkpoint']}: no evaluation"
+        return f"{results['checkpoint']}: not evaluated by this command"
     return format_scores(list(results["scores"].items()))

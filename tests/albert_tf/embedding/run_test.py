@@ -71,6 +71,14 @@ def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(trai
     assert f"{best} is passed over" in caplog.text
 
 
+def test_training_further_without_a_judgement_says_which_checkpoint_stays_in_use(trained, caplog):
+    settings, results = trained
+    longer = dataclasses.replace(settings, num_train_steps=settings.num_train_steps + 1, do_eval=False, dev_file=None)
+    best = os.path.join(settings.output_dir, os.path.basename(results["checkpoint"]))
+    assert run(longer)["checkpoint"] == best
+    assert f"is not evaluated; {best}, the best of those that are, stays the one in use" in caplog.text
+
+
 def test_a_run_that_is_there_is_judged_by_another_dev_set(trained, tmp_path):
     settings, before = trained
     with open(settings.dev_file) as file:

@@ -31,7 +31,7 @@ def test_flags_become_settings(monkeypatch, capsys):
     assert (settings.train_file, settings.max_score, settings.do_train, settings.do_eval) == ("a.tsv", 5.0, True, False)
     assert not settings.cleaning.do_lower_case
     assert "--max_score=5.0" in settings.resolved_flags
-    assert capsys.readouterr().out == "out/checkpoint-00000006: no evaluation\n"
+    assert capsys.readouterr().out == "out/checkpoint-00000006: not evaluated by this command\n"
 
 
 @pytest.mark.slow
