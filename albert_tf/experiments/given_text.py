@@ -1,14 +1,12 @@
 """Text of the user's: known by what is in its files and how the commands read those; and held out from training."""
 
 import dataclasses
-import hashlib
 from collections.abc import Mapping
 
 from albert_tf.experiments.steps import Given
-from albert_tf.runtime.digests import describe_file
+from albert_tf.runtime.digests import describe_file, digest_of_described
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import list_files
-from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.text_endings import COMPRESSED, RAW_FORMATS
 
 
@@ -31,7 +29,7 @@ def read_text(patterns: str, flag: str = "input_file") -> GivenText:
     """
     paths = list_files(patterns, flag)
     described = [describe_file(path) for path in paths]
-    digest = hashlib.sha256(to_json(described).encode()).hexdigest()
+    digest = digest_of_described(described)
     formats = list(map(_format_of, paths))
     if any(formats):
         digest += f" {','.join(formats)}"

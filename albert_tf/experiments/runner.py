@@ -161,7 +161,9 @@ def _reason(code: int, log: str) -> str:
     """Why a command failed: the last line of its log, or the signal that ended it."""
     if code < 0:
         memory = ", as the system does where memory runs out" if -code == signal.SIGKILL else ""
-        return f"ended by {signal.Signals(-code).name}{memory}; the same run_experiments goes on with it ({log})"
+        # Real-time signals have no names but for the first and the last.
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+        return f"ended by {name}{memory}; the same run_experiments goes on with it ({log})"
     return f"{_last_line(log)} (exit code {code}; {log})"
 
 

@@ -1,7 +1,7 @@
 """Short descriptions of the contents of files: their sizes and their SHA-256."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from albert_tf.runtime import files
@@ -33,4 +33,9 @@ def describe_file(path: str, longest: int | None = None) -> dict[str, Any]:
 
 def digest_of_files(paths: Iterable[str]) -> str:
     """A digest of the contents of files, in their order; how they are called does not count."""
-    return hashlib.sha256(to_json([describe_file(path) for path in paths]).encode()).hexdigest()
+    return digest_of_described([describe_file(path) for path in paths])
+
+
+def digest_of_described(described: Sequence[Mapping[str, Any]]) -> str:
+    """The same, of what `describe_file` says of each."""
+    return hashlib.sha256(to_json(described).encode()).hexdigest()

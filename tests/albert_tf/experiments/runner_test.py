@@ -97,6 +97,7 @@ def test_a_step_without_its_further_output_runs_again(tmp_path, shell):
     [
         ("KILL", "ended by SIGKILL, as the system does where memory runs out; the same run_exp"),
         ("SEGV", "by SIGSEGV; "),
+        ("40", "by signal 40; "),
     ],
 )
 def test_a_step_that_a_signal_ended_says_which(tmp_path, shell, name, line):
