@@ -17,7 +17,7 @@ import sys
 from absl import flags
 
 from albert_tf.runtime import command, output_paths
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving import model_flags, row_flags
 
@@ -45,9 +45,9 @@ def _run(texts: list[str]) -> None:
     given = flags.FLAGS
     judge_order = given.first is not None or given.second is not None
     if judge_order and (given.first is None or given.second is None):
-        raise InputError("--first and --second go together; one of them is missing")
+        raise FlagError("--first and --second go together; one of them is missing")
     if judge_order and (texts or given.input_file or given.output_file):
-        raise InputError("--first and --second take no further text and no file")
+        raise FlagError("--first and --second take no further text and no file")
     row_flags.check_rows(given, texts, ("top_k", "batch_size"))
     path = model_flags.model_of(given, _NAMES)
     row_flags.import_for(path, given.num_threads)

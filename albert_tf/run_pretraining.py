@@ -12,7 +12,7 @@ from albert_tf.pretraining.batch_halves import threads_of_steps
 from albert_tf.pretraining.pretraining_flags import define_pretraining_flags
 from albert_tf.pretraining.settings import IN_PLACE_OF, PretrainingSettings
 from albert_tf.runtime import allocator, command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings_flags import values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.training.strategy import TpuAddress
@@ -33,7 +33,7 @@ def _check_budget(given: flags.FlagValues) -> tuple[str, ...]:
     for name in chosen:
         for other in IN_PLACE_OF[name]:
             if given[other].present:
-                raise InputError(f"give --{name} or --{other}, not both")
+                raise FlagError(f"give --{name} or --{other}, not both")
     return tuple(other for name in chosen for other in IN_PLACE_OF[name])
 
 

@@ -14,7 +14,7 @@ nothing from elsewhere, and is written of unfinished and damaged runs too.
 from absl import flags, logging
 
 from albert_tf.runtime import command, output_paths
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 FLAGS = flags.FLAGS
 
@@ -46,13 +46,11 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 
 def _run() -> None:
     if FLAGS.num_samples < 0:
-        raise InputError(f"--num_samples must be at least 0; received {FLAGS.num_samples}")
+        raise FlagError(f"--num_samples must be at least 0; received {FLAGS.num_samples}")
     if not all(FLAGS.output_dir):
-        raise InputError(
-            f"--output_dir must name folders, with commas between. Received {','.join(FLAGS.output_dir)!r}"
-        )
+        raise FlagError(f"--output_dir must name folders, with commas between. Received {','.join(FLAGS.output_dir)!r}")
     if not FLAGS.output_file:
-        raise InputError("--output_file must name a file to write")
+        raise FlagError("--output_file must name a file to write")
     output_paths.check_outputs([("output_file", FLAGS.output_file)], FLAGS.overwrite)
     from albert_tf.reports.report import write_report
 

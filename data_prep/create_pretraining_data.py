@@ -7,7 +7,7 @@ from absl import flags
 
 from albert_tf.official import unmatched_flags
 from albert_tf.runtime import command, flag_help
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.examples.instances import InstanceSettings
@@ -50,7 +50,7 @@ def resolve_sentence_task(flag_values: flags.FlagValues) -> str:
         return task
     if random_next and not flag_values["sentence_task"].present:
         return "nsp"
-    raise InputError(
+    raise FlagError(
         f"--random_next_sentence={str(random_next).lower()} contradicts --sentence_task={task}; leave one of them out"
     )
 

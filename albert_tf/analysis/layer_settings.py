@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.run_names import name_runs
 from albert_tf.runtime.settings import Count, StrPath, check, described
 
@@ -27,11 +27,11 @@ class LayerSettings:
     def __post_init__(self) -> None:
         check(self)
         if not self.init_checkpoint or not all(self.init_checkpoint):
-            raise InputError(f"--init_checkpoint must name models. Received {','.join(self.init_checkpoint)!r}.")
+            raise FlagError(f"--init_checkpoint must name models. Received {','.join(self.init_checkpoint)!r}.")
         if not all(self.names):
-            raise InputError("--names: one of them is empty")
+            raise FlagError("--names: one of them is empty")
         if self.names and len(self.names) != len(self.init_checkpoint):
-            raise InputError(
+            raise FlagError(
                 f"--names must be as many as --init_checkpoint: {len(self.init_checkpoint)}. "
                 f"Received {len(self.names)}: {', '.join(self.names)}."
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from albert_tf.analysis.pyplot import drawable, import_pyplot, save_figure
 from albert_tf.analysis.training_log import Curves, is_score
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 
 _SMOOTHING = 0.03  # the curve is a moving average over this share of the run
 _MOST_POINTS = 4000  # of a curve; the figure is 1,170 pixels wide
@@ -42,7 +42,7 @@ class Baseline:
         except ValueError:
             accuracy = math.nan
         if not (separator and label and 0 <= accuracy <= 1):
-            raise InputError(f"--baseline must be LABEL=ACCURACY with an accuracy from 0 to 1; received {text!r}")
+            raise FlagError(f"--baseline must be LABEL=ACCURACY with an accuracy from 0 to 1; received {text!r}")
         return cls(label, accuracy)
 
 

@@ -12,7 +12,7 @@ from absl import flags
 from albert_tf.benchmarks.compare_peers import Contestant, append_tables, ratios_to, take_turns
 from albert_tf.optimization.names import OPTIMIZER_NAMES
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json
 
 MODELS = ("bert_large", "albert_large_v1", "bert_base", "albert_base_v1")
@@ -42,15 +42,15 @@ def check(models: list[str], max_seq_length: int, max_predictions: int, output_f
     from albert_tf.config import AlbertConfig
 
     if not models or not all(models):
-        raise InputError("--models: give names of shipped configs, or files, separated by commas")
+        raise FlagError("--models: give names of shipped configs, or files, separated by commas")
     if twice := sorted({model for model in models if models.count(model) > 1}):
-        raise InputError(f"--models: {twice[0]} stands there twice")
+        raise FlagError(f"--models: {twice[0]} stands there twice")
     for model in models:
         longest = AlbertConfig.from_json_file(model).max_position_embeddings
         if max_seq_length > longest:
             raise InputError(f"--max_seq_length={max_seq_length}: {model} has {longest} positions")
     if max_predictions > max_seq_length:
-        raise InputError(f"--max_predictions_per_seq={max_predictions} is more than --max_seq_length={max_seq_length}")
+        raise FlagError(f"--max_predictions_per_seq={max_predictions} is more than --max_seq_length={max_seq_length}")
     if output_file is not None and os.path.isdir(output_file):
         raise InputError(f"--output_file={output_file} is a folder; name a file")
 

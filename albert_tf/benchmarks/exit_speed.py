@@ -21,7 +21,7 @@ from albert_tf.benchmarks.export_scores import dev_split
 from albert_tf.benchmarks.measure import process_seconds
 from albert_tf.checkpoints.task_fields import TEXT, TEXT_PAIR
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.serving.row_flags import import_for
@@ -59,7 +59,7 @@ def _depth(rule: str):
     try:
         return DepthSettings(**{name: kinds[name](value) for name, _, value in parts})
     except (KeyError, ValueError):
-        raise InputError(
+        raise FlagError(
             f"--rules: {rule!r} is none of {_CHOSEN}, {', '.join(f'{kind}=...' for kind in kinds)}"
         ) from None
 
@@ -148,7 +148,7 @@ def _run() -> None:
     given = flags.FLAGS
     depths = {rule: _depth(rule) for rule in (_ALL, *given.rules)}
     if not all(size.isdecimal() and int(size) for size in given.batch_sizes):
-        raise InputError(f"--batch_sizes must be whole numbers from 1. Received {','.join(given.batch_sizes)!r}")
+        raise FlagError(f"--batch_sizes must be whole numbers from 1. Received {','.join(given.batch_sizes)!r}")
     batch_sizes = [int(size) for size in given.batch_sizes]
     results: dict[str, dict[str, dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ import time
 from absl import flags
 
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
@@ -90,7 +90,7 @@ class Contestant:
 def _run() -> None:
     command.require_flags("data_dir", "output_dir")
     if flags.FLAGS.num_train_steps < flags.FLAGS.rounds:
-        raise InputError("--num_train_steps must be at least --rounds, for a step in each")
+        raise FlagError("--num_train_steps must be at least --rounds, for a step in each")
     import_tensorflow()
     from albert_tf.finetuning.settings import FinetuningSettings
     from albert_tf.tasks.task import TaskSettings

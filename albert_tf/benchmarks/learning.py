@@ -27,7 +27,7 @@ from albert_tf.analysis.pyplot import import_pyplot
 from albert_tf.records.manifest import find_record_files
 from albert_tf.runtime import command
 from albert_tf.runtime.digests import digest_of_files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
@@ -236,7 +236,7 @@ def positive_number(flag: str, text: str) -> float:
 def _budgets(given: flags.FlagValues) -> list[dict[str, float]]:
     found = [{unit: positive_number(unit, text)} for unit in ("minutes", "tokens") for text in given[unit].value]
     if not found:
-        raise InputError("give --minutes or --tokens")
+        raise FlagError("give --minutes or --tokens")
     return found
 
 

@@ -17,7 +17,7 @@ from absl import flags, logging
 
 from albert_tf.benchmarks.measure import peak_memory_mb, process_seconds
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.tensorflow_import import import_tensorflow, quiet_stderr
 
@@ -143,7 +143,7 @@ class _Predictions:
 def _run() -> None:
     given = flags.FLAGS
     if given.shortest > given.longest:
-        raise InputError(f"--shortest={given.shortest} is more than --longest={given.longest}")
+        raise FlagError(f"--shortest={given.shortest} is more than --longest={given.longest}")
     import_tensorflow(frozen_weights=given.precision == "bfloat16")
     logging.set_verbosity(logging.WARNING)
     texts = _made_up_texts(given.rows, given.shortest, given.longest)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from absl import flags
 
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json, to_json_bytes
 
 _HOST = "127.0.0.1"
@@ -156,7 +156,7 @@ def _run() -> None:
     given = flags.FLAGS
     clients = [int(text) for text in given.clients if text.isdecimal() and 0 < int(text) <= _MOST_CLIENTS]
     if len(clients) != len(given.clients) or not clients:
-        raise InputError(f"--clients must be numbers from 1 to {_MOST_CLIENTS}. Received {','.join(given.clients)!r}.")
+        raise FlagError(f"--clients must be numbers from 1 to {_MOST_CLIENTS}. Received {','.join(given.clients)!r}.")
     if given.shortest > given.longest:
         raise InputError(f"--shortest={given.shortest} is more than --longest={given.longest}")
     bodies = _bodies(given.signature, given.shortest, given.longest)

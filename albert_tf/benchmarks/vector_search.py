@@ -15,7 +15,7 @@ import numpy as np
 from absl import flags
 
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.packages import import_extra
 
@@ -103,7 +103,7 @@ def _run() -> None:
         found["bm25"] = search_by_words(dev)
     if given.embeddings_file is not None:
         if given.spm_model_file is None:
-            raise InputError("--embeddings_file goes with --spm_model_file, their vocabulary")
+            raise FlagError("--embeddings_file goes with --spm_model_file, their vocabulary")
         files = (given.embeddings_file, given.spm_model_file)
         found["counted"] = _judge(dev, lambda texts: counted_vectors(texts, *files))
     for path in given.model:

@@ -17,7 +17,7 @@ from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tokenization.text_cleaning import agreed_cleaning
 
 _SENTENCE_HEAD = "sentence_order/classifier/kernel"
@@ -76,7 +76,7 @@ def _rounded(weights: dict[str, np.ndarray], settings: ConversionSettings, targe
     if settings.weight_type == "float32":
         return weights
     if not isinstance(target, SavePretrainedFormat | SentenceTransformersFormat):
-        raise InputError(
+        raise FlagError(
             f"--weight_type={settings.weight_type} is for the formats of Hugging Face and sentence-transformers; "
             f"{target.title} has float32"
         )

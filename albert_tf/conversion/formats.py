@@ -20,7 +20,7 @@ from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.text_windows import CUT
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
@@ -95,7 +95,7 @@ def output_format(
             f"--to={HUGGING_FACE_BERT.name}, not with --to={name}, which does not say it; leave those flags out"
         )
     if hugging_face_architecture is not None:
-        raise InputError(
+        raise FlagError(
             f"--hugging_face_architecture goes with --to={HUGGING_FACE.name} and --to={HUGGING_FACE_BERT.name}, not "
             f"with --to={name}"
         )

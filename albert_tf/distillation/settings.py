@@ -4,7 +4,7 @@ import dataclasses
 from typing import Annotated
 
 from albert_tf.embedding.settings import AUTO, EmbeddingSettings
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Interval, StrPath, described
 
 
@@ -49,15 +49,15 @@ class DistillationSettings(EmbeddingSettings):
         # Of a training of vectors alone.
         for name, usual in (("objective", AUTO), ("symmetric", False)):
             if getattr(self, name) != usual:
-                raise ContradictionError(f"--{name} is for EmbeddingSettings; a student learns the teacher's vectors")
+                raise FlagError(f"--{name} is for EmbeddingSettings; a student learns the teacher's vectors")
         if self.do_train and not self.teacher:
-            raise InputError("--do_train needs --teacher")
+            raise FlagError("--do_train needs --teacher")
         if self.relation_weight and self.gradient_accumulation_steps > 1:
-            raise ContradictionError(
+            raise FlagError(
                 "--gradient_accumulation_steps: every part of a batch would be compared with itself alone; give a "
                 "smaller --train_batch_size, or --remat, or --relation_weight=0"
             )
         if not self.cosine_weight + self.relation_weight:
-            raise ContradictionError("one of --cosine_weight and --relation_weight must be above 0")
+            raise FlagError("one of --cosine_weight and --relation_weight must be above 0")
         if len(self.columns("text_columns")) > 1:
-            raise ContradictionError(f"--text_columns: a student learns one text a row. Received {self.text_columns!r}")
+            raise FlagError(f"--text_columns: a student learns one text a row. Received {self.text_columns!r}")

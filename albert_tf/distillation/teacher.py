@@ -16,7 +16,7 @@ from albert_tf.rows.kept_vectors import open_library, read_texts
 from albert_tf.rows.table_prediction import TablePrediction
 from albert_tf.rows.vector_formats import FLOAT16, to_floats
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.serving.embedder import Embedder
 from albert_tf.serving.input_fields import ExampleFields
 
@@ -67,7 +67,7 @@ def open_teacher(teacher: str, texts: TablePrediction, vectors_file: str | None 
     """
     if teacher.endswith(FILE_ENDING):
         if vectors_file is not None:
-            raise InputError(f"--vectors_file is for the vectors of a model; --teacher={teacher} is a file of them")
+            raise FlagError(f"--vectors_file is for the vectors of a model; --teacher={teacher} is a file of them")
         rows, kept = read_texts(texts, ExampleFields([TEXT], None)), _read_vectors(teacher)
         if len(kept) != len(rows):
             raise InputError(f"--teacher={teacher} has {len(kept):,} vectors, {texts.source} {len(rows):,} rows")

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Annotated
 
 from albert_tf.heads.pooling import POOLINGS
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, Interval, OneOf, StrPath, described
 from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.tokenization.text_cleaning import TextCleaning
@@ -57,16 +57,16 @@ class EmbeddingSettings(EpochSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.do_train or self.do_eval):
-            raise InputError("at least one of --do_train and --do_eval must be true")
+            raise FlagError("at least one of --do_train and --do_eval must be true")
         for task, file in (("do_train", "train_file"), ("do_eval", "dev_file")):
             if getattr(self, task) and not getattr(self, file):
-                raise InputError(f"--{task} needs --{file}")
+                raise FlagError(f"--{task} needs --{file}")
         for flag in ("text_columns", "dev_text_columns"):
             self.columns(flag)
         if self.dev_file and not self.do_eval:
-            raise ContradictionError("--dev_file goes with --do_eval")
+            raise FlagError("--dev_file goes with --do_eval")
         if self.symmetric and self.objective in (SIMCSE, COSINE):
-            raise ContradictionError(f"--symmetric goes with --objective={CONTRASTIVE}, not {self.objective}")
+            raise FlagError(f"--symmetric goes with --objective={CONTRASTIVE}, not {self.objective}")
 
     def to_flags(self) -> str:
         """The flags by which the command would have these settings, as a flag file has them."""
@@ -76,12 +76,12 @@ class EmbeddingSettings(EpochSettings):
         """The names that --text_columns or --dev_text_columns lists; () where it is left out.
 
         Raises:
-            InputError: an empty name, or one twice.
+            FlagError: an empty name, or one twice.
         """
         given: str | None = getattr(self, flag)
         if given is None:
             return ()
         names = tuple(name.strip() for name in given.split(","))
         if not all(names) or len(set(names)) < len(names):
-            raise InputError(f"--{flag} must be different names with commas between. Received {given!r}.")
+            raise FlagError(f"--{flag} must be different names with commas between. Received {given!r}.")
         return names

@@ -18,7 +18,7 @@ from albert_tf.finetuning.evaluation import format_scores
 from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.runtime import allocator
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tokenization.packing import room_for_text
@@ -110,7 +110,7 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
 
     Raises:
         InputError: the rows are not of the objective that is asked for.
-        ContradictionError: flags that mean nothing to it.
+        FlagError: flags that mean nothing to it.
     """
     if table is None:
         return SimCSE(settings.temperature)
@@ -124,9 +124,7 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
             f"{'' if table.scores is None else ', with scores'}; name columns by --text_columns and --score_column"
         )
     if settings.symmetric and name != CONTRASTIVE:
-        raise ContradictionError(
-            f"--symmetric goes with --objective={CONTRASTIVE}, which {table.path} has no pairs for"
-        )
+        raise FlagError(f"--symmetric goes with --objective={CONTRASTIVE}, which {table.path} has no pairs for")
     logging.info("objective: %s", name)
     if name != COSINE and table.scores is not None:
         logging.warning(
@@ -139,7 +137,7 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
         COSINE: CosineRegression,
     }[name]()
     if made.compares_rows and settings.gradient_accumulation_steps > 1:
-        raise ContradictionError(
+        raise FlagError(
             f"--gradient_accumulation_steps: of {name} every part of a batch would be compared with itself alone; "
             "give a smaller --train_batch_size, or --remat"
         )

@@ -5,7 +5,7 @@ import os
 from typing import Annotated
 
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Bounds, Count, CountOrNone, StrPath, check, described
 
 
@@ -41,16 +41,14 @@ class ExperimentSettings:
     def __post_init__(self) -> None:
         check(self)
         if self.task_index >= self.num_tasks:
-            raise InputError(
+            raise FlagError(
                 f"--task_index must be from 0 to --num_tasks - 1; received {self.task_index} and {self.num_tasks}"
             )
         if self.tasks_file is not None and not str(self.tasks_file):
-            raise InputError("--tasks_file names no file; leave it out if there are no more tasks")
+            raise FlagError("--tasks_file names no file; leave it out if there are no more tasks")
         if "," in str(self.output_dir):
-            raise InputError(f"--output_dir={self.output_dir}: a comma separates paths; give a folder without one")
+            raise FlagError(f"--output_dir={self.output_dir}: a comma separates paths; give a folder without one")
         if os.path.exists(self.output_dir) and not os.path.isdir(self.output_dir):
-            raise InputError(f"--output_dir={self.output_dir} is no folder")
+            raise FlagError(f"--output_dir={self.output_dir} is no folder")
         if files.is_remote(str(self.output_dir)):
-            raise InputError(
-                f"--output_dir={self.output_dir}: steps need a folder of this machine or of a network disk"
-            )
+            raise FlagError(f"--output_dir={self.output_dir}: steps need a folder of this machine or of a network disk")

@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated, Any
 
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, Interval, check, described
 
 _WAYS = ("num_layers", "early_exit", "patience", "exit_confidence")
@@ -34,9 +34,9 @@ class DepthSettings:
         check(self)
         ways = [name for name in _WAYS if name in self.given]
         if len(ways) > 1:
-            raise ContradictionError(f"give one of {' and '.join(f'--{name}' for name in ways)}")
+            raise FlagError(f"give one of {' and '.join(f'--{name}' for name in ways)}")
         if self.min_layers and not (self.patience or self.exit_confidence):
-            raise ContradictionError("--min_layers goes with --patience or --exit_confidence")
+            raise FlagError("--min_layers goes with --patience or --exit_confidence")
 
     @property
     def has_exits(self) -> bool:

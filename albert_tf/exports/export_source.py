@@ -15,7 +15,7 @@ from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
 from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.thresholds import EACH, ONE, USUAL_THRESHOLD, thresholds_of_scores
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import room_for_text
@@ -145,7 +145,7 @@ def _dev_threshold(checkpoint: str) -> float:
 
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:
     if not output_dir:
-        raise InputError("--output_dir must name a folder other than /")
+        raise FlagError("--output_dir must name a folder other than /")
     files.recover(output_dir)
     if not tf.io.gfile.exists(output_dir):
         return

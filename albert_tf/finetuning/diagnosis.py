@@ -21,7 +21,7 @@ from albert_tf.inputs.finetuning_features import (
     FeatureSet,
 )
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.tasks.task import Task
 from albert_tf.training.reporting import LOG_NAME
 
@@ -36,12 +36,12 @@ def check_restarts(settings: FinetuningSettings, task: Task) -> None:
     """Refuses --restart_failed_seeds where no run is ever found to have learned nothing.
 
     Raises:
-        ContradictionError: the loss of a constant answer is not known.
+        FlagError: the loss of a constant answer is not known.
     """
     unknown = {"with --teacher": settings.teacher is not None, f"of {task.name}": task.head == SPAN_CATEGORIES}
     where = next((where for where, holds in unknown.items() if holds), None)
     if settings.restart_failed_seeds and where is not None:
-        raise ContradictionError(
+        raise FlagError(
             f"--restart_failed_seeds goes by the loss of always the same answer, which is not known "
             f"{where}; leave it out"
         )

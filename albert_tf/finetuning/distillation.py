@@ -25,7 +25,7 @@ from albert_tf.inputs.finetuning_dataset import BatchShape
 from albert_tf.inputs.finetuning_features import TEACHER_LOGITS, FeatureSet, Ragged
 from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.tasks.task import Task, TaskSettings
 from albert_tf.tasks.text_windows import CUT
@@ -44,18 +44,18 @@ def check_teacher(settings: RecipeSettings, task: Task) -> None:
     """Refuses a teacher of a task whose outputs are none for whole examples, and numbers without a teacher.
 
     Raises:
-        ContradictionError: it is one of these.
+        FlagError: it is one of these.
     """
     if settings.teacher is not None and task.head not in HEADS:
-        raise ContradictionError(f"--teacher means nothing to {task.name}, a task of {task.head}")
+        raise FlagError(f"--teacher means nothing to {task.name}, a task of {task.head}")
     if settings.teacher is not None and not settings.do_train:
-        raise ContradictionError("--teacher goes with --do_train")
+        raise FlagError("--teacher goes with --do_train")
     if settings.teacher is not None and getattr(task, "long_texts", CUT) != CUT:
-        raise ContradictionError("--teacher speaks of whole texts; it goes with --long_texts=cut")
+        raise FlagError("--teacher speaks of whole texts; it goes with --long_texts=cut")
     if settings.teacher is None:
         for name in ("distillation_temperature", "distillation_weight"):
             if getattr(settings, name) != getattr(RecipeSettings, name):
-                raise ContradictionError(f"--{name} goes with --teacher")
+                raise FlagError(f"--{name} goes with --teacher")
 
 
 def ask_teacher(data: FinetuningData, strategy: Any, is_chief: bool) -> None:

@@ -13,7 +13,7 @@ from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.stored_outputs import OUTPUTS_SUFFIX, Outputs, load_outputs
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.tasks.task import Task
 from albert_tf.tasks.text_classification import sigmoid, softmax
 from albert_tf.tasks.text_windows import CUT
@@ -29,23 +29,23 @@ def check_ensemble(settings: FinetuningSettings, task: Task) -> None:
     """Refuses an ensemble of one run, of outputs that have no mean, or with nothing to score.
 
     Raises:
-        ContradictionError: it is one of these.
+        FlagError: it is one of these.
     """
     if not settings.ensemble:
         return
     if settings.num_runs == 1:
-        raise ContradictionError("--ensemble is of several runs; give --num_seeds, --num_folds or several rates")
+        raise FlagError("--ensemble is of several runs; give --num_seeds, --num_folds or several rates")
     if task.head == "span_beam":
-        raise ContradictionError("--ensemble: the beams of several runs have no mean; give --nobeam")
+        raise FlagError("--ensemble: the beams of several runs have no mean; give --nobeam")
     if getattr(task, "long_texts", CUT) != CUT:
         # The mean over runs of the means over windows is not the mean over windows of the means over runs.
-        raise ContradictionError("--ensemble takes the mean of whole texts' outputs; it goes with --long_texts=cut")
+        raise FlagError("--ensemble takes the mean of whole texts' outputs; it goes with --long_texts=cut")
     if settings.num_folds > 1 and not settings.do_predict:
-        raise ContradictionError("--ensemble with --num_folds predicts test splits; give --do_predict")
+        raise FlagError("--ensemble with --num_folds predicts test splits; give --do_predict")
     if not (settings.do_eval or settings.do_predict):
-        raise ContradictionError("--ensemble scores and predicts; give --do_eval, --do_predict or both")
+        raise FlagError("--ensemble scores and predicts; give --do_eval, --do_predict or both")
     if task.threshold_score is not None and not settings.do_eval:
-        raise ContradictionError(f"--ensemble of {task.name} has a threshold of its own, found by --do_eval; give it")
+        raise FlagError(f"--ensemble of {task.name} has a threshold of its own, found by --do_eval; give it")
 
 
 def mean_outputs(head: str, members: Sequence[Outputs]) -> Outputs:

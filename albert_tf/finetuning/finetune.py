@@ -16,7 +16,7 @@ from albert_tf.finetuning.objectives import check_objective
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.several_runs import run_members
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tasks.task import Task
@@ -103,9 +103,7 @@ def _with_lengths_of_checkpoint(settings: FinetuningSettings) -> FinetuningSetti
 
 def _with_metric(task: Task, metric: str) -> Task:
     if metric not in task.metrics:
-        raise ContradictionError(
-            f"--best_metric of {task.name} must be one of {', '.join(task.metrics)}. Received {metric!r}."
-        )
+        raise FlagError(f"--best_metric of {task.name} must be one of {', '.join(task.metrics)}. Received {metric!r}.")
     return task.with_metric(metric)
 
 

@@ -21,7 +21,7 @@ from albert_tf.inputs.finetuning_features import (
     TEACHER_LOGITS,
     FeatureSet,
 )
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.task import Task
 
 BALANCED = "balanced"
@@ -164,7 +164,7 @@ def check_objective(settings: RecipeSettings, task: Task) -> None:
     """Refuses weights and smoothing that the task's head has no place for, and numbers that are none.
 
     Raises:
-        ContradictionError: the head has no such loss.
+        FlagError: the head has no such loss.
         InputError: not numbers, or not as many as there are labels.
     """
     for name, heads, instead in (
@@ -173,9 +173,9 @@ def check_objective(settings: RecipeSettings, task: Task) -> None:
         ("label_smoothing", _SMOOTHED, ""),
     ):
         if getattr(settings, name) and task.head not in heads:
-            raise ContradictionError(f"--{name} means nothing to {task.name}, a task of {task.head}{instead}")
+            raise FlagError(f"--{name} means nothing to {task.name}, a task of {task.head}{instead}")
     if settings.early_exit and task.head not in EXIT_HEADS:
-        raise ContradictionError(
+        raise FlagError(
             f"--early_exit is for classes, labels and numbers of whole texts; {task.name} is a task of {task.head}"
         )
     _parse_weights("class_weights", settings.class_weights, task.labels)
@@ -198,7 +198,7 @@ def _parse_weights(name: str, text: str | None, labels: tuple[str, ...], or_one:
         raise InputError(f"--{name} must be {BALANCED} or numbers from 0 up, with commas between. Received {text!r}.")
     if len(found) != len(labels) and not (or_one and len(found) == 1):
         one = "one number, or " if or_one else ""
-        raise ContradictionError(
+        raise FlagError(
             f"--{name} must have {one}a number for each of the {len(labels)} labels, {', '.join(labels)}, in this "
             f"order. Received {len(found)}."
         )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from albert_tf.finetuning.freezing import FREEZABLE
 from albert_tf.heads.exit_names import EXIT_POOLINGS
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, Interval, OneOf, Share, StrPath, described
 from albert_tf.training.epoch_settings import EpochSettings
 
@@ -76,22 +76,20 @@ class RecipeSettings(EpochSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.lora_rank and self.lora_alpha != RecipeSettings.lora_alpha:
-            raise ContradictionError("--lora_alpha goes with --lora_rank")
+            raise FlagError("--lora_alpha goes with --lora_rank")
         for name in ("exit_tolerance", "exit_training", "exit_pooling", "exit_rate_factor"):
             if not self.early_exit and getattr(self, name) != getattr(RecipeSettings, name):
-                raise ContradictionError(f"--{name} goes with --early_exit")
+                raise FlagError(f"--{name} goes with --early_exit")
         if self.fits_exits and self.exit_rate_factor != RecipeSettings.exit_rate_factor:
-            raise ContradictionError(f"--exit_rate_factor goes with --exit_training={JOINT}")
+            raise FlagError(f"--exit_rate_factor goes with --exit_training={JOINT}")
         if self.fits_exits and self.lora_rank:
-            raise ContradictionError(f"--exit_training={FITTED} does not go with --lora_rank")
+            raise FlagError(f"--exit_training={FITTED} does not go with --lora_rank")
         if self.early_exit and self.constant_graph:
-            raise ContradictionError("--early_exit reads what is between the layers; leave --constant_graph out")
+            raise FlagError("--early_exit reads what is between the layers; leave --constant_graph out")
         if self.lora_rank and self.freeze:
-            raise ContradictionError("--lora_rank freezes embeddings and encoder by itself; leave --freeze out")
+            raise FlagError("--lora_rank freezes embeddings and encoder by itself; leave --freeze out")
         if unknown := [word for word in self.frozen_parts if word not in FREEZABLE]:
-            raise InputError(
-                f"--freeze takes {' and '.join(FREEZABLE)}, with a comma between. Received {unknown[0]!r}."
-            )
+            raise FlagError(f"--freeze takes {' and '.join(FREEZABLE)}, with a comma between. Received {unknown[0]!r}.")
 
     @property
     def fits_exits(self) -> bool:

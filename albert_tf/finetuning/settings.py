@@ -6,7 +6,7 @@ import os
 from typing import Annotated
 
 from albert_tf.finetuning.recipe import RecipeSettings
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, CountOrNone, Seed, Share, StrPath, described
 from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.tasks.registry import TaskOptions
@@ -50,23 +50,23 @@ class FinetuningSettings(RecipeSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not (self.do_train or self.do_eval or self.do_predict):
-            raise InputError("at least one of --do_train, --do_eval and --do_predict must be true")
+            raise FlagError("at least one of --do_train, --do_eval and --do_predict must be true")
         last = self.random_seed + self.num_seeds * (1 + self.restart_failed_seeds) - 1
         if last >= 2**32:
-            raise InputError(f"--random_seed and --num_seeds: the last seed must be below 2^32. Received {last}.")
+            raise FlagError(f"--random_seed and --num_seeds: the last seed must be below 2^32. Received {last}.")
         if self.num_folds > 1 and not self.do_eval:
-            raise ContradictionError("--num_folds goes with --do_eval, which scores each fold by the run without it")
+            raise FlagError("--num_folds goes with --do_eval, which scores each fold by the run without it")
         if self.score_layers and not self.do_eval:
-            raise ContradictionError("--score_layers goes with --do_eval, of whose dev split these scores are")
+            raise FlagError("--score_layers goes with --do_eval, of whose dev split these scores are")
         if self.restart_failed_seeds and not self.do_train:
-            raise ContradictionError("--restart_failed_seeds goes with --do_train")
+            raise FlagError("--restart_failed_seeds goes with --do_train")
 
     @property
     def rates(self) -> tuple[float, ...]:
         """The learning rates, of which each has runs of its own.
 
         Raises:
-            InputError: --learning_rate is no list of different rates.
+            FlagError: --learning_rate is no list of different rates.
         """
         if self.learning_rates is None:
             return (self.learning_rate,)
@@ -75,7 +75,7 @@ class FinetuningSettings(RecipeSettings):
         except ValueError:
             found = ()
         if not found or len(set(found)) < len(found) or not all(1e-37 <= rate <= 1e37 for rate in found):
-            raise InputError(
+            raise FlagError(
                 "--learning_rate must be a number, or different ones with commas between. "
                 f"Received {self.learning_rates!r}."
             )

@@ -22,7 +22,7 @@ from albert_tf.finetuning.run import RESULTS_NAME
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.summary import summarise
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.training.session import Session
 
 # Runs one, of its settings and the data, and returns its results.
@@ -102,10 +102,10 @@ def run_members(
         run_one: runs one.
 
     Raises:
-        ContradictionError: folds are asked for, and there is a dev split.
+        FlagError: folds are asked for, and there is a dev split.
     """
     if settings.num_folds > 1 and data.names("dev"):
-        raise ContradictionError(
+        raise FlagError(
             f"--num_folds makes dev splits of the training split; --task_name={settings.task_name} has one: "
             f"{', '.join(data.task.input_files(data.names('dev')[0]))}; leave the flag out"
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from albert_tf.heads.vector_dense import VectorDense
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 
 MEAN, CLS, POOLED = POOLINGS = ("mean", "cls", "pooled")
 _INPUT_MASK, _SEQUENCE_OUTPUT, _POOLED_OUTPUT = "input_mask", "sequence_output", "pooled_output"
@@ -38,14 +38,14 @@ class Pooling:
 
     def __post_init__(self) -> None:
         if self.mode not in POOLINGS:
-            raise InputError(f"--pooling must be one of {', '.join(POOLINGS)}. Received {self.mode!r}.")
+            raise FlagError(f"--pooling must be one of {', '.join(POOLINGS)}. Received {self.mode!r}.")
         if not isinstance(self.normalize, bool):
-            raise InputError(f"--normalize must be true or false. Received {self.normalize!r}.")
+            raise FlagError(f"--normalize must be true or false. Received {self.normalize!r}.")
         length = self.max_seq_length
         if length is None:
             return
         if isinstance(length, bool) or not isinstance(length, numbers.Integral) or length < 1:
-            raise InputError(f"--max_seq_length must be at least 1. Received {length!r}.")
+            raise FlagError(f"--max_seq_length must be at least 1. Received {length!r}.")
         # NumPy's are no numbers of JSON.
         object.__setattr__(self, "max_seq_length", int(length))
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.official_flags import SCRIPTS, text_of
 
 # One command: its name, and its flags.
@@ -83,12 +83,12 @@ def _weights(values: Mapping[str, Any]) -> dict[str, Any]:
     handle, checkpoint = values["albert_hub_module_handle"], values["init_checkpoint"]
     if not handle:
         if values["spm_model_file"] == _IN_THE_MODULE:
-            raise InputError(
+            raise FlagError(
                 f"--spm_model_file={_IN_THE_MODULE} goes with --albert_hub_module_handle; name a .model file"
             )
         return {}
     if checkpoint:
-        raise InputError("give --init_checkpoint or --albert_hub_module_handle, not both")
+        raise FlagError("give --init_checkpoint or --albert_hub_module_handle, not both")
     if _ADDRESS.match(handle):
         raise InputError(
             f"--albert_hub_module_handle={handle}: modules are not fetched; fetch the module's or the model's .tar.gz, "
@@ -116,9 +116,9 @@ def _eval_batch_size(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _race(script: str, values: Mapping[str, Any]) -> dict[str, Any]:
     if values["task_name"].lower() != "race":
-        raise InputError(f"--task_name={values['task_name']}: run_race has no task but race")
+        raise FlagError(f"--task_name={values['task_name']}: run_race has no task but race")
     if values["high_only"] and values["middle_only"]:
-        raise InputError("--high_only and --middle_only leave nothing; give one of them")
+        raise FlagError("--high_only and --middle_only leave nothing; give one of them")
     level = "high" if values["high_only"] else "middle" if values["middle_only"] else "all"
     cache = _folder_of(values["train_file"] or values["eval_file"])
     return {"task_name": "race", "race_level": level, **cache, **_eval_batch_size(values)}

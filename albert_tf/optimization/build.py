@@ -6,7 +6,7 @@ from albert_tf.optimization.lamb import LAMB
 from albert_tf.optimization.muon import Muon
 from albert_tf.optimization.names import OPTIMIZER_NAMES, STABLE_DECAY
 from albert_tf.optimization.schedules import WarmupPolynomialDecay, WarmupStableDecay
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 
 def layerwise_factors(config: AlbertConfig, decay: float) -> list[tuple[str, float]]:
@@ -50,7 +50,7 @@ def build_optimizer(
         InputError: any other name.
     """
     if name not in _OPTIMIZERS:
-        raise InputError(f"--optimizer must be one of {', '.join(OPTIMIZER_NAMES)}. Received {name!r}.")
+        raise FlagError(f"--optimizer must be one of {', '.join(OPTIMIZER_NAMES)}. Received {name!r}.")
     if _OPTIMIZERS[name] is Muon and precision == "bfloat16":
         settings = {"newton_schulz_dtype": precision, **settings}
     return _OPTIMIZERS[name](learning_rate=learning_rate, learning_rate_factors=learning_rate_factors, **settings)

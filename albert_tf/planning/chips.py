@@ -4,7 +4,7 @@ import dataclasses
 import math
 import re
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 _GB, _GIB = 10**9, 2**30
 
@@ -99,19 +99,19 @@ def parse_topology(text: str) -> Topology:
     """
     kind, _, shape = text.strip().lower().partition(":")
     if kind not in CHIPS:
-        raise InputError(f"--topology={text}: no chip {kind!r} in the table; known are {', '.join(CHIPS)}")
+        raise FlagError(f"--topology={text}: no chip {kind!r} in the table; known are {', '.join(CHIPS)}")
     sizes = [int(size) for size in shape.split("x")] if re.fullmatch(r"[1-9]\d{0,4}(x[1-9]\d{0,4})*", shape) else []
     dimensions = 3 if kind == "v5p" else 2
     if kind in _TPUS:
         if len(sizes) != dimensions:
             example = CHIPS[kind].compiled_for
-            raise InputError(f"--topology={text}: a slice of {kind} has {dimensions} sides, such as {example}")
+            raise FlagError(f"--topology={text}: a slice of {kind} has {dimensions} sides, such as {example}")
     elif shape and len(sizes) != 1:
-        raise InputError(f"--topology={text}: give a number of GPUs, such as {kind}:8")
+        raise FlagError(f"--topology={text}: give a number of GPUs, such as {kind}:8")
     if kind in _TPUS and any((size > 2 and size % 4) or (dimensions == 2 and size & (size - 1)) for size in sizes):
         allowed = "1, 2 or a multiple of 4" if dimensions == 3 else "1, 2, 4, 8 or 16"
-        raise InputError(f"--topology={text}: a side of a slice of {kind} is {allowed} chips long")
+        raise FlagError(f"--topology={text}: a side of a slice of {kind} is {allowed} chips long")
     count = math.prod(sizes)
     if kind in _TPUS and count > CHIPS[kind].group:
-        raise InputError(f"--topology={text}: a slice of {kind} has at most {CHIPS[kind].group} chips")
+        raise FlagError(f"--topology={text}: a slice of {kind} has at most {CHIPS[kind].group} chips")
     return Topology(kind, count)

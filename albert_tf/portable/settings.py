@@ -5,7 +5,7 @@ from typing import Annotated
 
 from albert_tf.exports import settings as serving
 from albert_tf.exports.settings import ExportSettings, SourceSettings
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, OneOf, described
 
 SAVED_MODEL, ONNX, LITERT = FORMATS = ("saved_model", "onnx", "litert")
@@ -50,24 +50,24 @@ class ModelExportSettings(SourceSettings):
         super().__post_init__()
         allowed = _PRECISIONS[self.format]
         if self.precision is not None and self.precision not in allowed:
-            raise InputError(
+            raise FlagError(
                 f"--precision must be one of {', '.join(allowed)} with --format={self.format}. "
                 f"Received {self.precision!r}."
             )
         if self.layer_outputs and self.format != SAVED_MODEL and (self.format, self.head) != (ONNX, _HEADS[0]):
-            raise InputError(
+            raise FlagError(
                 f"--output_{self.layer_outputs[0]} is for --format=saved_model, and for --format=onnx with "
                 f"--head={_HEADS[0]}. Received --format={self.format}, --head={self.head}."
             )
         if self.has_exits and self.format != SAVED_MODEL and self.head is not None:
-            raise InputError(
+            raise FlagError(
                 f"--{next(iter(self.given))} is for the head that a model was fine-tuned with; leave "
                 f"--head={self.head} out, or give --num_layers"
             )
         if self.format == SAVED_MODEL:
             given = [name for name in ("head", "batch_size", "fixed_length") if getattr(self, name)]
             if given:
-                raise InputError(
+                raise FlagError(
                     f"--{given[0]} is for --format=onnx and --format=litert; a SavedModel has a signature for every "
                     "head, of any shape. Leave it out."
                 )

@@ -10,7 +10,7 @@ from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, is_complete, rea
 from albert_tf.config import AlbertConfig
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.operation_threads import MOST_CORES, usual_threads
 from albert_tf.runtime.settings import StrPath
 from albert_tf.runtime.worker_pool import count_cores
@@ -60,7 +60,7 @@ def choose_batch_halves(settings: PretrainingSettings, strategy: Any) -> Pretrai
     replicas = strategy.num_replicas_in_sync
     if settings.batch_halves == "true":
         if runs_on_jax():
-            raise ContradictionError("--batch_halves=true is for --backend=tensorflow; Keras runs on JAX here")
+            raise FlagError("--batch_halves=true is for --backend=tensorflow; Keras runs on JAX here")
         if not _can_be_computed(settings, replicas):
             raise InputError(
                 f"--batch_halves: the {replicas} replicas that share a batch have no halves of it; give a "

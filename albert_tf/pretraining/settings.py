@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
 from albert_tf.training.settings import AUTO, BACKEND_TEXT, BACKENDS, TrainingSettings
 
@@ -109,14 +109,14 @@ class PretrainingSettings(TrainingSettings):
         self.check_schedule(self.num_train_steps, self.num_warmup_steps)
         self._check_stages()
         if self.init_checkpoint is not None and self.init_embeddings is not None:
-            raise InputError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
+            raise FlagError("give --init_checkpoint, which has embeddings of its own, or --init_embeddings, not both")
         for name in ("init_output_bias", "init_position_waves"):
             if self.init_checkpoint is not None and getattr(self, name):
-                raise InputError(f"give --init_checkpoint, which has all weights, or --{name}, not both")
+                raise FlagError(f"give --init_checkpoint, which has all weights, or --{name}, not both")
         if self.batch_halves == "true":
             self._check_halves()
         if not self.do_train and not self.do_eval:
-            raise InputError("at least one of --do_train and --do_eval must be true")
+            raise FlagError("at least one of --do_train and --do_eval must be true")
 
     @property
     def stages(self) -> Stages:
@@ -133,11 +133,11 @@ class PretrainingSettings(TrainingSettings):
     def _check_halves(self) -> None:
         for name, usual in (("gradient_accumulation_steps", 1), ("jit_compile", AUTO), ("backend", None)):
             if getattr(self, name) not in (usual, "false", "tensorflow"):
-                raise ContradictionError(f"--batch_halves and --{name}={getattr(self, name)} do not go together")
+                raise FlagError(f"--batch_halves and --{name}={getattr(self, name)} do not go together")
         for stage in self.stages:
             if stage.batch_size % 2:
                 length = stage.reading.seq_length or self.max_seq_length
-                raise InputError(
+                raise FlagError(
                     f"--batch_halves: a batch of {stage.batch_size} examples of {length} pieces has no halves; give an "
                     "even number"
                 )
@@ -146,14 +146,14 @@ class PretrainingSettings(TrainingSettings):
         for stage in self.stages:
             reading = stage.reading
             if reading.seq_length is not None and not _SHORTEST <= reading.seq_length <= self.max_seq_length:
-                raise InputError(
+                raise FlagError(
                     f"--length_schedule: lengths lie between {_SHORTEST} and --max_seq_length={self.max_seq_length}. "
                     f"Received {reading.seq_length}."
                 )
             if reading.masked_lm_prob is not None and reading.masked_lm_prob >= 1:
-                raise InputError(f"--masked_lm_prob must lie below 1. Received {reading.masked_lm_prob:g}.")
+                raise FlagError(f"--masked_lm_prob must lie below 1. Received {reading.masked_lm_prob:g}.")
             if reading.ngram is not None and reading.ngram > _LONGEST_NGRAM:
-                raise InputError(f"--ngram must be at most {_LONGEST_NGRAM}. Received {reading.ngram}.")
+                raise FlagError(f"--ngram must be at most {_LONGEST_NGRAM}. Received {reading.ngram}.")
 
     @property
     def num_decay_steps(self) -> int:
@@ -183,4 +183,4 @@ class EvaluationSettings:
     def __post_init__(self) -> None:
         check(self)
         if (self.output_dir is None) == (self.init_checkpoint is None):
-            raise InputError("give one of --output_dir (of a run) and --init_checkpoint")
+            raise FlagError("give one of --output_dir (of a run) and --init_checkpoint")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from albert_tf.inputs.reading import AS_MADE, Reading
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 _WANTED = "VALUE or VALUE:SHARE,VALUE:SHARE,... with shares of the run's steps that add up to 1"
 
@@ -67,7 +67,7 @@ def parse_schedule(flag: str, text: str | None, kind: type = int) -> tuple[tuple
         kind: of the values, int or float.
 
     Raises:
-        InputError: the text is not of that form, a value is not positive, or the shares do not add up to 1.
+        FlagError: the text is not of that form, a value is not positive, or the shares do not add up to 1.
     """
     if text is None:
         return ()
@@ -77,12 +77,12 @@ def parse_schedule(flag: str, text: str | None, kind: type = int) -> tuple[tuple
     try:
         found = tuple((kind(value), float(share)) for value, share in parts)
     except ValueError:
-        raise InputError(f"--{flag} must be {_WANTED}. Received {text!r}.") from None
+        raise FlagError(f"--{flag} must be {_WANTED}. Received {text!r}.") from None
     if not all(0 < value < math.inf and 0 < share <= 1 for value, share in found):
-        raise InputError(f"--{flag} must be {_WANTED}, all of them positive. Received {text!r}.")
+        raise FlagError(f"--{flag} must be {_WANTED}, all of them positive. Received {text!r}.")
     if abs(sum(share for _, share in found) - 1) > 1e-6:
         total = sum(share for _, share in found)
-        raise InputError(f"--{flag}: the shares must add up to 1; those of {text!r} add up to {total:g}")
+        raise FlagError(f"--{flag}: the shares must add up to 1; those of {text!r} add up to {total:g}")
     return found
 
 

@@ -22,7 +22,7 @@ from albert_tf.reports.run_folder import (
 )
 from albert_tf.reports.vectors_report import vectors_sections
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.run_names import name_runs
 
 _LEADS = {
@@ -59,7 +59,7 @@ def write_report(
         return
     runs = [read_run(path, name) for path, name in zip(output_dirs, name_runs(list(output_dirs)))]
     if texts and (len(runs) > 1 or runs[0].command in (FINETUNING, *OF_VECTORS)):
-        raise InputError("--texts is for one run of pre-training, whose newest checkpoint fills them in")
+        raise FlagError("--texts is for one run of pre-training, whose newest checkpoint fills them in")
     _write(_page_of(runs[0], texts, num_samples) if len(runs) == 1 else _page_of_several(runs), output_file)
 
 

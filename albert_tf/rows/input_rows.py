@@ -24,7 +24,7 @@ from albert_tf.rows.line_rows import (
     read_texts,
 )
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.tasks import conll
 from albert_tf.tasks.json_rows import read_objects
@@ -117,7 +117,7 @@ def format_by_name(path: str) -> str:
 
 def _lines_format(file_format: str) -> str:
     if file_format in ("parquet", "conll", "squad"):
-        raise InputError(f"--input_format={file_format} wants a file; name it by --input_file")
+        raise FlagError(f"--input_format={file_format} wants a file; name it by --input_file")
     return "text" if file_format == AUTO else file_format
 
 

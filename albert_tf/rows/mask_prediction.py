@@ -17,7 +17,7 @@ from albert_tf.rows.result_formats import (
     json_line,
     printable,
 )
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.serving.model_identity import identify_model
 from albert_tf.tokenization.special_pieces import MASK
 
@@ -81,7 +81,7 @@ def fill_rows(model: Any, wanted: MaskPrediction) -> Outcome:
     """Fills in the masks of all texts by a FillMask; errors are those of prediction_job.run_job."""
     file_format = choose_format(wanted.output_format, wanted.output_file)
     if file_format not in (JSONL, TABLE):
-        raise InputError(f"--output_file: masks are written as jsonl, not as {file_format}; give --format=jsonl")
+        raise FlagError(f"--output_file: masks are written as jsonl, not as {file_format}; give --format=jsonl")
     is_stream = wanted.output_file is None and not isinstance(wanted.source, str) and hasattr(wanted.source, "read")
     flags = {"top_k": wanted.top_k, "format": file_format}
     job = PredictionJob(

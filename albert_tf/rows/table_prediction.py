@@ -34,7 +34,7 @@ from albert_tf.rows.result_formats import (
     choose_format,
     line_form,
 )
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.worker_pool import WorkerPool
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_identity import depth_scores_of, identify_model
@@ -116,7 +116,7 @@ def answer_table(
     columns = _parse_columns(wanted.columns)
     fields = predictor.example_fields.with_columns(columns) if columns else predictor.example_fields
     if file_format == PARQUET and wanted.output_file is None:
-        raise InputError("--format=parquet wants a file; name it by --output_file")
+        raise FlagError("--format=parquet wants a file; name it by --output_file")
     asker = RowAsker(predictor, wanted.output_columns, fields)
     read = functools.partial(open_rows, fields=fields, task=predictor.task, carried=wanted.output_columns)
     with _opened(read, wanted, file_format in WITH_COLUMNS) as opened:
@@ -150,7 +150,7 @@ def _parse_columns(columns: Sequence[str]) -> dict[str, str]:
     for entry in columns:
         field, equals, column = map(str.strip, entry.partition("="))
         if not (field and equals and column) or field in found:
-            raise InputError(f"--columns: field=column was expected, each field once; received {entry!r}")
+            raise FlagError(f"--columns: field=column was expected, each field once; received {entry!r}")
         found[field] = column
     return found
 

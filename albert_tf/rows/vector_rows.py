@@ -20,7 +20,7 @@ from albert_tf.rows.vector_formats import (
     to_answer,
     vector_line,
 )
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.serving.embedder import Embedder
 from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_identity import identify_model
@@ -89,7 +89,7 @@ def choose_vector_format(asked: str, output_file: str | None) -> str:
     ending = "" if output_file is None else output_file.lower().rpartition(".")[2]
     chosen = asked if asked != AUTO else ending if ending in FORMATS else JSONL
     if output_file is None and chosen != JSONL:
-        raise InputError(f"--format={chosen} wants a file; name it by --output_file")
+        raise FlagError(f"--format={chosen} wants a file; name it by --output_file")
     return chosen
 
 
@@ -112,7 +112,7 @@ def embed_rows(embedder: Embedder, wanted: TablePrediction, vector_type: str = F
     file_format = choose_vector_format(wanted.output_format, wanted.output_file)
     if file_format == NPY:
         if wanted.output_columns:
-            raise InputError("--output_columns: a .npy file holds vectors alone; choose parquet or jsonl")
+            raise FlagError("--output_columns: a .npy file holds vectors alone; choose parquet or jsonl")
         wanted = dataclasses.replace(wanted, output_columns=())
     return answer_table(answers, wanted, file_format, answers.form, answers.identify, label="embedding")
 

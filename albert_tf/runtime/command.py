@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from absl import app, flags, logging
 
 from albert_tf.runtime import flag_help, shipped_files
-from albert_tf.runtime.errors import ContradictionError, InputError, RunStopped, reason_of
+from albert_tf.runtime.errors import FlagError, InputError, RunStopped, reason_of
 from albert_tf.runtime.official_flags import advise
 
 EXIT_BAD_INPUT = 1
@@ -82,7 +82,7 @@ def run(
         try:
             main(words) if positional is not None else main()
             sys.stdout.flush()
-        except ContradictionError as error:
+        except FlagError as error:
             _fail(str(error), EXIT_WRONG_FLAGS)
         except InputError as error:
             _fail(str(error), EXIT_BAD_INPUT)

@@ -35,8 +35,8 @@ class InputError(ValueError):
         return text if InputError.in_command else _DASHES.sub("", text)
 
 
-class ContradictionError(InputError):
-    """Flags that are right one by one, and mean nothing together; a command exits with code 2, as for a wrong flag."""
+class FlagError(InputError):
+    """A flag whose value means nothing, by itself or beside those of others; a command exits with code 2."""
 
 
 class WorkersKilledError(InputError):

@@ -33,7 +33,7 @@ import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 # A path as users give it: text, or an object that stands for one, such as pathlib.Path.
 StrPath = str | os.PathLike[str]
@@ -165,7 +165,7 @@ def check(settings: Any) -> None:
     as a tuple, and None is allowed where it is the default.
 
     Raises:
-        InputError: a value of another type, or one that its rules forbid.
+        FlagError: a value of another type, or one that its rules forbid.
     """
     for name, field in fields_of(type(settings)).items():
         value = getattr(settings, name)
@@ -174,7 +174,7 @@ def check(settings: Any) -> None:
             object.__setattr__(settings, name, value)
         wanted = None if value is None and field.default is None else explain(value, field)
         if wanted:
-            raise InputError(f"--{name} must {wanted}. Received {value!r}.")
+            raise FlagError(f"--{name} must {wanted}. Received {value!r}.")
 
 
 def explain(value: Any, field: Described) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from albert_tf.exports.export_file import holds_saved_model, is_export
 from albert_tf.published.names import is_published
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.server.served_model import ServedModel
 from albert_tf.serving.model_kind import PORTABLE, kind_of
 
@@ -59,9 +59,9 @@ def parse_sources(given: Sequence[str]) -> list[ModelSource]:
         path, version = _newest_version(path)
         name = name or _name_of(path, version)
         if not _NAME.fullmatch(name):
-            raise InputError(f"--model={text}: {name!r} cannot stand in an address; give --model=NAME={path}")
+            raise FlagError(f"--model={text}: {name!r} cannot stand in an address; give --model=NAME={path}")
         if any(source.name == name for source in sources):
-            raise InputError(f"--model={text}: there are two models named {name!r}; give --model=OTHER={path}")
+            raise FlagError(f"--model={text}: there are two models named {name!r}; give --model=OTHER={path}")
         sources.append(ModelSource(name, path, version or _FIRST_VERSION))
     return sources
 

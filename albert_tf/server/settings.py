@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Annotated
 
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Bounds, Count, Interval, StrPath, check, described
 
 
@@ -30,4 +30,4 @@ class ServerSettings:
     def __post_init__(self) -> None:
         check(self)
         if self.page_sentences_file is not None and not self.page:
-            raise ContradictionError("--page_sentences_file is for the page, which --page serves; give both")
+            raise FlagError("--page_sentences_file is for the page, which --page serves; give both")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from absl import flags
 
 from albert_tf.heads.pooling import POOLINGS
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 _HELP = {
     "model": "A run, an export (SavedModel, ONNX or LiteRT), a checkpoint of any format, or hf:// or official://.",
@@ -44,7 +44,7 @@ def model_of(given: flags.FlagValues, names: Sequence[str]) -> str:
     """
     found = [name for name in names if given[name].value]
     if len(found) > 1:
-        raise InputError(f"give one of {' and '.join(f'--{name}' for name in found)}")
+        raise FlagError(f"give one of {' and '.join(f'--{name}' for name in found)}")
     return str(given[found[0]].value)
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 
 from albert_tf.published.names import is_published
 from albert_tf.runtime import operation_threads
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 
 
 def check_threads(num_threads: int | None) -> None:
     """Raises InputError for what is no number of threads."""
     if num_threads is not None and (not isinstance(num_threads, int) or num_threads < 1):
-        raise InputError(f"--num_threads must be at least 1. Received {num_threads!r}.")
+        raise FlagError(f"--num_threads must be at least 1. Received {num_threads!r}.")
 
 
 def usual_threads(paths: Iterable[str], share: int | None = None) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from albert_tf.inputs.finetuning_features import NOTE_PREFIX, FeatureSet
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.tasks.entities import OUTSIDE, Span, are_entity_tags, span_report, span_scores
 from albert_tf.tasks.entity_files import ENTITY_KEYS, Entity, MarkedText, read_marked_texts
@@ -54,7 +54,7 @@ class EntityRecognition(SplitFilesTask):
         self.split_files, self.text_key, self.entity_key = split_files, text_key, entity_key
         kinds = self._kinds_of(labels) if labels else self._find_kinds()
         if len(set(kinds)) < len(kinds):
-            raise InputError(f"--labels names a kind of entity twice: {', '.join(kinds)}")
+            raise FlagError(f"--labels names a kind of entity twice: {', '.join(kinds)}")
         self.labels = self._labels_of(kinds)
 
     def _labels_of(self, kinds: Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.tables import Row, write_table
 from albert_tf.tasks.task import Report
@@ -80,9 +80,9 @@ class Ranking(UserClassification):
         super().__init__(split_files, columns, *choices)
         self.group_column = group_column
         if group_column == columns.label:
-            raise InputError(f"--group_column and --label_column must name different columns; both name {group_column}")
+            raise FlagError(f"--group_column and --label_column must name different columns; both name {group_column}")
         if self.head != "regression" and (self.head != "classification" or len(self.labels) != 2):
-            raise ContradictionError(
+            raise FlagError(
                 "--group_column ranks by the second of two classes, or with --regression by a number; "
                 f"this is {self.head.replace('_', ' ')} of {len(self.labels)} classes"
             )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
 from albert_tf.tasks import entity_recognition, ranking, superglue, token_classification, user_classification
 from albert_tf.tasks.glue import TABLES, GlueTask
@@ -72,7 +72,7 @@ class TaskOptions:
     def __post_init__(self) -> None:
         check(self)
         if "" in self.labels:
-            raise InputError(f"--labels must not hold an empty name. Received {','.join(self.labels)}.")
+            raise FlagError(f"--labels must not hold an empty name. Received {','.join(self.labels)}.")
 
 
 _FILES = ("train_file", "dev_file", "test_file")
@@ -114,7 +114,7 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
     if name not in TASK_NAMES:
         meant = {"mismnli": "mnli"}.get(name.lower(), name.lower())
         advice = f"; write --task_name={meant}" if meant in TASK_NAMES else ""
-        raise InputError(f"--task_name must be one of {', '.join(TASK_NAMES)}; received {name!r}{advice}")
+        raise FlagError(f"--task_name must be one of {', '.join(TASK_NAMES)}; received {name!r}{advice}")
     taken = _TAKEN.get(name, ())
     given = [field.name for field in dataclasses.fields(options) if getattr(options, field.name) != field.default]
     refused = [option for option in given if option not in taken]
@@ -124,7 +124,7 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         raise InputError(f"--data_dir={data_dir} does not exist")
     if name in TABLES or name == "race":
         if not data_dir:
-            raise InputError(f"--data_dir must say where the files of --task_name={name} are")
+            raise FlagError(f"--data_dir must say where the files of --task_name={name} are")
         return GlueTask(name, data_dir) if name in TABLES else RaceTask(data_dir, _levels(options.race_level))
     if name in superglue.TABLES:
         named = (getattr(options, file) for file in _FILES)
@@ -171,7 +171,7 @@ def _split_files(data_dir: str | None, names: tuple[str, ...], options: TaskOpti
 
 def _levels(level: str) -> tuple[str, ...]:
     if level not in ("all", *LEVELS):
-        raise InputError(f"--race_level must be all, {' or '.join(LEVELS)}; received {level!r}")
+        raise FlagError(f"--race_level must be all, {' or '.join(LEVELS)}; received {level!r}")
     return LEVELS if level == "all" else (level,)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 
 # Of --label_threshold: one threshold for all labels, or one for each, are found on the dev split.
 ONE, EACH = "one", "each"
@@ -31,7 +31,7 @@ def parse_thresholds(text: str | None, labels: Sequence[str]) -> tuple[float, ..
     if len(found) == 1:
         found *= len(labels)
     if len(found) != len(labels) or not all(0 <= value <= 1 for value in found):
-        raise InputError(
+        raise FlagError(
             f"--label_threshold must be {ONE} or {EACH}, to be found on the dev split, or a number from 0 to 1, or one "
             f"for each of the {len(labels)} labels. Received {text!r}."
         )

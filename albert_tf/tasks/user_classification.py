@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.split_files import SplitFiles, SplitFilesTask
 from albert_tf.tasks.tables import Row, columns_of, format_of, read_rows, require_columns
 from albert_tf.tasks.task import with_all_labels_or_none
@@ -73,23 +73,23 @@ class UserClassification(SplitFilesTask, TextClassification):
             InputError: options that contradict one another, or no classes to be found.
         """
         if multi_label and regression:
-            raise InputError("--multi_label and --regression exclude each other")
+            raise FlagError("--multi_label and --regression exclude each other")
         named = (*columns.texts, columns.label)
         if len(set(named)) < len(named):
-            raise InputError(
+            raise FlagError(
                 "--text_column, --text_pair_column and --label_column must name different columns; they name "
                 + ", ".join(named)
             )
         if long_texts != CUT and columns.text_pair is not None:
-            raise ContradictionError(f"--long_texts={long_texts} is for single texts; pairs are cut")
+            raise FlagError(f"--long_texts={long_texts} is for single texts; pairs are cut")
         if regression and labels:
-            raise InputError("--labels are the names of classes; --regression has none")
+            raise FlagError("--labels are the names of classes; --regression has none")
         self.split_files, self.columns, self.long_texts = split_files, columns, long_texts
         self.head = "regression" if regression else "multi_label" if multi_label else "classification"
         self.score_names, self.metric = _SCORES.get(self.head, ()), _METRICS[self.head]
         self.labels = () if regression else tuple(labels) if labels else self._find_labels()
         if len(set(self.labels)) < len(self.labels):
-            raise InputError(f"--labels names a class twice: {', '.join(self.labels)}")
+            raise FlagError(f"--labels names a class twice: {', '.join(self.labels)}")
         if self.head == "classification" and len(self.labels) < 2:
             raise InputError(f"at least two classes are needed; there is {', '.join(self.labels) or 'none'}")
         if label_threshold is not None:
@@ -97,7 +97,7 @@ class UserClassification(SplitFilesTask, TextClassification):
 
     def _set_threshold(self, label_threshold: str) -> None:
         if self.head != "multi_label":
-            raise ContradictionError("--label_threshold goes with --multi_label; one class of several is the likeliest")
+            raise FlagError("--label_threshold goes with --multi_label; one class of several is the likeliest")
         self.label_threshold = label_threshold
         self.thresholds = parse_thresholds(label_threshold, self.labels)
         if self.thresholds is None:

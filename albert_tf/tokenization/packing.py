@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 
 
 def pack_pair(
@@ -94,7 +94,7 @@ def room_for_text(max_seq_length: int, pair: bool) -> int:
     """Number of ids of text that fit beside [CLS] and [SEP]; raises InputError if none does."""
     room = max_seq_length - (3 if pair else 2)
     if room < 1:
-        raise InputError(
+        raise FlagError(
             f"--max_seq_length must be at least {4 if pair else 3}, so that there is room beside [CLS] and [SEP]. "
             f"Received {max_seq_length}"
         )

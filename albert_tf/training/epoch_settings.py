@@ -4,7 +4,7 @@ import dataclasses
 import os
 from typing import Annotated, ClassVar
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, Share, StrPath, described
 from albert_tf.training.settings import TrainingSettings
 
@@ -45,7 +45,7 @@ class EpochSettings(TrainingSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.early_stopping_patience and self.do_train and not self.do_eval:
-            raise InputError("--early_stopping_patience goes by the scores of --do_eval; give both")
+            raise FlagError("--early_stopping_patience goes by the scores of --do_eval; give both")
 
     @property
     def run_folders(self) -> tuple[str, ...]:

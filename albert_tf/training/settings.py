@@ -14,7 +14,7 @@ from albert_tf.optimization.names import (
     STABLE_DECAY,
     WEIGHT_DECAY_RATE,
 )
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, Share, StrPath, check, described
 from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
@@ -119,15 +119,15 @@ class TrainingSettings:
         """Refuses a warm-up and a decay that do not both fit into a run of so many steps.
 
         Raises:
-            InputError: they are longer than the run.
+            FlagError: they are longer than the run.
         """
         if not self.do_train or self.learning_rate_schedule != STABLE_DECAY:
             return
         if self.start_warmup_step:
-            raise InputError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
+            raise FlagError("--start_warmup_step goes with --learning_rate_schedule=polynomial alone")
         decay = self.decay_steps_for(num_train_steps)
         if num_warmup_steps + decay > num_train_steps:
-            raise InputError(
+            raise FlagError(
                 f"--num_warmup_steps={num_warmup_steps} and the decay of {decay} steps "
                 f"(--decay_proportion={self.decay_proportion}) are longer than the run of {num_train_steps}; "
                 "give less of either"
@@ -143,12 +143,12 @@ class TrainingSettings:
         """Refuses a warm-up that a run of so many steps would end in; the learning rate would never be reached.
 
         Raises:
-            InputError: it is longer than the run.
+            FlagError: it is longer than the run.
         """
         end = self.start_warmup_step + num_warmup_steps
         if self.do_train and end > num_train_steps:
             started = f" from --start_warmup_step={self.start_warmup_step}" if self.start_warmup_step else ""
-            raise InputError(
+            raise FlagError(
                 f"--num_warmup_steps={num_warmup_steps}{started} is longer than the run of {num_train_steps} steps; "
                 f"give at most {max(0, num_train_steps - self.start_warmup_step)}, or a larger --num_train_steps"
             )

@@ -10,7 +10,7 @@ from typing import Any
 from absl import logging
 
 from albert_tf.runtime.command import EXIT_WORKER_LOST
-from albert_tf.runtime.errors import InputError, RunStopped
+from albert_tf.runtime.errors import FlagError, InputError, RunStopped
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.training.cluster import Cluster, read_cluster
 from albert_tf.training.tpu import make_tpu_strategy
@@ -68,7 +68,7 @@ def make_strategy(name: str = "auto", tpu: TpuAddress | None = None):
         InputError: an unknown name, a TPU that cannot be reached, or a TF_CONFIG that contradicts itself.
     """
     if name not in STRATEGIES:
-        raise InputError(f"--distribution_strategy must be one of {', '.join(STRATEGIES)}. Received {name!r}.")
+        raise FlagError(f"--distribution_strategy must be one of {', '.join(STRATEGIES)}. Received {name!r}.")
     if runs_on_jax():
         return _make_jax_devices(name, tpu)
     import tensorflow as tf

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from albert_tf.conversion.settings import HUGGING_FACE_ARCHITECTURES
 from albert_tf.published.names import HUB, HubName, parse_hub_name
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import OneOf, StrPath, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 
@@ -41,11 +41,11 @@ class PublicationSettings:
     def __post_init__(self) -> None:
         check(self)
         if self.name.revision != self.revision:
-            raise InputError(f"--repo={self.repo}: give the branch by --revision")
+            raise FlagError(f"--repo={self.repo}: give the branch by --revision")
         if self.license is not None and not _LICENSE.fullmatch(self.license):
-            raise InputError(f"--license must be a word of the hub, such as apache-2.0. Received {self.license!r}.")
+            raise FlagError(f"--license must be a word of the hub, such as apache-2.0. Received {self.license!r}.")
         if self.dry_run and self.output_dir is None:
-            raise InputError("--dry_run writes a folder and nothing else; name it by --output_dir")
+            raise FlagError("--dry_run writes a folder and nothing else; name it by --output_dir")
 
     @property
     def name(self) -> HubName:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.json_text import to_json_bytes
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores
@@ -48,16 +48,16 @@ class CollectionSettings:
 
     def __post_init__(self):
         if self.heldout_output_file and self.heldout_every < 2:
-            raise InputError(
+            raise FlagError(
                 f"--heldout_every must be at least 2; received {self.heldout_every}, which leaves nothing to train on"
             )
         if self.max_megabytes < 0 or self.num_workers < 0:
-            raise InputError(
+            raise FlagError(
                 "--max_megabytes and --num_workers must not be negative; "
                 f"received {self.max_megabytes} and {self.num_workers}"
             )
         if self.output_file == self.heldout_output_file:
-            raise InputError(f"--output_file and --heldout_output_file are the same file, {self.output_file}")
+            raise FlagError(f"--output_file and --heldout_output_file are the same file, {self.output_file}")
 
 
 @dataclass

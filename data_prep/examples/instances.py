@@ -15,7 +15,7 @@ from albert_tf.records.masking_rules import (
     MaskingRules,
 )
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, NONE, SENTENCE_TASKS, SOP
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Bounds, Count, Interval, OneOf, check, described
 from data_prep.examples.draws import Draws
 from data_prep.examples.masking import OFFICIAL, WORD_BOUNDARIES, Masker, Pieces
@@ -69,7 +69,7 @@ class InstanceSettings:
     def __post_init__(self):
         check(self)
         if self.masking == DYNAMIC and self.dupe_factor != 1:
-            raise InputError(
+            raise FlagError(
                 f"--masking={DYNAMIC} stores every example once, its masks are drawn in training; received "
                 f"--dupe_factor={self.dupe_factor}, leave it out"
             )

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from typing import Annotated
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.settings import Count, CountOrNone, OneOf, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.examples.instances import InstanceSettings
@@ -59,11 +59,11 @@ class RecordJob:
     def __post_init__(self):
         check(self)
         if self.task_index >= self.num_tasks:
-            raise InputError(
+            raise FlagError(
                 f"--task_index must be from 0 to --num_tasks - 1; received {self.task_index} and {self.num_tasks}"
             )
         if self.num_tasks > 1 and self.input_file == STANDARD_INPUT:
-            raise InputError("--input_file=-: several tasks cannot read one standard input; give a file")
+            raise FlagError("--input_file=-: several tasks cannot read one standard input; give a file")
 
     @property
     def flags(self) -> dict:

@@ -19,7 +19,7 @@ import numpy as np
 from albert_tf.records.manifest import MANIFEST_SUFFIX, Manifest
 from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.workspace import naming
 from data_prep.examples.draws import shuffled_order
 from data_prep.job.unit_files import load_unit, write_unit
@@ -53,21 +53,21 @@ class OutputFiles:
         """
         names = [name.strip() for name in output_file.split(",") if name.strip()]
         if not names:
-            raise InputError(f"--output_file names no file; received {output_file!r}")
+            raise FlagError(f"--output_file names no file; received {output_file!r}")
         if folder := next((name for name in names if not os.path.basename(name)), None):
             raise InputError(f"--output_file: {folder} is a folder; give a file name, as in {folder}train@8")
         sharded = re.fullmatch(r"(.+)@(\d+)", names[0])
         if sharded and len(names) == 1:
             base, count = sharded[1], int(sharded[2])
             if not 1 <= count <= 99_999:
-                raise InputError(f"--output_file={output_file}: the number of shards must be from 1 to 99999")
+                raise FlagError(f"--output_file={output_file}: the number of shards must be from 1 to 99999")
             return cls([f"{base}-{shard:05d}-of-{count:05d}" for shard in range(count)], base + MANIFEST_SUFFIX)
         if any("@" in os.path.basename(name) for name in names):
-            raise InputError(f"--output_file={output_file}: path@N stands alone, as in --output_file=train@64")
+            raise FlagError(f"--output_file={output_file}: path@N stands alone, as in --output_file=train@64")
         if len(set(names)) < len(names):
-            raise InputError(f"--output_file={output_file} names a file twice")
+            raise FlagError(f"--output_file={output_file} names a file twice")
         if len({os.path.dirname(name) for name in names}) > 1:
-            raise InputError(f"--output_file={output_file}: all files must be in one folder, beside their manifest")
+            raise FlagError(f"--output_file={output_file}: all files must be in one folder, beside their manifest")
         return cls(names, names[0] + MANIFEST_SUFFIX)
 
     def check_replaceable(self, overwrite: bool = False) -> None:

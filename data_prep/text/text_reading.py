@@ -4,7 +4,7 @@ import dataclasses
 import re
 from typing import Annotated
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.settings import CountOrNone, OneOf, check, described
 from albert_tf.runtime.text_endings import COMPRESSED, NOT_TEXT, RAW_FORMATS
 
@@ -37,7 +37,7 @@ class TextReading:
     def __post_init__(self):
         check(self)
         if not _LANGUAGE.fullmatch(self.language):
-            raise InputError(f"--language must be a code such as en or pt-br; received {self.language!r}")
+            raise FlagError(f"--language must be a code such as en or pt-br; received {self.language!r}")
         if not self.split_sentences:
             self._check_no_raw_text()
 
@@ -46,7 +46,7 @@ class TextReading:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if field.name in _OF_RAW_TEXT and value != field.default:
-                raise InputError(
+                raise FlagError(
                     f"--{field.name} is for raw text, which --split_sentences splits; give that too, or leave out "
                     f"--{field.name}. Received {value!r}"
                 )

@@ -11,7 +11,7 @@ from typing import Annotated
 import sentencepiece
 from absl import logging
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.settings import Bounds, Interval, LongCount, OneOf, check, described
@@ -82,9 +82,9 @@ class VocabularyTraining:
     def __post_init__(self):
         check(self)
         if not self.model_prefix or self.model_prefix.endswith("/"):
-            raise InputError(f"--model_prefix must end in a file name. Received {self.model_prefix!r}")
+            raise FlagError(f"--model_prefix must end in a file name. Received {self.model_prefix!r}")
         if self.byte_fallback and self.kind == WORDPIECE:
-            raise InputError("--byte_fallback goes with --kind=sentencepiece: WordPiece has no pieces of bytes")
+            raise FlagError("--byte_fallback goes with --kind=sentencepiece: WordPiece has no pieces of bytes")
 
 
 def train(settings: VocabularyTraining) -> int:

@@ -13,7 +13,7 @@ from albert_tf.conversion.settings import ConversionSettings
 from albert_tf.distillation.distil import distil_embedder, run
 from albert_tf.distillation.teacher import Axes, open_teacher
 from albert_tf.rows.table_prediction import TablePrediction
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.serving.embedder import Embedder
 
 
@@ -130,11 +130,11 @@ def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
     refused("train_file=.*no such file on this machine", train_file="nowhere.txt", do_eval=False, dev_file=None)
     refused("no such file; embed_texts writes one", teacher="nowhere.npy")
     refused("--teacher: .*nowhere: no model here", teacher=str(tmp_path / "nowhere"))
-    refused("objective is for EmbeddingSettings", ContradictionError, objective="cosine")
-    refused("symmetric is for EmbeddingSettings", ContradictionError, symmetric=True)
-    refused("above 0", ContradictionError, cosine_weight=0.0, relation_weight=0.0)
-    refused("one text a row", ContradictionError, text_columns="a,b")
-    refused("compared with itself alone", ContradictionError, gradient_accumulation_steps=2)
+    refused("objective is for EmbeddingSettings", FlagError, objective="cosine")
+    refused("symmetric is for EmbeddingSettings", FlagError, symmetric=True)
+    refused("above 0", FlagError, cosine_weight=0.0, relation_weight=0.0)
+    refused("one text a row", FlagError, text_columns="a,b")
+    refused("compared with itself alone", FlagError, gradient_accumulation_steps=2)
     assert not os.path.exists(os.path.join(distillation_settings.output_dir, "teacher_axes.npy"))
 
 

@@ -9,7 +9,7 @@ from albert_tf.embedding.objectives import Contrastive, CosineRegression, SimCSE
 from albert_tf.embedding.settings import EmbeddingSettings
 from albert_tf.embedding.text_tables import TextTable
 from albert_tf.embedding.train import check_variety, make_objective, run
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 
 
 def _settings(**changes):
@@ -96,6 +96,6 @@ def test_what_is_wrong_with_a_run_is_told_before_it_starts(embedding_settings, t
         run(dataclasses.replace(embedding_settings, max_seq_length=2))
     with pytest.raises(InputError, match="--max_seq_length=64 exceeds the model's max_position_embeddings=32"):
         run(dataclasses.replace(embedding_settings, max_seq_length=64))
-    with pytest.raises(ContradictionError):
+    with pytest.raises(FlagError):
         run(dataclasses.replace(embedding_settings, gradient_accumulation_steps=2))
     assert not (tmp_path / "run").exists()

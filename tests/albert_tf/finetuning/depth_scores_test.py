@@ -13,7 +13,7 @@ from albert_tf.finetuning.depth_scores import exit_scores, format_depth_scores
 from albert_tf.finetuning.exit_plot import draw_exits
 from albert_tf.finetuning.objectives import Objective
 from albert_tf.inputs.finetuning_dataset import EXAMPLE_WEIGHT, LABEL
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 
 # Three exits about four texts of the class 1: the first is right and sure of half of them.
 _LOGITS = np.asarray([[[0, 6], [0, 6], [0, 6]]] * 2 + [[[1, 0], [0, 1], [0, 6]]] * 2, np.float32)
@@ -110,14 +110,14 @@ def test_the_loss_is_the_mean_of_all_exits_weighted_by_their_depth():
 
 @pytest.mark.parametrize("given", [{"min_layers": 2}, {"min_layers": 2, "early_exit": True}])
 def test_a_least_number_of_layers_goes_with_a_rule(given):
-    with pytest.raises(ContradictionError, match="--min_layers goes with --patience or --exit_confidence"):
+    with pytest.raises(FlagError, match="--min_layers goes with --patience or --exit_confidence"):
         DepthSettings(**given)
     assert DepthSettings(exit_confidence=0.9, min_layers=2).given == {"exit_confidence": 0.9, "min_layers": 2}
 
 
 @pytest.mark.parametrize("given", [{"patience": 1, "exit_confidence": 0.9}, {"num_layers": 2, "early_exit": True}])
 def test_one_way_to_fewer_layers_at_a_time(given):
-    with pytest.raises(ContradictionError, match=" and ".join(f"--{name}" for name in sorted(given, reverse=True))):
+    with pytest.raises(FlagError, match=" and ".join(f"--{name}" for name in sorted(given, reverse=True))):
         DepthSettings(**given)
 
 

@@ -13,7 +13,7 @@ from albert_tf.finetuning.diagnosis import Diagnosis, chance_loss, is_stuck
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.objectives import Objective
 from albert_tf.inputs.finetuning_features import Feature, FeatureSet
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.training.cluster import Cluster
 
 
@@ -106,5 +106,5 @@ def test_seeds_are_not_restarted_where_no_run_is_found_to_fail(finetuning_settin
     spans = types.SimpleNamespace(name="span_categories", head="span_categories", labels=("a",), threshold_score=None)
     for changes, task, where in (({"teacher": "runs/a"}, None, "with --teacher"), ({}, spans, "of span_categories")):
         settings = dataclasses.replace(finetuning_settings, restart_failed_seeds=2, **changes)
-        with pytest.raises(ContradictionError, match=f"--restart_failed_seeds .* not known {where}; leave it out"):
+        with pytest.raises(FlagError, match=f"--restart_failed_seeds .* not known {where}; leave it out"):
             run(settings, task)

@@ -17,7 +17,7 @@ from albert_tf.finetuning.distillation import ask_teacher, check_teacher
 from albert_tf.finetuning.finetune import run
 from albert_tf.finetuning.objectives import Objective
 from albert_tf.inputs.finetuning_dataset import BatchShape, make_training_dataset
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.task import TaskSettings
 
 LN3 = float(np.log(3.0))
@@ -94,7 +94,7 @@ def test_a_file_that_does_not_fit_is_refused(make_data, tmp_path, rows, match):
 )
 def test_what_no_teacher_can_do_is_refused(finetuning_settings, changes, head, match):
     task = types.SimpleNamespace(name="t", head=head)
-    with pytest.raises(ContradictionError, match=match):
+    with pytest.raises(FlagError, match=match):
         check_teacher(dataclasses.replace(finetuning_settings, **changes), task)
 
 

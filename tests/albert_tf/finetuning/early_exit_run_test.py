@@ -22,7 +22,7 @@ from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import run
 from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.serving.predictor import Predictor
 from albert_tf.tasks.registry import TaskOptions
 
@@ -39,15 +39,15 @@ def exit_settings(finetuning_settings):
 
 
 def test_what_has_no_exits_is_refused_before_anything_is_read(finetuning_settings):
-    with pytest.raises(ContradictionError, match="--exit_tolerance goes with --early_exit"):
+    with pytest.raises(FlagError, match="--exit_tolerance goes with --early_exit"):
         dataclasses.replace(finetuning_settings, exit_tolerance=0.1)
-    with pytest.raises(ContradictionError, match="--exit_pooling goes with --early_exit"):
+    with pytest.raises(FlagError, match="--exit_pooling goes with --early_exit"):
         dataclasses.replace(finetuning_settings, exit_pooling="mean")
-    with pytest.raises(ContradictionError, match="leave --constant_graph out"):
+    with pytest.raises(FlagError, match="leave --constant_graph out"):
         dataclasses.replace(finetuning_settings, early_exit=True, constant_graph=True)
-    with pytest.raises(ContradictionError, match="--score_layers goes with --do_eval"):
+    with pytest.raises(FlagError, match="--score_layers goes with --do_eval"):
         dataclasses.replace(finetuning_settings, score_layers=True, do_eval=False)
-    with pytest.raises(ContradictionError, match="--exit_rate_factor goes with --early_exit"):
+    with pytest.raises(FlagError, match="--exit_rate_factor goes with --early_exit"):
         dataclasses.replace(finetuning_settings, exit_rate_factor=2.0)
     with pytest.raises(InputError, match="--patience is for the head that a model was fine-tuned with; leave --head"):
         ModelExportSettings(init_checkpoint="a", output_dir="b", format="onnx", patience=1, head="encoder")

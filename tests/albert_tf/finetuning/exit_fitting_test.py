@@ -12,7 +12,7 @@ from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.finetuning.exit_fitting import exit_targets, fit_linear
 from albert_tf.finetuning.finetune import run
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 
 RNG = np.random.default_rng(0)
 
@@ -37,11 +37,11 @@ def test_targets_of_each_head():
 
 
 def test_what_means_nothing_to_fitted_exits_is_refused(finetuning_settings):
-    with pytest.raises(ContradictionError, match="--exit_training goes with --early_exit"):
+    with pytest.raises(FlagError, match="--exit_training goes with --early_exit"):
         dataclasses.replace(finetuning_settings, exit_training="fitted")
-    with pytest.raises(ContradictionError, match="--exit_rate_factor goes with --exit_training=joint"):
+    with pytest.raises(FlagError, match="--exit_rate_factor goes with --exit_training=joint"):
         dataclasses.replace(finetuning_settings, early_exit=True, exit_training="fitted", exit_rate_factor=2.0)
-    with pytest.raises(ContradictionError, match="--exit_training=fitted does not go with --lora_rank"):
+    with pytest.raises(FlagError, match="--exit_training=fitted does not go with --lora_rank"):
         dataclasses.replace(finetuning_settings, early_exit=True, exit_training="fitted", lora_rank=2)
 
 

@@ -16,7 +16,7 @@ from albert_tf.finetuning.objectives import (
 )
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.inputs.finetuning_features import Feature, FeatureSet
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.training.strategy import make_strategy
 
 # Softmax of [0, ln 3] is [1/4, 3/4].
@@ -99,7 +99,7 @@ def _task(head, labels=("no", "yes")):
 )
 def test_a_task_refuses_what_its_head_has_no_place_for(finetuning_settings, given, head, match):
     settings = dataclasses.replace(finetuning_settings, **given)
-    with pytest.raises(ContradictionError, match=match):
+    with pytest.raises(FlagError, match=match):
         check_objective(settings, _task(head, () if head in ("regression", "span_beam") else ("no", "yes")))
 
 

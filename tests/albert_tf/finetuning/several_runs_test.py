@@ -20,7 +20,7 @@ from albert_tf.finetuning.stored_outputs import load_outputs, save_outputs
 from albert_tf.finetuning.summary import format_results, summarise
 from albert_tf.inputs.finetuning_features import Feature, FeatureSet
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.registry import make_task
 from albert_tf.tasks.span_pieces import found_spans
 from albert_tf.training.cluster import Cluster
@@ -158,9 +158,9 @@ def test_a_fold_is_evaluated_on_no_more_examples_than_asked(make_data):
 
 
 def test_folds_need_an_evaluation_and_no_dev_split(finetuning_settings):
-    with pytest.raises(ContradictionError, match="--num_folds goes with --do_eval"):
+    with pytest.raises(FlagError, match="--num_folds goes with --do_eval"):
         dataclasses.replace(finetuning_settings, num_folds=2, do_eval=False)
-    with pytest.raises(ContradictionError, match="--num_folds makes dev splits .*dev.tsv; leave the flag out"):
+    with pytest.raises(FlagError, match="--num_folds makes dev splits .*dev.tsv; leave the flag out"):
         run(dataclasses.replace(finetuning_settings, num_folds=2))
 
 
@@ -247,7 +247,7 @@ def test_an_ensemble_without_a_mean_or_a_use_is_refused(finetuning_settings, cha
     task = make_task(finetuning_settings.task_name, finetuning_settings.data_dir)
     task.head = head
     task.threshold_score = "best_f1_thresh" if head == "span" else None
-    with pytest.raises(ContradictionError, match=match):
+    with pytest.raises(FlagError, match=match):
         check_ensemble(dataclasses.replace(finetuning_settings, ensemble=True, **changes), task)
 
 

@@ -15,7 +15,7 @@ from albert_tf.finetuning.freezing import FREEZABLE, freeze, is_lora_target
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.low_rank import LowRankUpdates
 from albert_tf.models.named_weights import named_weights
-from albert_tf.runtime.errors import ContradictionError
+from albert_tf.runtime.errors import FlagError
 
 KERNELS = ("query_kernel", "key_kernel", "value_kernel", "intermediate/kernel", "output/kernel")
 
@@ -65,7 +65,7 @@ def test_the_gradients_are_those_of_the_product(updates):
 
 
 def test_freezing_besides_is_refused(finetuning_settings):
-    with pytest.raises(ContradictionError, match="--lora_rank freezes embeddings and encoder by itself"):
+    with pytest.raises(FlagError, match="--lora_rank freezes embeddings and encoder by itself"):
         dataclasses.replace(finetuning_settings, lora_rank=2, freeze="embeddings")
 
 

@@ -13,7 +13,7 @@ from albert_tf.pretraining import batch_halves
 from albert_tf.pretraining.batch_halves import choose_batch_halves, threads_of_steps
 from albert_tf.pretraining.pretrain import run
 from albert_tf.runtime import operation_threads
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.training import machine
 from albert_tf.training import strategy as strategy_module
 from albert_tf.training.strategy import make_strategy
@@ -98,7 +98,7 @@ def test_every_replica_has_halves_of_its_share(settings, free_core, monkeypatch)
 def test_jax_computes_no_halves(settings, free_core, monkeypatch):
     monkeypatch.setattr(strategy_module, "runs_on_jax", lambda: True)
     assert choose_batch_halves(settings, _Replicas(1)).batch_halves == "false"
-    with pytest.raises(ContradictionError, match="batch_halves=true is for --backend=tensorflow"):
+    with pytest.raises(FlagError, match="batch_halves=true is for --backend=tensorflow"):
         choose_batch_halves(dataclasses.replace(settings, batch_halves="true"), _Replicas(1))
 
 
@@ -129,9 +129,9 @@ def test_a_run_in_halves_is_the_same_run_and_keeps_to_it(settings, free_core, ca
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"gradient_accumulation_steps": 2}, ContradictionError, "gradient_accumulation_steps=2 do not go together"),
-        ({"jit_compile": "true"}, ContradictionError, "jit_compile=true do not go together"),
-        ({"backend": "jax"}, ContradictionError, "backend=jax do not go together"),
+        ({"gradient_accumulation_steps": 2}, FlagError, "gradient_accumulation_steps=2 do not go together"),
+        ({"jit_compile": "true"}, FlagError, "jit_compile=true do not go together"),
+        ({"backend": "jax"}, FlagError, "backend=jax do not go together"),
         ({"train_batch_size": 7}, InputError, "a batch of 7 examples of .* pieces has no halves; give an even number"),
         ({"batch_schedule": "5:0.5,8:0.5"}, InputError, "a batch of 5 examples of .* pieces has no halves"),
     ],

@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import sys
 from albert_tf.runtime import command
-from albert_tf.runtime.errors import ContradictionError, InputError, RunStopped
+from albert_tf.runtime.errors import FlagError, InputError, RunStopped
 
 def main():
     {body}
@@ -24,7 +24,7 @@ command.run(main)
         ("pass", 0, ""),
         ("raise InputError('no such file')", 1, "no such file"),
         ("raise InputError('a\\nb\\x1b[2J: no such file')", 1, "a\\nb\\x1b[2J: no such file"),
-        ("raise ContradictionError('--a goes without --b')", 2, "--a goes without --b"),
+        ("raise FlagError('--a goes without --b')", 2, "--a goes without --b"),
         ("raise OSError(28, 'No space left on device', 'a')", 1, "a: No space left on device; free some room"),
         ("raise RunStopped('stopped by SIGTERM', command.EXIT_STOPPED)", 75, "stopped by SIGTERM"),
         ("raise RunStopped('a worker was lost', command.EXIT_WORKER_LOST)", 69, "a worker was lost"),

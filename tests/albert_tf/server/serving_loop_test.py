@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from running_server import Client
 
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.server import serving_loop
 from albert_tf.server.settings import ServerSettings
 
@@ -110,7 +110,7 @@ def test_an_address_in_use_is_one_line_before_anything_is_loaded(monkeypatch):
 
 
 def test_sentences_without_the_page_are_refused():
-    with pytest.raises(ContradictionError, match="page_sentences_file is for the page, which .*page serves"):
+    with pytest.raises(FlagError, match="page_sentences_file is for the page, which .*page serves"):
         ServerSettings(page_sentences_file="sentences.txt")
     assert ServerSettings(page=True, page_sentences_file="sentences.txt").page
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.ranking import MRR, NDCG, RECALL, ranking_scores
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.text_classification import TextPrediction
@@ -120,7 +120,7 @@ def test_a_regression_ranks_by_its_number(make):
     ],
 )
 def test_what_has_no_order_is_refused(make, options, message):
-    with pytest.raises((InputError, ContradictionError), match=message):
+    with pytest.raises((InputError, FlagError), match=message):
         make(**options).examples("dev")
 
 

@@ -9,7 +9,7 @@ import pytest
 from albert_tf.finetuning.distillation import check_teacher
 from albert_tf.finetuning.ensemble import check_ensemble
 from albert_tf.inputs.finetuning_features import FeatureSet
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.task import TaskSettings
 from albert_tf.tasks.text_classification import TextExample
@@ -87,7 +87,7 @@ def test_a_cache_knows_how_texts_were_read(make):
 
 
 def test_options_that_do_not_go_together_are_refused(make, tokenizer):
-    with pytest.raises(ContradictionError, match="--long_texts=mean is for single texts; pairs are cut"):
+    with pytest.raises(FlagError, match="--long_texts=mean is for single texts; pairs are cut"):
         make(long_texts="mean", text_pair_column="other")
     with pytest.raises(InputError, match="--long_texts must be one of cut, mean, max"):
         make(long_texts="windows")
@@ -96,7 +96,7 @@ def test_options_that_do_not_go_together_are_refused(make, tokenizer):
     with pytest.raises(InputError, match="windows need max_seq_length of 3 or more"):
         window_features(0, TextExample("x", "a"), tokenizer, TaskSettings(2))
     task = make(long_texts="mean")
-    with pytest.raises(ContradictionError, match="--teacher speaks of whole texts"):
+    with pytest.raises(FlagError, match="--teacher speaks of whole texts"):
         check_teacher(types.SimpleNamespace(teacher="t", do_train=True), task)
-    with pytest.raises(ContradictionError, match="--ensemble takes the mean of whole texts' outputs"):
+    with pytest.raises(FlagError, match="--ensemble takes the mean of whole texts' outputs"):
         check_ensemble(types.SimpleNamespace(ensemble=True, num_runs=2), task)

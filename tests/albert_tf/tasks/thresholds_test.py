@@ -10,7 +10,7 @@ from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import label_thresholds
 from albert_tf.conversion.pretrained import Pretrained
 from albert_tf.exports.export_source import with_thresholds
-from albert_tf.runtime.errors import ContradictionError, InputError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks import thresholds
 from albert_tf.tasks.registry import TaskOptions, make_task
 
@@ -78,7 +78,7 @@ def test_a_task_scores_and_writes_by_the_thresholds_that_it_found(make, tmp_path
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"label_threshold": "one"}, ContradictionError, "--label_threshold goes with --multi_label"),
+        ({"label_threshold": "one"}, FlagError, "--label_threshold goes with --multi_label"),
         ({"multi_label": True, "label_threshold": "1.5"}, InputError, "a number from 0 to 1, or one for each of the 2"),
         ({"multi_label": True, "label_threshold": "0.1,0.2,0.3"}, InputError, "Received '0.1,0.2,0.3'"),
     ],

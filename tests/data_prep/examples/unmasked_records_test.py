@@ -108,7 +108,7 @@ def test_the_command_takes_dynamic_masks_without_a_dupe_factor(small_corpus, sma
     assert finished.returncode == 0, finished.stderr
     assert "no masks, they are drawn in training" in finished.stderr
     refused = run(f"--output_file={tmp_path}/b", "--masking=dynamic", "--dupe_factor=40")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "--dupe_factor=40, leave it out" in refused.stderr
     assert len(refused.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "b").exists()
