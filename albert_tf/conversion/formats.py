@@ -19,6 +19,7 @@ from albert_tf.conversion.sentence_transformers import SENTENCE_TRANSFORMERS, Se
 from albert_tf.conversion.settings import FORMAT_NAMES
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.models.named_weights import named_weights
+from albert_tf.published.names import hub_advice
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tasks.text_windows import CUT
@@ -60,7 +61,7 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
     raise InputError(
         f"{path}: no checkpoint here{there}; give a run's --output_dir, a checkpoint-NNNNNNNN folder in it, the prefix "
         "of an official checkpoint (model.ckpt-best, bert_model.ckpt), or a folder that Hugging Face's save_pretrained "
-        "or KerasHub's save_to_preset wrote"
+        f"or KerasHub's save_to_preset wrote{hub_advice(path)}"
     )
 
 

@@ -21,7 +21,7 @@ from albert_tf.inputs.finetuning_features import (
     TEACHER_LOGITS,
     FeatureSet,
 )
-from albert_tf.runtime.errors import FlagError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.tasks.task import Task
 
 BALANCED = "balanced"
@@ -195,7 +195,10 @@ def _parse_weights(name: str, text: str | None, labels: tuple[str, ...], or_one:
     except ValueError:
         found = ()
     if not found or not all(0 <= value < math.inf for value in found) or not any(found):
-        raise InputError(f"--{name} must be {BALANCED} or numbers from 0 up, with commas between. Received {text!r}.")
+        raise FlagError(
+            f"--{name} must be {BALANCED} or numbers with commas between, none below 0 and one above. "
+            f"Received {text!r}."
+        )
     if len(found) != len(labels) and not (or_one and len(found) == 1):
         one = "one number, or " if or_one else ""
         raise FlagError(

@@ -1,6 +1,7 @@
 """Names of published weights, which stand where a checkpoint's path may: hf://owner/name@revision, official://name."""
 
 import dataclasses
+import os
 import re
 
 from albert_tf.runtime.errors import InputError
@@ -10,6 +11,8 @@ _PART = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 _REPOSITORY = re.compile(rf"{_PART}/{_PART}")
 _REVISION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
 _FORM = "hf://owner/name, or hf://owner/name@revision"
+# Owners of models that are known by their own names too.
+_OWNERS = {"albert-": "albert", "bert-": "google-bert", "all-": "sentence-transformers"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +58,19 @@ def parse_hub_name(text: str) -> HubName:
     if at and not _is_revision(revision):
         raise InputError(f"{text}: {revision!r} can be no revision; give a branch, a tag or a commit, as in {_FORM}")
     return HubName(repository, revision if at else None)
+
+
+def hub_advice(path: str) -> str:
+    """The end of a message about a path with nothing there that looks like a name of the hub; "" for other paths.
+
+    >>> hub_advice("bert-base-uncased"), hub_advice("my/runs/base")
+    ('; of the Hugging Face hub it is hf://google-bert/bert-base-uncased', '')
+    """
+    owner = next((owner for start, owner in _OWNERS.items() if path.startswith(start)), None)
+    name = path if owner is None or "/" in path else f"{owner}/{path}"
+    if not _REPOSITORY.fullmatch(name) or os.path.exists(path.partition("/")[0]):
+        return ""
+    return f"; of the Hugging Face hub it is {HUB}{name}"
 
 
 def check_repository(repository: str, where: str) -> None:

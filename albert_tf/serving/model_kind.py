@@ -3,7 +3,7 @@
 import os
 
 from albert_tf.exports.export_file import EXPORT_NAME, holds_saved_model, portable_format
-from albert_tf.published.names import is_published
+from albert_tf.published.names import hub_advice, is_published
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
@@ -65,6 +65,7 @@ def _check_there(path: str) -> None:
     raise InputError(
         f"{path or '.'}: no model here: there is {'an empty folder' if is_folder else 'nothing'}; give an export "
         "(SavedModel, ONNX or LiteRT), a run's --output_dir, a checkpoint of any format, or hf://owner/name"
+        f"{hub_advice(path)}"
     )
 
 

@@ -75,6 +75,21 @@ class TaskOptions:
             raise FlagError(f"--labels must not hold an empty name. Received {','.join(self.labels)}.")
 
 
+# Names of tasks elsewhere, that of --task_name for each; those that differ by signs and capitals alone are known too.
+_OTHER_NAMES = {
+    "mismnli": "mnli",
+    "mnlimatched": "mnli",
+    "mnlimismatched": "mnli",
+    "squad": "squad_v1",
+    "squad11": "squad_v1",
+    "squadv11": "squad_v1",
+    "squad2": "squad_v2",
+    "squad20": "squad_v2",
+    "squadv20": "squad_v2",
+    "ner": "token_classification",
+    "textclassification": "classification",
+    "sequenceclassification": "classification",
+}
 _FILES = ("train_file", "dev_file", "test_file")
 _TAKEN = {
     **{name: _FILES[-1:] if table.only_test else _FILES for name, table in superglue.TABLES.items()},
@@ -112,8 +127,8 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         InputError: no such task, an option that it does not have, or no data_dir.
     """
     if name not in TASK_NAMES:
-        meant = {"mismnli": "mnli"}.get(name.lower(), name.lower())
-        advice = f"; write --task_name={meant}" if meant in TASK_NAMES else ""
+        meant = _meant_by(name)
+        advice = f"; write --task_name={meant}" if meant else ""
         raise FlagError(f"--task_name must be one of {', '.join(TASK_NAMES)}; received {name!r}{advice}")
     taken = _TAKEN.get(name, ())
     given = [field.name for field in dataclasses.fields(options) if getattr(options, field.name) != field.default]
@@ -136,6 +151,17 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
         names = (*nested, *(f"{{split}}{ending}" for ending in TABLE_FORMATS))
         return SquadTask(name, _split_files(data_dir, names, options), options.beam, options.null_score_diff_threshold)
     return _own_task(name, data_dir, options)
+
+
+def _meant_by(name: str) -> str | None:
+    """The task that has another name elsewhere, such as sst2, SQuAD or ner."""
+    letters = _without_signs(name)
+    names = _OTHER_NAMES | {_without_signs(known): known for known in TASK_NAMES}
+    return names.get(letters)
+
+
+def _without_signs(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
 
 
 def _own_task(name: str, data_dir: str | None, options: TaskOptions) -> Task:

@@ -107,7 +107,8 @@ def test_a_task_refuses_what_its_head_has_no_place_for(finetuning_settings, give
     "given, match",
     [
         ({"class_weights": "1,2,3"}, "a number for each of the 2 labels, no, yes, in this order. Received 3."),
-        ({"class_weights": "1,-2"}, "must be balanced or numbers from 0 up"),
+        ({"class_weights": "1,-2"}, "must be balanced or numbers with commas between, none below 0"),
+        ({"class_weights": "0,0"}, "none below 0 and one above. Received '0,0'"),
         ({"class_weights": "0,0"}, "must be balanced or numbers"),
         ({"class_weights": "equal"}, "Received 'equal'"),
     ],

@@ -2,10 +2,12 @@
 
 import pytest
 
+from albert_tf.conversion.formats import recognise
 from albert_tf.published import local_copy as local_copy_module
 from albert_tf.published.local_copy import local_copy
-from albert_tf.published.names import HubName, is_published, parse_hub_name
+from albert_tf.published.names import HubName, hub_advice, is_published, parse_hub_name
 from albert_tf.runtime.errors import InputError
+from albert_tf.serving.model_kind import kind_of
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,29 @@ def test_a_wrong_name_is_an_error_that_shows_it(text):
     with pytest.raises(InputError, match="hf://owner/name") as error:
         local_copy(text)
     assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("albert/albert-base-v2", "hf://albert/albert-base-v2"),
+        ("albert-base-v2", "hf://albert/albert-base-v2"),
+        ("bert-base-uncased", "hf://google-bert/bert-base-uncased"),
+        ("all-MiniLM-L6-v2", "hf://sentence-transformers/all-MiniLM-L6-v2"),
+    ],
+)
+def test_a_name_of_the_hub_without_its_beginning_is_told_with_it(path, name):
+    for look in (kind_of, recognise):
+        with pytest.raises(InputError, match=f"{path}: no .*; of the Hugging Face hub it is {name}$"):
+            look(path)
+
+
+def test_a_path_that_is_no_name_of_the_hub_is_told_of_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+    for path in ("runs/base", "/albert/base", "a/b/c", "model", "gs://bucket"):
+        assert hub_advice(path) == ""
+    assert hub_advice("other/base").endswith("hf://other/base")
 
 
 @pytest.mark.parametrize("path", ["runs/base", "gs://bucket/run", "/a/hf:/b", ""])

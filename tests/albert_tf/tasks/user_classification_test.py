@@ -216,7 +216,14 @@ def test_other_columns_make_other_features(make):
 def test_tasks_are_made_by_name(tmp_path):
     with pytest.raises(InputError, match="--task_name must be one of cola, sst-2, .*; received 'imdb'$"):
         make_task("imdb", str(tmp_path))
-    for name, meant in (("MRPC", "mrpc"), ("MisMNLI", "mnli"), ("SQuAD_v1", "squad_v1")):
+    for name, meant in (
+        ("MRPC", "mrpc"),
+        ("MisMNLI", "mnli"),
+        ("SQuAD_v1", "squad_v1"),
+        ("sst2", "sst-2"),
+        ("stsb", "sts-b"),
+        ("squad", "squad_v1"),
+    ):
         with pytest.raises(InputError, match=f"received '{name}'; write --task_name={meant}$"):
             make_task(name, str(tmp_path))
     with pytest.raises(InputError, match="--data_dir must say where the files of --task_name=rte are"):
