@@ -19,6 +19,7 @@ from albert_tf.inputs.pretraining_dataset import (
     make_evaluation_dataset,
     open_records,
 )
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.pretraining.constant_answers import constant_answers
 from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, PretrainingSteps
@@ -108,7 +109,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
     input_file = os.fspath(settings.input_file)
     paths = find_record_files(input_file)
     config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
-    pretrained = load_pretrained(path, config_file, allow_missing_heads=True)
+    dtype = DTYPE_POLICIES[settings.precision]
+    pretrained = load_pretrained(path, config_file, allow_missing_heads=True, dtype=dtype)
     _check_heads(pretrained)
     model = pretrained.model
     lengths = record_lengths(paths[0])

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import Annotated, Any
 
+from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
@@ -178,6 +179,7 @@ class EvaluationSettings:
     across_sentence_tasks: Annotated[
         bool, "Score the head trained on one sentence task on records of the other too: sop for nsp, nsp for sop."
     ] = False
+    precision: Annotated[str, OneOf(*DTYPE_POLICIES), "Of the computations."] = "float32"
     backend: Annotated[str | None, OneOf(*BACKENDS), BACKEND_TEXT] = None
 
     def __post_init__(self) -> None:

@@ -154,3 +154,13 @@ def test_a_batch_that_the_devices_cannot_share_is_one_line(settings, monkeypatch
     given = EvaluationSettings(input_file=settings.input_file, output_dir=settings.output_dir, eval_batch_size=6)
     with pytest.raises(InputError, match="--eval_batch_size must be a multiple of 4, for the 4 replicas"):
         evaluate_checkpoint(given)
+
+
+def test_an_evaluation_in_bfloat16_is_near_that_in_float32(finished):
+    given = {"input_file": finished.input_file, "output_dir": finished.output_dir}
+    full = evaluate_checkpoint(EvaluationSettings(**given))
+    half = evaluate_checkpoint(EvaluationSettings(**given, precision="bfloat16"))
+    assert full["num_predictions"] == half["num_predictions"]
+    assert full["masked_lm_loss"] != half["masked_lm_loss"]
+    assert full["masked_lm_loss"] == pytest.approx(half["masked_lm_loss"], rel=5e-3)
+    assert full["sentence_order_loss"] == pytest.approx(half["sentence_order_loss"], rel=2e-2)
