@@ -135,17 +135,22 @@ def read_manifest(paths: Sequence[str]) -> Manifest | None:
 
     Returns:
         The manifest; for files of several sets that agree in lengths, vocabulary, cleaning and task, one manifest of
-        all of them, with the flags in which they agree; None if any file is listed nowhere (official records).
+        all of them, with the flags in which they agree; None if no file is listed anywhere (official records).
 
     Raises:
-        InputError: a manifest cannot be read, or the files belong to sets that do not agree.
+        InputError: a manifest cannot be read, the files belong to sets that do not agree, or some are listed and others
+            not: of these nobody could say whether they agree.
     """
     found, entries = _find(paths)
-    if len(entries) < len(set(paths)):
-        return None
     manifests = list(found.values())
     if not manifests:
         return None
+    stray = next((path for path in paths if path not in entries), None)
+    if stray is not None:
+        raise InputError(
+            f"{stray}: no manifest lists it, and {next(iter(found))} lists others; leave it out, or read files "
+            "without a manifest, as the official code makes them, by themselves"
+        )
     for name, manifest in found.items():
         _check_agreement(next(iter(found)), manifests[0], name, manifest)
     if len(manifests) == 1:

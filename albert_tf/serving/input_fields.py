@@ -94,6 +94,25 @@ class ExampleFields:
             column = next((name for name in self._columns_of(field) if name in present), None)
             if column is not None:
                 found[field] = column
+        if len(set(found.values())) == len(found):
+            return found
+        return self._shared_out(wanted, present)
+
+    def _shared_out(self, wanted: list[str], present: tuple[str, ...]) -> dict[str, str]:
+        """Columns of which none is given to two fields, where a field was trained on one of another field's name.
+
+        Such a column is whose name it has if all fields that must be there are so named, else whose it was in training.
+        """
+        own = {field: field for field in wanted if field in present}
+        if not self._given and all(name in own for name in self.names if not name.endswith("?")):
+            return own
+        found: dict[str, str] = {}
+        given = {field: (column,) for field, column in self._given.items()}
+        for names in (given, self._trained, {field: (field,) for field in wanted if field not in given}):
+            for field in wanted:
+                free = [name for name in names.get(field, ()) if name in present and name not in found.values()]
+                if field not in found and free:
+                    found[field] = free[0]
         return found
 
     def missing(self, present) -> str | None:

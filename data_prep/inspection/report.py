@@ -90,7 +90,7 @@ def inspect(paths: Sequence[str], tokenizer: Tokenizer, num_examples: int, color
         )
     task = manifest.sentence_task if manifest else None
     masking = manifest.masking if manifest else STATIC
-    max_seq_length, max_predictions = record_lengths(paths[0])
+    max_seq_length, max_predictions = _lengths_of(paths)
     statistics = RecordStatistics(tokenizer.mask_id, tokenizer.unk_id)
     repeats = _Repeats()
     places = np.zeros(max_seq_length, np.int64)
@@ -127,6 +127,19 @@ def inspect(paths: Sequence[str], tokenizer: Tokenizer, num_examples: int, color
     if manifest:
         title += f", sentence_task {task}, masking {masking}"
     return Inspection("\n".join([*shown, title, *_table(figures, statistics)]) + "\n", figures)
+
+
+def _lengths_of(paths: Sequence[str]) -> tuple[int, int]:
+    """max_seq_length and max_predictions_per_seq of all files; raises InputError where one has others."""
+    first = record_lengths(paths[0])
+    for path in paths[1:]:
+        found = record_lengths(path)
+        if found != first:
+            raise InputError(
+                f"{path}: records hold {found[0]} tokens and {found[1]} predictions, those of {paths[0]} {first[0]} and "
+                f"{first[1]}; look at them apart"
+            )
+    return first
 
 
 class _Repeats:

@@ -48,7 +48,8 @@ def test_a_manifest_is_found_by_its_files(tmp_path):
 
 def test_files_that_no_manifest_lists_have_none(tmp_path):
     first = _make_set(tmp_path, "a", "a-0")
-    assert read_manifest([*first, str(tmp_path / "other")]) is None
+    with pytest.raises(InputError, match="other: no manifest lists it, and .* lists others; leave it out"):
+        read_manifest([*first, str(tmp_path / "other")])
     assert read_manifest([str(tmp_path / "nowhere" / "other")]) is None
 
 

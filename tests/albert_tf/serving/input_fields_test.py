@@ -41,6 +41,22 @@ def test_a_model_of_another_task_does_not_read_them():
         fields_of(other).check(COPA_ROW, "x")
 
 
+def test_a_column_that_another_field_was_trained_on_is_given_to_one_alone():
+    options = {"text_column": "title", "text_pair_column": "text"}
+    task = FinetunedTask("classification", 2, ("a", "b"), "classification", ("text", "text_pair"), options=options)
+    fields = ExampleFields(("text", "text_pair"), task)
+    named = {"text": "one", "text_pair": "two"}
+    assert fields.check(named, "here") == named
+    assert fields.check({"title": "one", "text": "two"}, "here") == named
+    # Of all three the trained ones, as of any other columns.
+    assert fields.check({"title": "one", "text": "two", "text_pair": "three"}, "here") == named
+    assert fields.with_columns({"text": "text"}).check(named, "here") == named
+    with pytest.raises(InputError, match="no 'text' or 'title'; there is 'text', 'other'"):
+        fields.check({"text": "two", "other": "one"}, "here")
+    alone = ExampleFields(("text", "text_pair?"), task)
+    assert alone.check("one", "here") == {"text": "one", "text_pair": ""}
+
+
 def test_columns_that_the_user_names_win():
     named = fields_of(WIC).with_columns({"text": "sentence1", "text_pair": "sentence2"})
     assert named.check(WIC_ROW, "x") == {"text": "A film.", "text_pair": "No film."}

@@ -104,6 +104,16 @@ def test_ids_beyond_the_vocabulary_are_refused(small_vocabulary, tmp_path):
         inspect([str(path)], AlbertTokenizer(small_vocabulary), 1)
 
 
+@pytest.mark.parametrize("lengths", [((16, 4), (12, 4)), ((12, 4), (16, 4)), ((16, 4), (16, 5))])
+def test_files_of_other_lengths_are_refused(small_vocabulary, tmp_path, lengths):
+    paths = [str(tmp_path / f"records-{number}") for number in range(len(lengths))]
+    for path, (length, predictions) in zip(paths, lengths, strict=True):
+        with open(path, "wb") as file:
+            file.write(frame(to_example(INSTANCE, length, predictions)))
+    with pytest.raises(InputError, match=f"records-1: records hold {lengths[1][0]} tokens and .* look at them apart"):
+        inspect(paths, AlbertTokenizer(small_vocabulary), 0)
+
+
 def test_colours_tell_masked_left_alone_and_replaced_and_take_nothing_away():
     painted = describe_record(INSTANCE, _Vocabulary(), "sop", color=True)
     for code, text in (("33", "[MASK:house]"), ("32", "[tree:tree]"), ("31", "[.:s]"), ("2", "[SEP]")):
