@@ -40,7 +40,7 @@ class TrainingState:
         step: optimizer steps taken.
         examples_seen: records read so far, the position in the input.
         random_seed: of the input's order and of dropout.
-        input_files: {"name", "bytes"} of each record file, in order.
+        input_files: {"name", "bytes"} of each record file, in order; of a task's files "sha256" too.
         optimizer: name of the optimizer whose moments these are.
         vocabulary: {"file", "sha256", "size"} from the records' manifest, or None for records without one.
         sentence_task: "sop", "nsp" or "none".
@@ -168,6 +168,10 @@ def _is_vocabulary(value: Any) -> bool:
     return is_cleaning and _has(file=_is_word, sha256=_is_word, size=_is_count)(described)
 
 
+def _is_file(value: Any) -> bool:
+    return _has(**_OF_FILE)(value) or _has(**_OF_FILE, sha256=_is_word)(value)
+
+
 def _or_none(is_sound: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or is_sound(value)
 
@@ -200,12 +204,12 @@ _IS_SOUND_IN_TASK: dict[str, Callable[[Any], bool]] = {
     "options": _is_object,
     "classifier_dropout_prob": _or_none(_is_number),
 }
-_IS_FILE = _has(name=_is_word, bytes=_is_count)
+_OF_FILE = {"name": _is_word, "bytes": _is_count}
 _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "step": _is_count,
     "examples_seen": _is_count,
     "random_seed": lambda value: type(value) is int,
-    "input_files": lambda value: isinstance(value, list) and all(map(_IS_FILE, value)),
+    "input_files": lambda value: isinstance(value, list) and all(map(_is_file, value)),
     "optimizer": _is_word,
     "vocabulary": _or_none(_is_vocabulary),
     "sentence_task": lambda value: value in SENTENCE_TASKS,

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import hashlib
-import json
 import os
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,78 +13,14 @@ from absl import logging
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.finetuning.selection import choose_examples, groups_of, key_of_cap
 from albert_tf.finetuning.settings import FinetuningSettings
-from albert_tf.inputs.finetuning_cache import Converter, hash_files, load_features
+from albert_tf.finetuning.split_features import feature_key, load_split_features
 from albert_tf.inputs.finetuning_dataset import BatchShape
-from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, Feature, FeatureSet
+from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES, FeatureSet
 from albert_tf.inputs.length_buckets import choose_buckets
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.json_text import to_json
-from albert_tf.tasks.task import Task, TaskSettings
+from albert_tf.tasks.task import Task
 from albert_tf.tokenization.base import Tokenizer
-
-
-@dataclasses.dataclass(frozen=True)
-class FeatureMaker:
-    """Makes the features of an example; worker processes get a copy."""
-
-    task: Task
-    tokenizer: Tokenizer
-    settings: TaskSettings
-
-    def __call__(self, index: int, example: Any) -> list[Feature]:
-        """The features of the example with this index."""
-        return self.task.features(index, example, self.tokenizer, self.settings)
-
-
-def make_features(task: Task, examples: Sequence[Any], tokenizer: Tokenizer, settings: TaskSettings) -> FeatureSet:
-    """The features of examples, without a cache and in this process."""
-    maker = FeatureMaker(task, tokenizer, settings)
-    made = [feature for index, example in enumerate(examples) for feature in maker(index, example)]
-    return FeatureSet.from_features(made, task.head)
-
-
-def load_split_features(
-    task: Task,
-    split: str,
-    tokenizer: Tokenizer,
-    settings: TaskSettings,
-    cache_folder: str,
-    num_workers: int = 0,
-    examples: Callable[[], Sequence[Any]] | None = None,
-    most: int | None = None,
-) -> FeatureSet:
-    """The features of a split, from the cache if they were made of the same.
-
-    Args:
-        task: what to read.
-        split: one of task.splits().
-        tokenizer: the vocabulary.
-        settings: lengths.
-        cache_folder: where caches lie, one folder for each split.
-        num_workers: processes that make features; 0 takes one for each core.
-        examples: gives the examples, where they are not to be read here.
-        most: the cap by which they were chosen of all; None for none.
-
-    Raises:
-        InputError: the split's files are missing or at fault.
-    """
-    key = feature_key(task, split, tokenizer, settings) | key_of_cap(task.unit, most)
-    converter = Converter(FeatureMaker(task, tokenizer, settings), task.head)
-    read = examples or (lambda: task.examples(split))
-    folder = split if most is None else f"{split}-{most}"
-    return load_features(os.path.join(cache_folder, folder), key, read, converter, num_workers)
-
-
-def feature_key(task: Task, split: str, tokenizer: Tokenizer, settings: TaskSettings) -> dict[str, Any]:
-    """All that the features of a split depend on, as JSON has it."""
-    key = {
-        "task": {"task_name": task.name, "head": task.head, "labels": task.labels, "split": split, **task.options()},
-        "settings": settings.of_features(),
-        "vocabulary": {"vocabulary": tokenizer.sha256, **dataclasses.asdict(tokenizer.cleaning)},
-        "data": hash_files(task.input_files(split)),
-    }
-    return json.loads(to_json(key))
-
 
 CACHE_NAME = "features"
 
@@ -252,10 +187,19 @@ class FinetuningData:
 
     def _digest_of(self, name: str, **more: Any) -> str:
         most = self._most_examples("dev")
-        known = (
-            {"data": hash_files(self.task.input_files(name)), "most": most} | key_of_cap(self.task.unit, most) | more
-        )
+        known = {"features": self._key_of(name), "most": most} | key_of_cap(self.task.unit, most) | more
         return hashlib.sha256(to_json(known).encode()).hexdigest()
+
+    def _key_of(self, name: str) -> dict[str, Any]:
+        return feature_key(self.task, name, self.tokenizer, self.settings.task_settings)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """A digest of the files of all splits that the settings ask for, and of all that makes features of them."""
+        settings = self.settings
+        asked = {"train": settings.do_train, "dev": settings.do_eval, "test": settings.do_predict}
+        names = [name for kind, is_asked in asked.items() if is_asked for name in self.names(kind)]
+        return hashlib.sha256(to_json({name: self._key_of(name) for name in names}).encode()).hexdigest()
 
     @functools.cached_property
     def _buckets(self) -> tuple[int, ...]:

@@ -15,10 +15,11 @@ from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.conversion.pretrained import load_pretrained
-from albert_tf.finetuning.data import FinetuningData, Split, feature_key, load_split_features
+from albert_tf.finetuning.data import FinetuningData, Split
 from albert_tf.finetuning.evaluation import predict_features
 from albert_tf.finetuning.recipe import RecipeSettings
 from albert_tf.finetuning.selection import groups_of, key_of_cap
+from albert_tf.finetuning.split_features import feature_key, load_split_features
 from albert_tf.finetuning.steps import FinetuningSteps
 from albert_tf.finetuning.stored_outputs import load_outputs, outputs_path, save_outputs
 from albert_tf.inputs.finetuning_dataset import BatchShape

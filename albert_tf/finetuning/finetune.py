@@ -110,7 +110,9 @@ def _with_metric(task: Task, metric: str) -> Task:
 # Tasks whose classes are the user's.
 _WITH_OWN_LABELS = ("classification", "token_classification", "entities", "span_categories")
 # Options of a task, as they are where nothing is said, that a model keeps which is not trained any more.
-_KEPT: dict[str, Any] = {"long_texts": CUT, "label_threshold": None, "text_pair_column": None}
+_KEPT: dict[str, Any] = {"long_texts": CUT} | dict.fromkeys(
+    ("label_threshold", "text_column", "text_pair_column", "label_column", "group_column")
+)
 
 
 def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:

@@ -1,7 +1,8 @@
 """The runs of a command that asks for several: one for each learning rate, seed and fold, each in a folder of its own.
 
-A run that is done, under the same flags, is not done again: a command that was cut off goes on where it was, and more
-seeds or rates join those that are there. Its results say by a digest of the flags what they are the results of.
+A run that is done, under the same flags and of the same data, is not done again: a command that was cut off goes on
+where it was, and more seeds or rates join those that are there. Its results say by a digest of the flags and the data
+what they are the results of.
 """
 
 import collections
@@ -138,8 +139,8 @@ def _run_member(
     folder = member.settings.output_dir
     path = os.path.join(folder, RESULTS_NAME)
     results = files.read_json(path) if files.exists(path) else {}
-    key = results.pop(_RUN_KEY, None)
-    if key == member.key and (not settings.ensemble or has_outputs(folder)):
+    key, wanted = results.pop(_RUN_KEY, None), hashlib.sha256(f"{member.key} {data.digest}".encode()).hexdigest()
+    if key == wanted and (not settings.ensemble or has_outputs(folder)):
         logging.info("%s is done already: %s", os.path.basename(folder), path)
         return results
     keras.backend.clear_session()
@@ -150,5 +151,5 @@ def _run_member(
             files.write_json(path, results)
         results = run_one(member.settings, of_member)
         if session.cluster.is_chief:
-            files.write_json(path, results | {_RUN_KEY: member.key})
+            files.write_json(path, results | {_RUN_KEY: wanted})
     return results

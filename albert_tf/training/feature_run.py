@@ -15,6 +15,7 @@ from albert_tf.inputs.finetuning_features import FeatureSet
 from albert_tf.inputs.length_buckets import plan_training
 from albert_tf.optimization.build import build_optimizer, build_schedule, layerwise_factors
 from albert_tf.records.manifest import check_vocabulary
+from albert_tf.runtime.digests import describe_file
 from albert_tf.tokenization.vocabulary_file import model_name
 from albert_tf.training.epoch_settings import EpochSettings
 from albert_tf.training.machine import measure_matmul_peak
@@ -100,6 +101,9 @@ class FeatureRun(TrainingRun):
         super()._write_settings()
         path = self.data.tokenizer.model_file
         copy_vocabulary(path, os.path.join(self.settings.output_dir, model_name(path)))
+
+    def _describe_input(self, path: str) -> dict[str, Any]:
+        return describe_file(path)
 
     def _make_dataset(self, state, context):
         settings = self.settings

@@ -196,11 +196,15 @@ class TrainingRun(abc.ABC):
             step=0,
             examples_seen=0,
             random_seed=self.settings.random_seed,
-            input_files=[{"name": os.path.basename(p), "bytes": file_size(p)} for p in self._input_files()],
+            input_files=[{"name": os.path.basename(p), **self._describe_input(p)} for p in self._input_files()],
             optimizer=self.optimizer.name,
             precision=self.settings.precision,
             **self._state_facts(),
         )
+
+    def _describe_input(self, path: str) -> dict[str, Any]:
+        """Facts of a file that a checkpoint notes beside its name; records are too large to be read for more."""
+        return {"bytes": file_size(path)}
 
     def _plan(self) -> loop.LoopPlan:
         names = ("log_steps", "save_checkpoints_steps", "iterations_per_loop")
@@ -215,8 +219,8 @@ class TrainingRun(abc.ABC):
             check_vocabulary(restored.vocabulary, fresh.vocabulary, settings.output_dir)
             for name in ("random_seed", "input_files", "sentence_task"):
                 before, now = getattr(restored, name), getattr(fresh, name)
-                if before != now:
-                    logging.warning("%s", run_description.describe_change(name, before, now, restored.step))
+                if warning := run_description.describe_change(name, before, now, restored.step):
+                    logging.warning("%s", warning)
             if changed := run_description.describe_changed_flags(
                 self._flags_before(), settings.resolved_flags, restored.step
             ):

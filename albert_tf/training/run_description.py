@@ -1,5 +1,6 @@
 """The description of a run before its first step: size, precision, memory, speed of the machine, all-reduce."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from absl import logging
@@ -104,14 +105,25 @@ def describe_all_reduce(steps) -> str:
     return f"gradients, losses, counts: each replica exchanges {steps.all_reduce_bytes:,} bytes a step with the others"
 
 
-def describe_change(name: str, before: Any, now: Any, step: int) -> str:
-    """A warning that a run goes on with something else than it began with."""
+def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
+    """A warning that a run goes on with something else than it began with; None if it does not."""
+    if before == now:
+        return None
     if name != "input_files":
         return f"{name} was {before} up to step {step}, is {now} now"
-    old, new = ({file["name"]: file["bytes"] for file in files} for files in (before, now))
+    old, new = ({file["name"]: file for file in files} for files in (before, now))
+    both = [name for name in new if name in old]
     changes = [f"{name} is new" for name in new if name not in old]
     changes += [f"{name} is gone" for name in old if name not in new]
-    changes += [f"{n} had {old[n]:,} bytes, has {new[n]:,}" for n in new if n in old and old[n] != new[n]]
+    changes += [
+        f"{name} had {old[name]['bytes']:,} bytes, has {new[name]['bytes']:,}"
+        for name in both
+        if old[name]["bytes"] != new[name]["bytes"]
+    ]
+    changes += [f"{name} has other contents" for name in both if _has_other_contents(old[name], new[name])]
+    if not changes and [file["name"] for file in before] == [file["name"] for file in now]:
+        # Earlier versions noted no digests.
+        return None
     told = "; ".join(changes[:_MOST_NAMED]) or "their order is different"
     more = f"; and {len(changes) - _MOST_NAMED} more" if len(changes) > _MOST_NAMED else ""
     return (
@@ -120,9 +132,15 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str:
     )
 
 
+def _has_other_contents(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Tells whether two files of one size are known to differ."""
+    return old["bytes"] == new["bytes"] and old.get("sha256", new.get("sha256")) != new.get("sha256")
+
+
 # Flags that decide what is learned; the others say where, how fast, or what is kept.
 _FLAGS_THAT_MATTER = (
-    *("train_batch_size", "learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
+    *("train_batch_size", "gradient_accumulation_steps"),
+    *("learning_rate", "learning_rate_schedule", "muon_rate", "poly_power", "decay_proportion"),
     *("sentence_head_rate", "pack_sequences", "init_output_bias", "init_position_waves"),
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
     *("beta_2", "adam_epsilon", "bias_correction", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
@@ -138,6 +156,7 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
     *("class_weights", "pos_weight", "freeze", "lora_rank", "teacher", "max_train_examples", "num_folds"),
     *("text_columns", "score_column", "vectors_file", "teacher_width", "init_words", "long_texts", "group_column"),
+    *("text_column", "text_pair_column", "label_column", "labels", "multi_label", "regression"),
 )
 
 

@@ -136,8 +136,8 @@ def _lengths_of(paths: Sequence[str]) -> tuple[int, int]:
         found = record_lengths(path)
         if found != first:
             raise InputError(
-                f"{path}: records hold {found[0]} tokens and {found[1]} predictions, those of {paths[0]} {first[0]} and "
-                f"{first[1]}; look at them apart"
+                f"{path}: records hold {found[0]} tokens and {found[1]} predictions, those of {paths[0]} {first[0]} "
+                f"and {first[1]}; look at them apart"
             )
     return first
 

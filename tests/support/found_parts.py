@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
-from albert_tf.finetuning.data import make_features
+from albert_tf.finetuning.split_features import make_features
 from albert_tf.serving.predictor import Predictor
 
 # Without the few characters that TensorFlow and Python lower-case in different ways.

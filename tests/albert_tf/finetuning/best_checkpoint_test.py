@@ -197,9 +197,11 @@ def test_another_score_of_the_same_evaluations_chooses_another_checkpoint(tmp_pa
     ],
 )
 def test_a_model_of_pairs_is_asked_about_pairs_later_too(finetuning_settings, monkeypatch, name, do_train, fields):
-    stored = FinetunedTask("classification", 2, ("0", "1"), name, options={"text_pair_column": "other"})
+    known = {"text_pair_column": "other", "label_column": "second"}
+    stored = FinetunedTask("classification", 2, ("0", "1"), name, options=known)
     monkeypatch.setattr(finetune, "stored_tasks", lambda *_: iter([stored]))
     options = TaskOptions(text_column="sentence")
     changes = {"task_name": "classification", "task_options": options, "do_train": do_train}
     _, data = open_data(dataclasses.replace(finetuning_settings, **changes))
     assert data.task.input_fields == fields
+    assert data.task.options()["label"] == ("second" if fields == ("text", "text_pair") else "label")

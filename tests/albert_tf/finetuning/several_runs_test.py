@@ -56,7 +56,7 @@ def test_a_run_is_done_only_by_results_of_the_same_flags(finetuning_settings, mo
         dataclasses.replace(finetuning_settings, num_seeds=2, num_train_steps=steps, resolved_flags=flags[steps - 1])
         for steps in (1, 2)
     )
-    data = types.SimpleNamespace(task=types.SimpleNamespace(metric="f1"))
+    data = types.SimpleNamespace(task=types.SimpleNamespace(metric="f1"), digest="1")
     session = types.SimpleNamespace(cluster=Cluster(), hold=lambda folder: contextlib.nullcontext())
     ran, killed_at = [], None
 
@@ -85,6 +85,9 @@ def test_a_run_is_done_only_by_results_of_the_same_flags(finetuning_settings, mo
     run_one(plan_members(many)[1].settings, data)
     several_runs.run_members(many, data, session, run_one)
     assert ran == [1, 2, 1, 1, 1, 2, 2, 2]
+    data.digest = "2"
+    several_runs.run_members(many, data, session, run_one)
+    assert ran[8:] == [1, 2]
 
 
 @pytest.mark.parametrize("text", ["1e-5,", "1e-5,1e-5", "1e-5,-1", "a,b", "nan,1"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from albert_tf.finetuning.data import make_features
+from albert_tf.finetuning.split_features import make_features
 from albert_tf.tasks.squad_windows import MAX_CONTEXT, TEXT_ENDS, TEXT_STARTS, cut_windows, max_context
 from albert_tf.tasks.task import TaskSettings
 

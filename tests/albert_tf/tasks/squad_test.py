@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from albert_tf.finetuning.data import make_features
+from albert_tf.finetuning.split_features import make_features
 from albert_tf.tasks.squad_windows import MAX_CONTEXT, TEXT_ENDS, TEXT_STARTS
 from albert_tf.tasks.task import TaskSettings
 

@@ -5,7 +5,7 @@ import lzma
 import numpy as np
 import pytest
 
-from albert_tf.finetuning.data import make_features
+from albert_tf.finetuning.split_features import make_features
 from albert_tf.runtime.errors import InputError
 from albert_tf.tasks.split_files import SplitFiles
 from albert_tf.tasks.squad import SquadTask

@@ -7,7 +7,12 @@ import pytest
 import tensorflow as tf
 
 from albert_tf.training.machine import measure_matmul_peak
-from albert_tf.training.run_description import advise_precision, describe_all_reduce, describe_changed_flags
+from albert_tf.training.run_description import (
+    advise_precision,
+    describe_all_reduce,
+    describe_change,
+    describe_changed_flags,
+)
 
 
 def test_a_precision_slower_than_float32_is_advised_against():
@@ -56,3 +61,20 @@ def test_a_flag_that_is_true_or_false_is_told_of_where_it_is_another(flag):
 def test_another_rate_of_the_sentence_head_is_told_of():
     told = describe_changed_flags("--sentence_head_rate=1.0\n", "--sentence_head_rate=0.1\n", 7)
     assert "--sentence_head_rate was 1.0, is 0.1 now" in told
+
+
+def test_changed_input_files_are_told_apart_by_size_and_by_contents():
+    before = [{"name": "a", "bytes": 1000, "sha256": "1"}, {"name": "b", "bytes": 7, "sha256": "2"}]
+
+    def told(*now):
+        return describe_change("input_files", before, list(now), 3)
+
+    assert told(*before) is None
+    assert "step 3: a has other contents; the run" in told({**before[0], "sha256": "9"}, before[1])
+    assert "step 3: a had 1,000 bytes, has 1,001; the run" in told({**before[0], "bytes": 1001}, before[1])
+    assert "step 3: c is new; b is gone; the run" in told(before[0], {**before[1], "name": "c"})
+    assert "their order is different" in told(*reversed(before))
+    # Of an earlier version, which noted no digests.
+    bare = [{"name": file["name"], "bytes": file["bytes"]} for file in before]
+    assert describe_change("input_files", bare, before, 3) is None
+    assert describe_change("random_seed", 1, 2, 3) == "random_seed was 1 up to step 3, is 2 now"
