@@ -21,6 +21,7 @@ from albert_tf.inputs.pretraining_dataset import (
 )
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
 from albert_tf.pretraining.constant_answers import constant_answers
+from albert_tf.pretraining.opened_records import UNCHECKED
 from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.pretraining.steps import EVALUATION_SUMS, SENTENCE_HEAD, PretrainingSteps
 from albert_tf.records.manifest import check_vocabulary, find_record_files
@@ -120,6 +121,8 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
             f"--input_file: records hold {lengths[0]} tokens, the model takes at most "
             f"{model.config.max_position_embeddings}"
         )
+    if records.manifest is None:
+        logging.warning(UNCHECKED)
     check_vocabulary(pretrained.vocabulary, None if records.manifest is None else records.manifest.vocabulary, path)
     _tell_of_other_cleaning(pretrained, records)
     task = _sentence_task(pretrained, records, settings.across_sentence_tasks)
@@ -236,8 +239,9 @@ def _sentence_task(pretrained: Pretrained, records: RecordSet, across: bool) -> 
     if trained == "none":
         logging.info("%s was trained without a sentence task: none is measured", pretrained.source)
         return "none"
-    # Official records do not say what they are of.
-    made_for = trained if records.manifest is None else records.manifest.sentence_task
+    if records.manifest is None:
+        return trained
+    made_for = records.manifest.sentence_task
     if made_for == "none":
         logging.info("the records are of no sentence task: none is measured")
         return "none"

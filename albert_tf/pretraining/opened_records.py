@@ -12,6 +12,8 @@ from albert_tf.records.masking_rules import DYNAMIC
 from albert_tf.records.names import SOP
 from albert_tf.runtime.errors import InputError
 
+# Of records that the official code made, or that lost their manifest.
+UNCHECKED = "the records have no manifest: vocabulary and sentence task cannot be checked"
 # Share of padding that is worth a word.
 _MUCH_PADDING = 0.05
 
@@ -47,7 +49,10 @@ def open_all_records(settings: PretrainingSettings, config: AlbertConfig) -> tup
         )
     if not settings.pack_sequences:
         _tell_of_padding(records)
+    _tell_of_nothing_masked(records, settings.masked_lm_prob)
     if not settings.do_eval:
+        if settings.eval_input_file is not None:
+            logging.warning("--eval_input_file is not read: without --do_eval nothing is evaluated")
         return records, None
     if settings.eval_input_file is None:
         logging.warning("no --eval_input_file: the evaluation reads --input_file, which the model is trained on")
@@ -76,6 +81,16 @@ def _tell_of_padding(records: RecordSet) -> None:
         logging.info("%.1f %% of the records' tokens are padding, computed for nothing; %s", 100 * share, remark)
 
 
+def _tell_of_nothing_masked(records: RecordSet, masked_lm_prob: str | None) -> None:
+    """Warns of records in which no word is to be predicted, unless the trainer masks more."""
+    manifest = records.manifest
+    if manifest is None or masked_lm_prob is not None:
+        return
+    drawn = manifest.masking == DYNAMIC and manifest.masking_parameters.get("masked_lm_prob") == 0
+    if drawn or (manifest.masking != DYNAMIC and manifest.statistics.get("predictions") == 0):
+        logging.warning("nothing is masked in the records: no words are learned, but the sentence task alone")
+
+
 def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:
     """Finds out what the sentence labels mean; without a manifest the flag's word, or sop, is taken.
 
@@ -83,7 +98,7 @@ def resolve_sentence_task(flag: str | None, records: RecordSet) -> str:
         InputError: the records were made for a different task.
     """
     if records.manifest is None:
-        logging.warning("the records have no manifest: vocabulary and sentence task cannot be checked")
+        logging.warning(UNCHECKED)
         return flag or SOP
     made_for = records.manifest.sentence_task
     if flag not in (None, "none", made_for):

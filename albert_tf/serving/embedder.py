@@ -7,7 +7,7 @@ Shapes: B batch, H hidden.
 
 import os
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from albert_tf.heads.pooling import Pooling
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.input_fields import is_unicode
+from albert_tf.serving.input_fields import is_unicode, items_of
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of
 from albert_tf.serving.threads import set_threads
 
@@ -80,9 +80,7 @@ class Embedder:
         """
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise InputError(f"`batch_size` must be at least 1. Received {reprlib.repr(batch_size)}.")
-        if not isinstance(texts, str | Iterable):
-            raise InputError(f"texts were expected; received {reprlib.repr(texts)}")
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = [texts] if isinstance(texts, str) else items_of(texts, "texts")
         for text in texts:
             if not isinstance(text, str) or not is_unicode(text):
                 raise InputError(f"`texts` must be texts that UTF-8 can hold. Received {reprlib.repr(text)}.")

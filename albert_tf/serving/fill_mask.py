@@ -8,11 +8,11 @@ import os
 import re
 import reprlib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.input_fields import is_unicode
+from albert_tf.serving.input_fields import is_unicode, items_of
 from albert_tf.serving.masked_text import MaskModel
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of
 from albert_tf.serving.threads import set_threads
@@ -84,9 +84,7 @@ class FillMask:
         """
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
             raise InputError(f"`top_k` must be at least 1. Received {reprlib.repr(top_k)}")
-        if not isinstance(texts, str | Iterable):
-            raise InputError(f"texts were expected; received {reprlib.repr(texts)}")
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = [texts] if isinstance(texts, str) else items_of(texts, "texts")
         if not texts:
             return []
         all_parts = [self._split(text) for text in texts]

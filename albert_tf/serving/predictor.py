@@ -4,8 +4,7 @@ TensorFlow is imported only for what it runs; an export as ONNX or LiteRT does w
 """
 
 import os
-import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
@@ -13,7 +12,7 @@ from albert_tf.exports.depth import DepthSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.ensemble_answers import EnsembleAnswers
-from albert_tf.serving.input_fields import ExampleFields
+from albert_tf.serving.input_fields import ExampleFields, items_of
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, models_of
 from albert_tf.serving.threads import set_threads
 
@@ -80,10 +79,10 @@ class Predictor:
         Raises:
             InputError: a field is missing, or is not what it should be.
         """
-        if not isinstance(examples, Iterable):
-            raise InputError(f"a list of examples was expected; received {reprlib.repr(examples)}")
-        examples = [examples] if isinstance(examples, str | Mapping) else list(examples)
+        examples = [examples] if isinstance(examples, str | Mapping) else items_of(examples, "examples")
         names = where or [f"example {number}" for number in range(1, len(examples) + 1)]
+        if len(names) != len(examples):
+            raise InputError(f"`where` must name each of the {len(examples)} examples. Received {len(names)} names.")
         checked = [self.example_fields.check(example, name) for example, name in zip(examples, names, strict=True)]
         found = self.answer(checked)
         for row, example in enumerate(examples):

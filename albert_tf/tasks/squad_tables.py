@@ -76,17 +76,17 @@ def _check_columns(row: Row) -> None:
 def _answers(row: Row, context: str) -> list[tuple[str, int | None]] | None:
     """(text, place or None) of each answer; None where the row says nothing of answers."""
     value = row.values.get(ANSWERS)
-    if isinstance(value, str):
-        value = _parsed(row, value)
-    if value is not None:
-        return _listed(row, value)
+    is_blank = isinstance(value, str) and not value.strip()
+    if value is not None and not is_blank:
+        return _listed(row, _parsed(row, value) if isinstance(value, str) else value)
     name = next((name for name in _ANSWER_NAMES if row.values.get(name) is not None), None)
     start, end = (_place(row, key, row.values.get(key)) for key in (ANSWER_START, ANSWER_END))
     if name is not None:
         text = row.text(name)
         return [(text, start)] if text.strip() else []
     if start is None:
-        return None
+        # A blank cell says that there is none, where nothing else says more.
+        return [] if is_blank else None
     if end is None:
         raise InputError(f"{row.where}: {ANSWER_START} without an answer; give its text as 'answer', or {ANSWER_END}")
     if not 0 <= start < end <= len(context):
@@ -97,7 +97,7 @@ def _answers(row: Row, context: str) -> list[tuple[str, int | None]] | None:
 def _parsed(row: Row, text: str) -> Any:
     """The answers in a cell of a table."""
     try:
-        return json.loads(text) if text.strip() else []
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(
             f"{row.where}: {ANSWERS} must be JSON; one answer alone may stand in a column 'answer'"

@@ -105,3 +105,22 @@ def test_packed_rows_and_records_with_masks_are_not_told_the_same(
     write_manifest(settings.input_file, "a" * 64, statistics=padded["statistics"])
     open_all_records(settings, small_config)
     assert "records of create_pretraining_data --masking=dynamic can be read with --pack_sequences" in caplog.text
+
+
+def test_records_with_nothing_masked_are_told_of(
+    settings, write_manifest, write_unmasked_records, small_config, caplog
+):
+    for predictions in (3, 0):
+        write_manifest(settings.input_file, "a" * 64, statistics={"predictions": predictions})
+        open_all_records(settings, small_config)
+        assert ("nothing is masked in the records: no words are learned" in caplog.text) == (predictions == 0)
+    caplog.clear()
+    (path,) = write_unmasked_records("records", 50)
+    open_all_records(dataclasses.replace(settings, input_file=path), small_config)
+    assert "nothing is masked" not in caplog.text
+
+
+def test_records_to_evaluate_on_that_are_not_read_are_told_of(settings, small_config, caplog):
+    found = open_all_records(dataclasses.replace(settings, eval_input_file="nowhere", do_eval=False), small_config)
+    assert found[1] is None
+    assert "--eval_input_file is not read: without --do_eval nothing is evaluated" in caplog.text

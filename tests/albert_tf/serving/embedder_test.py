@@ -149,7 +149,7 @@ def test_an_encoder_as_onnx_is_pooled_as_it_is_asked(portable_export, by_hand):
 @pytest.mark.parametrize(
     "texts, message",
     [
-        (7, "texts were expected; received 7"),
+        (7, "a list of texts was expected; received 7"),
         (["a", 7], "`texts` must be texts that UTF-8 can hold. Received 7"),
         (["\udcff"], "`texts` must be texts that UTF-8 can hold"),
     ],

@@ -117,7 +117,7 @@ def test_one_text_is_a_list_of_one(served):
 
 @pytest.mark.parametrize("texts", [5, [5], [None], [b"[MASK]"], [["[MASK]"]]])
 def test_what_is_no_text_is_one_line(served, texts):
-    with pytest.raises(InputError, match="text was expected; received|texts were expected; received"):
+    with pytest.raises(InputError, match="text was expected; received|list of texts was expected; received"):
         served.fill_mask(texts)
 
 

@@ -35,6 +35,7 @@ ANSWERS = [
     {"answers": ["Ada"]},
     {"answer": "Ada"},
     {"answer": "Ada", "answer_start": 26, "answers": None},
+    {"answer": "Ada", "answers": " "},
     {"answer_text": "Ada", "answer_start": "26"},
     {"answer_start": 26, "answer_end": 29},
     # Nearest to where it is said to stand, as of SQuAD's own files.
