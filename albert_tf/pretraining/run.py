@@ -226,7 +226,6 @@ class PretrainingRun(TrainingRun):
             examples_per_step=stage.batch_size,
             tokens_per_step=rows * length,
             examples_per_epoch=self.records.num_examples,
-            examples_in_all=self.examples_between(0, settings.num_train_steps),
             flops_per_step=train_step_flops(self.config, *self.shapes.of(stage)),
             matmul_peak=self._matmul_peak,
             shown={"masked_lm_accuracy": "masked LM", **_SHOWN_OF_TASK[self.sentence_task]},

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Annotated, Any
 
 from albert_tf.models.dtype_policies import DTYPE_POLICIES
+from albert_tf.optimization.names import STABLE_DECAY
 from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
@@ -105,7 +106,7 @@ class PretrainingSettings(TrainingSettings):
         if self.train_minutes is not None and self.warmup_proportion is None:
             object.__setattr__(self, "warmup_proportion", WARMUP_OF_PLANNED)
         if self.warmup_proportion is not None:
-            object.__setattr__(self, "num_warmup_steps", round(self.num_train_steps * self.warmup_proportion))
+            object.__setattr__(self, "num_warmup_steps", self._warmup_of_share(self.warmup_proportion))
         super().__post_init__()
         self.check_schedule(self.num_train_steps, self.num_warmup_steps)
         self._check_stages()
@@ -118,6 +119,13 @@ class PretrainingSettings(TrainingSettings):
             self._check_halves()
         if not self.do_train and not self.do_eval:
             raise FlagError("at least one of --do_train and --do_eval must be true")
+
+    def _warmup_of_share(self, share: float) -> int:
+        found = round(self.num_train_steps * share)
+        if self.learning_rate_schedule != STABLE_DECAY or share + self.decay_proportion > 1 + 1e-9:
+            return found
+        # Two shares that fill the run may both be rounded up.
+        return max(0, min(found, self.num_train_steps - self.num_decay_steps))
 
     @property
     def stages(self) -> Stages:

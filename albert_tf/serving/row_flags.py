@@ -8,7 +8,7 @@ from absl import flags
 
 from albert_tf.exports.export_file import gains_by_frozen_weights
 from albert_tf.runtime import output_paths
-from albert_tf.runtime.errors import FlagError, InputError
+from albert_tf.runtime.errors import FlagError
 from albert_tf.runtime.flag_help import begin_group
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 from albert_tf.serving.model_kind import PORTABLE, kind_of, models_of
@@ -82,7 +82,7 @@ def check_rows(given: flags.FlagValues, texts: Sequence[str], counts: Sequence[s
         raise FlagError(f"--input_file takes no further text. Received {texts[0]!r}")
     for name in counts:
         if given[name].value < 1:
-            raise InputError(f"--{name} must be at least 1. Received {given[name].value}.")
+            raise FlagError(f"--{name} must be at least 1. Received {given[name].value}.")
     output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
     output_paths.check_not_input(given.output_file, given.input_file)
 

@@ -134,7 +134,7 @@ def make_task(name: str, data_dir: str | None = None, options: TaskOptions = Tas
     given = [field.name for field in dataclasses.fields(options) if getattr(options, field.name) != field.default]
     refused = [option for option in given if option not in taken]
     if refused:
-        raise InputError(f"--{refused[0]} means nothing to --task_name={name}")
+        raise FlagError(f"--{refused[0]} means nothing to --task_name={name}")
     if data_dir and not files.exists(data_dir):
         raise InputError(f"--data_dir={data_dir} does not exist")
     if name in TABLES or name == "race":

@@ -27,7 +27,6 @@ class RunFacts:
         examples_per_step: over all replicas.
         tokens_per_step: examples times sequence length, padding included; 0 where it is a metric, "tokens".
         examples_per_epoch: records in the input.
-        examples_in_all: of the run; 0: as many in every step.
         rows_per_epoch: rows of the batches that hold them once, with those that only fill a batch up; 0: as many.
         flops_per_step: see albert_tf.training.machine.
         matmul_peak: operations a second of the devices, 0 if unknown.
@@ -39,7 +38,6 @@ class RunFacts:
     examples_per_step: int
     tokens_per_step: int
     examples_per_epoch: int
-    examples_in_all: int = 0
     rows_per_epoch: int = 0
     flops_per_step: float = 0.0
     matmul_peak: float = 0.0

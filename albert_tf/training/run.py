@@ -156,7 +156,8 @@ class TrainingRun(abc.ABC):
         output_dir = settings.output_dir if self.cluster.is_chief else None
         reporter = TrainingReporter(output_dir, facts, state.step, state.examples_seen)
         try:
-            described = (settings, self.model, self.strategy, facts, state, len(self._input_files()))
+            rows = state.examples_seen + self.examples_between(state.step, max(state.step, facts.num_train_steps))
+            described = (settings, self.model, self.strategy, facts, state, rows, len(self._input_files()))
             description = run_description.describe(*described, self._estimate_memory())
             reporter.start({**description, "sentence_task": self._state_facts().get("sentence_task", "none")})
             events = TrainingEvents(self, state, reporter, self._make_diagnosis() if self.cluster.is_chief else None)

@@ -25,6 +25,7 @@ def describe(
     strategy,
     facts: RunFacts,
     state: TrainingState,
+    rows: int,
     num_files: int,
     estimate: memory.MemoryEstimate,
 ) -> dict[str, Any]:
@@ -34,6 +35,7 @@ def describe(
         settings, model, strategy: of the run.
         facts: likewise.
         state: where it starts.
+        rows: of the batches of all steps, those before it among them.
         num_files: that its examples come from.
         estimate: of the memory of a step.
 
@@ -45,7 +47,6 @@ def describe(
         "%s parameters in %s; %s on %s",
         *(f"{parameters:,}", settings.precision, settings.optimizer, settings.output_dir),
     )
-    rows = facts.examples_in_all or facts.num_train_steps * facts.examples_per_step
     logging.info(
         "%d steps of %s%d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
         *(facts.num_train_steps, "up to " if facts.rows_per_epoch else "", facts.examples_per_step),

@@ -82,7 +82,7 @@ def _count_files(paths: list[str], settings: EmbeddingCounting) -> tuple[int, in
             for part in read_parts(paths, report=progress.advance, reading=settings.reading):
                 for document in part.documents:
                     counts.add(tokenizer.encode_batch(sentences_of(document, settings.reading)))
-                if counts.num_pieces >= settings.max_pieces:
+                if counts.num_pieces >= settings.max_pieces and progress.remaining:
                     logging.warning(
                         "--max_pieces=%d is reached; %d MB of the input are not read",
                         *(settings.max_pieces, progress.remaining // 1_000_000),

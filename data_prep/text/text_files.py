@@ -1,5 +1,6 @@
 """Text files of any size, plain or compressed, read line by line; a fault in one is said in one line."""
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -14,7 +15,8 @@ from albert_tf.runtime.files import is_remote, open_binary
 # A longer line (bytes) is a binary file or an endless one; it is refused before it fills the memory.
 LONGEST_LINE = 1 << 28
 
-_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF8_MARK = codecs.BOM_UTF8
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK = 1 << 18
 _DAMAGE = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
@@ -186,7 +188,8 @@ def _read_blocks(file, path: str, raw, report: Callable[[int], None] | None) -> 
             if end:
                 decoded.pop()
             if "\r" in text:
-                decoded = [line.rstrip("\r") for line in decoded]
+                # Alone it ends a line too, as on old Macs.
+                decoded = [part for line in decoded for part in line.rstrip("\r").split("\r")]
             yield number, decoded
             number += len(decoded)
         if not block:
@@ -200,8 +203,9 @@ def _decode(lines: bytes, path: str, number: int, offset: int) -> str:
         return lines[mark:].decode("utf-8")
     except UnicodeDecodeError as error:
         at = mark + error.start
+        encoding = "utf-16" if offset == 0 and lines.startswith(_UTF16_MARKS) else "latin1"
         line = number + lines.count(b"\n", 0, at)
         raise InputError(
             f"{path}: line {line} is not UTF-8 at byte {offset + at} of the text "
-            f"(0x{lines[at]:02x}); convert the file, for example with iconv -f latin1 -t utf-8"
+            f"(0x{lines[at]:02x}); convert the file, for example with iconv -f {encoding} -t utf-8"
         ) from None

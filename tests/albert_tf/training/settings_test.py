@@ -67,6 +67,15 @@ def test_a_share_of_warm_up_becomes_steps():
     assert _pretraining(num_train_steps=1000, warmup_proportion=0.0).num_warmup_steps == 0
 
 
+@pytest.mark.parametrize(("warm_up", "decay"), [(0.5, 0.5), (0.3, 0.7), (0.1, 0.9), (0.06, 0.2)])
+def test_shares_of_warm_up_and_decay_that_fit_a_run_fit_any_run(warm_up, decay):
+    shares = {"warmup_proportion": warm_up, "decay_proportion": decay, "learning_rate_schedule": "stable_decay"}
+    for steps in range(2, 40):
+        made = _pretraining(num_train_steps=steps, **shares)
+        assert made.num_warmup_steps + made.num_decay_steps <= steps
+        assert abs(made.num_warmup_steps - steps * warm_up) <= 1
+
+
 def test_a_stable_rate_needs_room_for_warm_up_and_decay():
     stable = {"learning_rate_schedule": "stable_decay", "num_train_steps": 100}
     assert _pretraining(**stable, num_warmup_steps=70, decay_proportion=0.3).num_decay_steps == 30

@@ -39,6 +39,11 @@ def test_a_byte_order_mark_is_left_out(write):
     assert list(read_lines(write("a.txt", b"\xef\xbb\xbfone\n"))) == [(1, "one")]
 
 
+def test_a_carriage_return_alone_ends_a_line_too(write):
+    assert list(read_lines(write("a.txt", b"one\rtwo\r\rthree\r"))) == [(1, "one"), (2, "two"), (3, ""), (4, "three")]
+    assert list(read_lines(write("b.txt", b"one\r\r\ntwo\r\n"))) == [(1, "one"), (2, "two")]
+
+
 def test_an_empty_file_has_no_lines(write):
     assert list(read_lines(write("a.txt", b""))) == []
 
@@ -53,7 +58,8 @@ def test_progress_adds_up_to_the_size_on_disk(write):
 
 def test_text_that_is_not_utf8_names_line_and_byte(write):
     assert "line 2 is not UTF-8 at byte 7 of the text (0xe9)" in error_of(write("a.txt", b"one\ncaf\xe9\n"))
-    assert "line 1 is not UTF-8 at byte 0" in error_of(write("b.txt", "text".encode("utf-16")))
+    of_utf16 = error_of(write("b.txt", "text".encode("utf-16")))
+    assert "line 1 is not UTF-8 at byte 0" in of_utf16 and "iconv -f utf-16 -t utf-8" in of_utf16
     assert "at byte 4" in error_of(write("c.txt", b"\xef\xbb\xbfa\xff"))
 
 
