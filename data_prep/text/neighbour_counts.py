@@ -80,14 +80,14 @@ def _count_files(paths: list[str], settings: EmbeddingCounting) -> tuple[int, in
         counts = NeighbourCounts(tokenizer, settings.window)
         with ByteProgress(size_of_files(paths), "counting") as progress:
             for part in read_parts(paths, report=progress.advance, reading=settings.reading):
-                for document in part.documents:
-                    counts.add(tokenizer.encode_batch(sentences_of(document, settings.reading)))
-                if counts.num_pieces >= settings.max_pieces and progress.remaining:
+                if counts.num_pieces >= settings.max_pieces:
                     logging.warning(
                         "--max_pieces=%d is reached; %d MB of the input are not read",
                         *(settings.max_pieces, progress.remaining // 1_000_000),
                     )
                     break
+                for document in part.documents:
+                    counts.add(tokenizer.encode_batch(sentences_of(document, settings.reading)))
         logging.info("%d pieces; finding %d dimensions", counts.num_pieces, settings.embedding_size)
         embeddings = embed(counts.total(), settings.embedding_size)
         vocabulary = {"file": tokenizer.model_file, "sha256": tokenizer.sha256, "size": tokenizer.vocab_size}
