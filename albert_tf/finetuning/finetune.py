@@ -128,6 +128,12 @@ def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
             if of_head and kept != usual and getattr(options, name) == usual:
                 logging.info("--%s=%s, as the checkpoint was trained", name, kept)
                 options = dataclasses.replace(options, **{name: kept})
+        if stored is not None and options.label_threshold not in (None, known.get("label_threshold")):
+            logging.warning(
+                "--label_threshold=%s is of these scores and predictions alone: the checkpoint was trained without it, "
+                "and predict, exports and serve go by what it was trained with",
+                options.label_threshold,
+            )
     if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
         return options
     named = next((task for task in stored_tasks(folder, settings.init_checkpoint) if task.labels), None)

@@ -205,3 +205,16 @@ def test_a_model_of_pairs_is_asked_about_pairs_later_too(finetuning_settings, mo
     _, data = open_data(dataclasses.replace(finetuning_settings, **changes))
     assert data.task.input_fields == fields
     assert data.task.options()["label"] == ("second" if fields == ("text", "text_pair") else "label")
+
+
+@pytest.mark.parametrize(("trained", "asked", "is_told"), [(None, "each", True), ("each", "each", False)])
+def test_thresholds_that_are_asked_for_after_training_are_said_not_to_stay(
+    finetuning_settings, monkeypatch, caplog, trained, asked, is_told
+):
+    known = {"multi_label": True, "label_threshold": trained}
+    stored = FinetunedTask("multi_label", 2, ("0", "1"), "classification", options=known)
+    monkeypatch.setattr(finetune, "stored_tasks", lambda *_: iter([stored]))
+    options = TaskOptions(text_column="sentence", multi_label=True, label_threshold=asked)
+    changes = {"task_name": "classification", "task_options": options, "do_train": False}
+    open_data(dataclasses.replace(finetuning_settings, **changes))
+    assert ("is of these scores and predictions alone" in caplog.text) == is_told
