@@ -23,7 +23,7 @@ from albert_tf.inputs.finetuning_features import (
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import FlagError
 from albert_tf.tasks.task import Task
-from albert_tf.training.reporting import LOG_NAME
+from albert_tf.training.log_file import LOG_NAME
 
 # A loss above this share of a constant answer's is that of a constant answer, but for noise.
 _AT_CHANCE = 0.98

@@ -6,6 +6,7 @@ from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.pretraining.evaluation import EVALUATED_ON
 from albert_tf.runtime.errors import DamagedError, InputError
+from albert_tf.training.log_file import append_evaluation
 
 
 def evaluate_again(run) -> None:
@@ -58,4 +59,5 @@ def _evaluate(run, folder):
     found = run.evaluate()
     if run.cluster.is_chief:
         write_evaluation(folder, found)
+        append_evaluation(run.settings.output_dir, run_checkpoints.step_of(folder), found)
     return found

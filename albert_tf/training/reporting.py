@@ -1,7 +1,6 @@
 """The report of a run: a progress line, train_log.jsonl, TensorBoard."""
 
 import dataclasses
-import json
 import math
 import os
 import sys
@@ -12,10 +11,7 @@ import tensorflow as tf
 from absl import logging
 from tqdm import tqdm
 
-from albert_tf.runtime import files
-from albert_tf.runtime.json_text import to_json
-
-LOG_NAME = "train_log.jsonl"
+from albert_tf.training.log_file import EVALUATION, LOG_NAME, append_line, forget_later_lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,10 +87,10 @@ class TrainingReporter:
         if output_dir is None:
             return
         self._log_path = os.path.join(output_dir, LOG_NAME)
-        self.evaluated = _forget_later_lines(self._log_path, start_step)
+        self.evaluated = forget_later_lines(self._log_path, start_step)
         self._writers = {
             kind: tf.summary.create_file_writer(os.path.join(output_dir, "tensorboard", kind))
-            for kind in ("train", "eval")
+            for kind in ("train", EVALUATION)
         }
         if sys.stderr.isatty():
             total = facts.num_train_steps
@@ -184,7 +180,7 @@ class TrainingReporter:
 
     def evaluation(self, step: int, metrics: dict[str, Any]) -> None:
         """Reports an evaluation."""
-        self._write({"kind": "eval", "step": step, **metrics})
+        self._write({"kind": EVALUATION, "step": step, **metrics})
         self.message(
             f"evaluation at step {step}: "
             + ", ".join(f"{name} {value:.4f}" for name, value in metrics.items() if isinstance(value, float))
@@ -210,9 +206,7 @@ class TrainingReporter:
     def _write(self, line: dict[str, Any], more_for_tensorboard: dict[str, float] | None = None) -> None:
         if self._log_path is None:
             return
-        # JSON has no word for what is not a number.
-        known = {name: value for name, value in line.items() if not isinstance(value, float) or math.isfinite(value)}
-        _append(self._log_path, to_json(known) + "\n")
+        known = append_line(self._log_path, line)
         if line["kind"] not in self._writers:
             return
         with self._writers[line["kind"]].as_default(step=line["step"]):
@@ -263,35 +257,3 @@ def _clock(seconds: float) -> str:
     minutes, seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds:02d}"
-
-
-def _append(path: str, text: str) -> None:
-    if files.is_remote(path):
-        with tf.io.gfile.GFile(path, "a") as file:
-            file.write(text)
-    else:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(text)
-
-
-def _forget_later_lines(path: str, step: int) -> set[int]:
-    """Drops what a killed run logged after the checkpoint that is taken up again, and a line cut short.
-
-    Returns the steps whose evaluations are left.
-    """
-    if not files.exists(path):
-        return set()
-    with files.open_binary(path) as file:
-        lines = file.read().decode("utf-8", errors="replace").splitlines()
-    kept = [line for line in lines if _step_of(line) <= step]
-    if len(kept) < len(lines):
-        with files.replace_file(path) as file:
-            file.write("".join(f"{line}\n" for line in kept).encode())
-    return {entry["step"] for entry in map(json.loads, kept) if entry.get("kind") == "eval"}
-
-
-def _step_of(line: str) -> float:
-    try:
-        return json.loads(line)["step"]
-    except (ValueError, KeyError, TypeError):
-        return math.inf

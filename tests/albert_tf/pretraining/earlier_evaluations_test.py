@@ -17,7 +17,9 @@ def _evaluations(settings):
 
 
 @pytest.mark.parametrize("more_steps", [None, 4])
-def test_checkpoints_that_were_evaluated_on_other_records_are_evaluated_again(finished, write_records, more_steps):
+def test_checkpoints_that_were_evaluated_on_other_records_are_evaluated_again(
+    finished, write_records, read_log, more_steps
+):
     settings = dataclasses.replace(finished, do_train=False, do_eval=True, eval_input_file=write_records("first", 20))
     run(settings)
     before = _evaluations(settings)
@@ -32,6 +34,9 @@ def test_checkpoints_that_were_evaluated_on_other_records_are_evaluated_again(fi
     run(settings)
     after = _evaluations(settings)
     assert {found["num_examples"] for found in after.values()} == {30}
+    # The last line of each step is that of the records now given.
+    logged = {line["step"]: line["num_examples"] for line in read_log(settings.output_dir) if line["kind"] == "eval"}
+    assert {int(name.removeprefix("checkpoint-")) for name in after} <= logged.keys() and set(logged.values()) == {30}
     path = os.path.join(settings.output_dir, "checkpoint-00000008")
     measured = evaluate_checkpoint(EvaluationSettings(input_file=other, init_checkpoint=path))
     assert after["checkpoint-00000008"]["masked_lm_accuracy"] == pytest.approx(measured["masked_lm_accuracy"])
