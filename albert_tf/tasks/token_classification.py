@@ -129,7 +129,8 @@ class TokenClassification(SplitFilesTask):
         with files.replace_file(path) as file:
             for example, tags in zip(examples, predictions):
                 columns = [
-                    example.words,
+                    # Columns are told apart by spaces.
+                    ["_".join(word.split()) for word in example.words],
                     *([] if example.tags is None else self._names([example.tags])),
                     *self._names([tags]),
                 ]

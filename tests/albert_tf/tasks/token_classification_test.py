@@ -134,6 +134,14 @@ def test_predictions_are_scored_reported_and_written(make, tokenizer, tmp_path):
     )
 
 
+def test_a_word_with_a_space_stays_one_column(make, write, tmp_path):
+    task = make()
+    write("own/dev.txt", "New York\tB-LOC\nwas\tO\n")
+    [path] = task.write_predictions(str(tmp_path / "out"), "dev", task.examples("dev"), [(0, 1)])
+    assert [len(line.split()) for line in Path(path).read_text().splitlines()] == [3, 3, 0]
+    assert Path(path).read_text().startswith("New_York B-LOC ")
+
+
 def test_a_test_file_needs_no_tags(make, write):
     task = make()
     write("own/test.txt", "Paris\nwas\n\ngood\n")
