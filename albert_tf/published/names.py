@@ -64,13 +64,13 @@ def hub_advice(path: str) -> str:
     """The end of a message about a path with nothing there that looks like a name of the hub; "" for other paths.
 
     >>> hub_advice("bert-base-uncased"), hub_advice("my/runs/base")
-    ('; of the Hugging Face hub it is hf://google-bert/bert-base-uncased', '')
+    ('; on the Hugging Face hub it would be hf://google-bert/bert-base-uncased', '')
     """
     owner = next((owner for start, owner in _OWNERS.items() if path.startswith(start)), None)
     name = path if owner is None or "/" in path else f"{owner}/{path}"
     if not _REPOSITORY.fullmatch(name) or os.path.exists(path.partition("/")[0]):
         return ""
-    return f"; of the Hugging Face hub it is {HUB}{name}"
+    return f"; on the Hugging Face hub it would be {HUB}{name}"
 
 
 def check_repository(repository: str, where: str) -> None:

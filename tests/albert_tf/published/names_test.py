@@ -45,7 +45,7 @@ def test_a_wrong_name_is_an_error_that_shows_it(text):
 )
 def test_a_name_of_the_hub_without_its_beginning_is_told_with_it(path, name):
     for look in (kind_of, recognise):
-        with pytest.raises(InputError, match=f"{path}: no .*; of the Hugging Face hub it is {name}$"):
+        with pytest.raises(InputError, match=f"{path}: no .*; on the Hugging Face hub it would be {name}$"):
             look(path)
 
 
