@@ -10,6 +10,7 @@ from absl import flags
 from albert_tf.pretraining.settings import EvaluationSettings
 from albert_tf.runtime import command, output_paths
 from albert_tf.runtime.json_text import to_json
+from albert_tf.runtime.settings import fields_of
 from albert_tf.runtime.settings_flags import define_flags_of, values_of
 from albert_tf.runtime.tensorflow_import import import_tensorflow
 
@@ -19,12 +20,15 @@ SETTINGS = (EvaluationSettings,)
 
 def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     """Declares the flags of this command."""
-    define_flags_of(EvaluationSettings, "Flags", flag_values)
+    computing = ["eval_batch_size", "precision", "backend"]
+    others = [name for name in fields_of(EvaluationSettings) if name not in computing]
+    define_flags_of(EvaluationSettings, "What is measured, and where it goes", flag_values, others)
     flags.DEFINE_enum(
         *("format", "auto", ["auto", "json", "table"], "What is printed; auto: JSON, on a terminal a table."),
         flag_values=flag_values,
     )
     output_paths.define_overwrite(flag_values)
+    define_flags_of(EvaluationSettings, "Computing", flag_values, computing)
 
 
 def _run() -> None:

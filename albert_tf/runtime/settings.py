@@ -21,7 +21,7 @@ Attributes:
 <BLANKLINE>
 >>> Counting("text", window=0)
 Traceback (most recent call last):
-albert_tf.runtime.errors.InputError: window must be at least 1. Received 0.
+albert_tf.runtime.errors.FlagError: window must be at least 1. Received 0.
 """
 
 import dataclasses

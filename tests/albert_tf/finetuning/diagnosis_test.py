@@ -92,7 +92,8 @@ def test_the_next_seeds_take_the_place_of_runs_that_failed(
         }
         return results | ({"stuck": True} if settings.random_seed in stuck else {})
 
-    data = types.SimpleNamespace(task=types.SimpleNamespace(metric="f1"), names=lambda kind: ["dev"])
+    task = types.SimpleNamespace(metric="f1")
+    data = types.SimpleNamespace(task=task, names=lambda kind: ["dev"], digest="1")
     session = types.SimpleNamespace(cluster=Cluster(), hold=lambda folder: contextlib.nullcontext())
     (tmp_path / "run").mkdir()
     summary = several_runs.run_members(settings, data, session, run_one)
