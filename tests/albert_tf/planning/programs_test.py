@@ -123,5 +123,5 @@ def test_the_step_of_tensorflow_is_taken_by_the_compiler_too(config, shape, opti
 
 def test_a_topology_that_is_none_is_one_line():
     done = run_plan("albert_config_file=albert_tiny", "topology=v5e:7")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "--topology=v5e:7: a slice of v5e has 2 sides" in done.stderr.splitlines()[-1]
