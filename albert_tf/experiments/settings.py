@@ -5,7 +5,7 @@ import os
 from typing import Annotated
 
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import FlagError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.settings import Bounds, Count, CountOrNone, StrPath, check, described
 
 
@@ -49,6 +49,6 @@ class ExperimentSettings:
         if "," in str(self.output_dir):
             raise FlagError(f"--output_dir={self.output_dir}: a comma separates paths; give a folder without one")
         if os.path.exists(self.output_dir) and not os.path.isdir(self.output_dir):
-            raise FlagError(f"--output_dir={self.output_dir} is no folder")
+            raise InputError(f"--output_dir={self.output_dir} is no folder")
         if files.is_remote(str(self.output_dir)):
             raise FlagError(f"--output_dir={self.output_dir}: steps need a folder of this machine or of a network disk")

@@ -130,9 +130,9 @@ def _options_of_checkpoint(settings: FinetuningSettings) -> TaskOptions:
                 options = dataclasses.replace(options, **{name: kept})
         if stored is not None and options.label_threshold not in (None, known.get("label_threshold")):
             logging.warning(
-                "--label_threshold=%s is of these scores and predictions alone: the checkpoint was trained without it, "
-                "and predict, exports and serve go by what it was trained with",
-                options.label_threshold,
+                "--label_threshold=%s is of these scores and predictions alone: predict, exports and serve go by "
+                "that of the training, %s",
+                *(options.label_threshold, known.get("label_threshold") or "probability 0.5"),
             )
     if settings.do_train or options.labels or options.regression or settings.task_name not in _WITH_OWN_LABELS:
         return options

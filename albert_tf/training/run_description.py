@@ -146,7 +146,7 @@ _FLAGS_THAT_MATTER = (
     *("layerwise_learning_rate_decay", "num_train_epochs", "start_warmup_step", "precision"),
     *("beta_2", "adam_epsilon", "bias_correction", "weight_decay_rate", "max_gradient_norm", "label_smoothing"),
     *("lora_alpha", "exit_training", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
-    *("early_exit", "max_span_length"),
+    *("early_exit", "max_span_length", "multi_label", "regression"),
     *("objective", "temperature", "symmetric", "max_score", "cosine_weight", "relation_weight"),
 )
 # Of these it matters too whether they were given.
@@ -157,7 +157,7 @@ _OPTIONAL_FLAGS_THAT_MATTER = (
     *("max_seq_length", "max_query_length", "doc_stride", "max_qa_length"),
     *("class_weights", "pos_weight", "freeze", "lora_rank", "teacher", "max_train_examples", "num_folds"),
     *("text_columns", "score_column", "vectors_file", "teacher_width", "init_words", "long_texts", "group_column"),
-    *("text_column", "text_pair_column", "label_column", "labels", "multi_label", "regression"),
+    *("text_column", "text_pair_column", "label_column", "labels"),
 )
 
 
