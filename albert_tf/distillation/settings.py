@@ -5,7 +5,7 @@ from typing import Annotated
 
 from albert_tf.embedding.settings import AUTO, EmbeddingSettings
 from albert_tf.runtime.errors import FlagError
-from albert_tf.runtime.settings import Interval, StrPath, described
+from albert_tf.runtime.settings import Interval, OnlyWith, StrPath, described
 
 
 @described
@@ -39,7 +39,10 @@ class DistillationSettings(EmbeddingSettings):
     optimizer: str = "muon"
     learning_rate: float = 1e-4
     muon_rate: Annotated[
-        float, Interval("(0, 1e6)"), "With --optimizer=muon: the matrices' rate, times --learning_rate."
+        float,
+        Interval("(0, 1e6)"),
+        OnlyWith("optimizer", "muon"),
+        "With --optimizer=muon: the matrices' rate, times --learning_rate.",
     ] = 14.0
     warmup_proportion: float = 0.05
     num_train_epochs: float = 3.0

@@ -6,7 +6,7 @@ from typing import Annotated
 from albert_tf.finetuning.freezing import FREEZABLE
 from albert_tf.heads.exit_names import EXIT_POOLINGS
 from albert_tf.runtime.errors import FlagError
-from albert_tf.runtime.settings import Count, Interval, OneOf, Share, StrPath, described
+from albert_tf.runtime.settings import Count, Interval, OneOf, OnlyWith, Share, StrPath, described
 from albert_tf.training.epoch_settings import EpochSettings
 
 # Ways of training exits.
@@ -40,10 +40,16 @@ class RecipeSettings(EpochSettings):
         "Model to learn from besides: a fine-tuned run or checkpoint, or a .jsonl of predict's on the training split.",
     ] = None
     distillation_temperature: Annotated[
-        float, Interval("(0, 1e3)"), "With --teacher: what its logits and the model's are divided by."
+        float,
+        Interval("(0, 1e3)"),
+        OnlyWith("teacher"),
+        "With --teacher: what its logits and the model's are divided by.",
     ] = 2.0
     distillation_weight: Annotated[
-        float, Interval("[0, 1]"), "With --teacher: share of its part in the loss; the labels have the rest."
+        float,
+        Interval("[0, 1]"),
+        OnlyWith("teacher"),
+        "With --teacher: share of its part in the loss; the labels have the rest.",
     ] = 0.5
     best_metric: Annotated[
         str | None, "Score of the dev split by which the best checkpoint is chosen; left out: the task's."

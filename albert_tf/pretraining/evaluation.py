@@ -105,7 +105,7 @@ def evaluate_checkpoint(settings: EvaluationSettings) -> dict[str, Any]:
     """
     check_backend(settings.backend)
     strategy = default_strategy()
-    check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
+    check_batch_size(settings.eval_batch_size, strategy, "--eval_batch_size")
     path = os.fspath(settings.output_dir or settings.init_checkpoint or "")
     input_file = os.fspath(settings.input_file)
     paths = find_record_files(input_file)

@@ -9,7 +9,7 @@ from albert_tf.pretraining.stages import Stages, make_stages, parse_schedule
 from albert_tf.records.masking_rules import MASKINGS
 from albert_tf.records.names import MAX_PREDICTIONS_PER_SEQ, MAX_SEQ_LENGTH, SENTENCE_TASKS
 from albert_tf.runtime.errors import FlagError
-from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Share, StrPath, check, described
+from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, OnlyWith, Share, StrPath, check, described
 from albert_tf.training.settings import AUTO, BACKEND_TEXT, BACKENDS, TrainingSettings
 
 # The share of warm-up in a run whose steps are not known beforehand.
@@ -43,12 +43,15 @@ class PretrainingSettings(TrainingSettings):
     max_predictions_per_seq: Annotated[Count, "Masked positions of a record, padding included."] = (
         MAX_PREDICTIONS_PER_SEQ
     )
-    train_batch_size: int = 4096
+    train_batch_size: Annotated[int, OnlyWith("batch_schedule", None)] = 4096
     eval_batch_size: int = 64
     optimizer: str = "lamb"
     learning_rate: float = 0.00176
     muon_rate: Annotated[
-        float, Interval("(0, 1e6)"), "With --optimizer=muon: the matrices' rate, times --learning_rate."
+        float,
+        Interval("(0, 1e6)"),
+        OnlyWith("optimizer", "muon"),
+        "With --optimizer=muon: the matrices' rate, times --learning_rate.",
     ] = 20.0
     sentence_head_rate: Annotated[
         float,

@@ -33,6 +33,8 @@ import typing
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
+from absl import logging
+
 from albert_tf.runtime.errors import FlagError
 
 # A path as users give it: text, or an object that stands for one, such as pathlib.Path.
@@ -85,6 +87,26 @@ class Interval:
         return None if above and below else f"lie in {self.text}"
 
 
+@dataclasses.dataclass(frozen=True)
+class OnlyWith:
+    """The other setting by which one has an effect at all.
+
+    Attributes:
+        name: of the other.
+        value: that it must have; left out: any but None; None: it must be left out.
+    """
+
+    name: str
+    value: Any = ...
+
+    def explain_idle(self, settings: Any) -> str | None:
+        """Says beside what the one has no effect, unless it has one."""
+        value = getattr(settings, self.name)
+        if value is None if self.value is ... else value != self.value:
+            return f"without --{self.name}" if value is None else f"with --{self.name}={value}"
+        return None
+
+
 Count = Annotated[int, Bounds(1)]
 # What is counted in a corpus may be more than 2^31.
 LongCount = Annotated[int, Bounds(1, 2**63 - 1)]
@@ -103,12 +125,14 @@ class Described:
         rules: what they must be besides.
         text: its meaning.
         default: dataclasses.MISSING if it has to be given.
+        only_with: the setting by which it has an effect; None: it always has.
     """
 
     kinds: tuple[type, ...]
     rules: tuple[_Rule, ...]
     text: str
     default: Any
+    only_with: OnlyWith | None = None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -126,24 +150,26 @@ def fields_of(kind: type) -> Mapping[str, Described]:
     described = {}
     for field in dataclasses.fields(kind):
         own = [_take_apart(part[field.name]) for part in hints if field.name in part]
-        rules = next((rules for _, rules, text in own if rules or text), ())
-        text = next((text for _, _, text in own if text), "")
-        described[field.name] = Described(own[0][0], rules, text, field.default)
+        rules = next((rules for _, rules, text, _ in own if rules or text), ())
+        text = next((text for _, _, text, _ in own if text), "")
+        only_with = next((other for *_, other in own if other), None)
+        described[field.name] = Described(own[0][0], rules, text, field.default, only_with)
     return described
 
 
-def _take_apart(hint: Any) -> tuple[tuple[type, ...], tuple[_Rule, ...], str]:
-    """The plain types, the rules and the text in an annotation, such as `Annotated[Count | None, "..."]`."""
+def _take_apart(hint: Any) -> tuple[tuple[type, ...], tuple[_Rule, ...], str, OnlyWith | None]:
+    """The plain types, rules, text and OnlyWith in an annotation, such as `Annotated[Count | None, "..."]`."""
     if typing.get_origin(hint) is Annotated:
         inner, *extras = typing.get_args(hint)
-        kinds, rules, text = _take_apart(inner)
+        kinds, rules, text, other = _take_apart(inner)
         rules += tuple(extra for extra in extras if isinstance(extra, _Rule))
-        return kinds, rules, next((extra for extra in extras if isinstance(extra, str)), text)
+        text = next((extra for extra in extras if isinstance(extra, str)), text)
+        return kinds, rules, text, next((extra for extra in extras if isinstance(extra, OnlyWith)), other)
     if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union:
         parts = [_take_apart(part) for part in typing.get_args(hint)]
         kinds = tuple(kind for part in parts for kind in part[0])
-        return kinds, tuple(rule for part in parts for rule in part[1]), ""
-    return (typing.get_origin(hint) or hint,), (), ""
+        return kinds, tuple(rule for part in parts for rule in part[1]), "", None
+    return (typing.get_origin(hint) or hint,), (), "", None
 
 
 def described(kind: type[_Settings]) -> type[_Settings]:
@@ -175,6 +201,15 @@ def check(settings: Any) -> None:
         wanted = None if value is None and field.default is None else explain(value, field)
         if wanted:
             raise FlagError(f"--{name} must {wanted}. Received {value!r}.")
+
+
+def warn_of_idle(settings: Any) -> None:
+    """Logs which settings were given, as other than their defaults, though another leaves them without effect."""
+    for name, field in fields_of(type(settings)).items():
+        value = getattr(settings, name)
+        beside = None if field.only_with is None else field.only_with.explain_idle(settings)
+        if beside and value != field.default:
+            logging.warning("--%s=%s has no effect %s", name, value, beside)
 
 
 def explain(value: Any, field: Described) -> str | None:

@@ -5,7 +5,7 @@ import os
 from typing import Annotated, ClassVar
 
 from albert_tf.runtime.errors import FlagError
-from albert_tf.runtime.settings import Count, CountOrNone, Interval, Share, StrPath, described
+from albert_tf.runtime.settings import Count, CountOrNone, Interval, OnlyWith, Share, StrPath, described
 from albert_tf.training.settings import TrainingSettings
 
 # Where --save_checkpoints_steps is left out: the most steps between two checkpoints, and the most checkpoints.
@@ -30,10 +30,15 @@ class EpochSettings(TrainingSettings):
     layerwise_learning_rate_decay: Annotated[float, Interval("(0, 1]"), "Factor for each depth below the head."] = 1.0
     num_train_steps: Annotated[Count | None, "Steps of training; left out: --num_train_epochs."] = None
     num_train_epochs: Annotated[
-        float, Interval("(0, 1e9)"), "Passes over the training split, without --num_train_steps."
+        float,
+        Interval("(0, 1e9)"),
+        OnlyWith("num_train_steps", None),
+        "Passes over the training split, without --num_train_steps.",
     ] = 3.0
     num_warmup_steps: Annotated[CountOrNone | None, "Steps of linear warm-up; left out: --warmup_proportion."] = None
-    warmup_proportion: Annotated[Share, "Share of warm-up in all steps, without --num_warmup_steps."] = 0.1
+    warmup_proportion: Annotated[
+        Share, OnlyWith("num_warmup_steps", None), "Share of warm-up in all steps, without --num_warmup_steps."
+    ] = 0.1
     save_checkpoints_steps: Annotated[Count | None, "Steps between checkpoints; left out: an epoch."] = None
     keep_checkpoint_max: int = 1
     hidden_dropout_prob: Annotated[Share | None, "Dropout in the encoder; left out: as in the config."] = None

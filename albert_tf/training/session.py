@@ -8,6 +8,7 @@ from typing import Any
 from absl import logging
 
 from albert_tf.runtime import allocator
+from albert_tf.runtime.settings import warn_of_idle
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.memory import explain_memory_errors
 from albert_tf.training.run_lock import hold_for_all_workers
@@ -55,12 +56,14 @@ def open_session(settings: TrainingSettings, train_batch_sizes: Iterable[int]) -
         RunStopped: another worker was lost.
     """
     check_backend(settings.backend)
+    warn_of_idle(settings)
     cluster = find_cluster(settings.distribution_strategy, settings.tpu)
     with explain_lost_worker(cluster, settings.tpu is not None):
         strategy = make_strategy(settings.distribution_strategy, settings.tpu)
         for size in train_batch_sizes:
-            check_batch_size(size, strategy, "train_batch_size", settings.gradient_accumulation_steps)
-        check_batch_size(settings.eval_batch_size, strategy, "eval_batch_size")
+            given = "--train_batch_size" if size == settings.train_batch_size else "the batch of a stage of the run"
+            check_batch_size(size, strategy, given, settings.gradient_accumulation_steps)
+        check_batch_size(settings.eval_batch_size, strategy, "--eval_batch_size")
         describe_strategy(strategy)
         if settings.release_memory and not allocator.gives_memory_back():
             logging.warning(

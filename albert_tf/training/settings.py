@@ -15,7 +15,18 @@ from albert_tf.optimization.names import (
     WEIGHT_DECAY_RATE,
 )
 from albert_tf.runtime.errors import FlagError
-from albert_tf.runtime.settings import Count, CountOrNone, Interval, OneOf, Seed, Share, StrPath, check, described
+from albert_tf.runtime.settings import (
+    Count,
+    CountOrNone,
+    Interval,
+    OneOf,
+    OnlyWith,
+    Seed,
+    Share,
+    StrPath,
+    check,
+    described,
+)
 from albert_tf.runtime.settings_flags import flag_lines
 from albert_tf.training.strategy import STRATEGIES, TpuAddress
 
@@ -47,9 +58,14 @@ class TrainingSettings:
     learning_rate: Annotated[float, Interval("[1e-37, 1e37]"), "Learning rate at the end of the warm-up."]
     learning_rate_schedule: Annotated[str, OneOf(*SCHEDULES), "What follows the warm-up."] = POLYNOMIAL
     decay_proportion: Annotated[
-        float, Interval("(0, 1]"), "Share of the run in which a stable rate decays at last."
+        float,
+        Interval("(0, 1]"),
+        OnlyWith("learning_rate_schedule", STABLE_DECAY),
+        "Share of the run in which a stable rate decays at last.",
     ] = 0.2
-    poly_power: Annotated[float, Interval("[0, 1e37]"), "Power of the polynomial decay."] = 1.0
+    poly_power: Annotated[
+        float, Interval("[0, 1e37]"), OnlyWith("learning_rate_schedule", POLYNOMIAL), "Power of the polynomial decay."
+    ] = 1.0
     num_train_steps: Annotated[Count | None, "Steps until the learning rate is 0 and the run ends."]
     num_warmup_steps: Annotated[CountOrNone | None, "Steps of linear warm-up."]
     start_warmup_step: Annotated[CountOrNone, "Step at which the warm-up starts."] = 0
@@ -69,7 +85,9 @@ class TrainingSettings:
     iterations_per_loop: Annotated[Count, "Most steps on the device without coming back."] = 1000
     log_steps: Annotated[Count, "Steps between reports."] = 100
     nonfinite: Annotated[str, OneOf("stop", "skip"), "What a step does whose loss is not finite."] = "stop"
-    max_nonfinite_steps: Annotated[CountOrNone, "Steps that --nonfinite=skip passes over before it stops."] = 10
+    max_nonfinite_steps: Annotated[
+        CountOrNone, OnlyWith("nonfinite", "skip"), "Steps that --nonfinite=skip passes over before it stops."
+    ] = 10
     gradient_accumulation_steps: Annotated[Count, "Parts of a device's batch, one after another."] = 1
     precision: Annotated[str, OneOf(*PRECISIONS), "Of the computations; auto: bfloat16 where it is faster."] = "float32"
     remat: Annotated[bool, "Compute layers again in the backward pass, to save memory."] = False

@@ -191,14 +191,14 @@ def compiles_for_shapes(strategy) -> bool:
     return runs_on_jax() or device_kind(strategy) == "TPU"
 
 
-def check_batch_size(batch_size: int, strategy, flag: str, micro_batches: int = 1) -> None:
+def check_batch_size(batch_size: int, strategy, given: str, micro_batches: int = 1) -> None:
     """Raises InputError unless the replicas can share a batch evenly, and cut their shares into micro-batches."""
     replicas = strategy.num_replicas_in_sync
     if batch_size < 1 or batch_size % (replicas * micro_batches):
         cut = f" and the {micro_batches} steps of --gradient_accumulation_steps" if micro_batches > 1 else ""
         raise InputError(
-            f"--{flag} must be a multiple of {replicas * micro_batches}, for the {replicas} replicas that share it"
-            f"{cut}. Received {flag}={batch_size}."
+            f"{given} must be a multiple of {replicas * micro_batches}, for the {replicas} replicas that share it"
+            f"{cut}. Received {batch_size}."
         )
 
 

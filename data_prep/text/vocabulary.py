@@ -14,7 +14,7 @@ from absl import logging
 from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.files import replace_file
 from albert_tf.runtime.progress import ByteProgress
-from albert_tf.runtime.settings import Bounds, Interval, LongCount, OneOf, check, described
+from albert_tf.runtime.settings import Bounds, Interval, LongCount, OneOf, OnlyWith, check, described, warn_of_idle
 from albert_tf.tokenization.basic_words import check_switches, split_words
 from albert_tf.tokenization.special_pieces import CLS, MASK, PAD, SEP, UNK
 from albert_tf.tokenization.text_cleaning import TextCleaning, clean_text
@@ -72,7 +72,9 @@ class VocabularyTraining:
         "Cut characters without pieces into bytes, 256 pieces more, so that nothing is <unk>; sentencepiece alone.",
     ] = False
     input_sentence_size: Annotated[
-        LongCount, "Train on a random sample of this many sentences if there are more; sentencepiece alone."
+        LongCount,
+        OnlyWith("kind", SENTENCEPIECE),
+        "Train on a random sample of this many sentences if there are more; sentencepiece alone.",
     ] = 10_000_000
     cleaning: Annotated[TextCleaning, "Of each sentence; tokenise with the same switches later."] = dataclasses.field(
         default_factory=TextCleaning
@@ -98,6 +100,7 @@ def train(settings: VocabularyTraining) -> int:
     Raises:
         InputError: no usable text, a file that cannot be read, or a vocab_size that does not suit the corpus.
     """
+    warn_of_idle(settings)
     folder = os.path.dirname(settings.model_prefix)
     with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
         for path in paths:

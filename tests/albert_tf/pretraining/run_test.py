@@ -165,6 +165,10 @@ def test_a_loss_that_is_not_finite_stops_the_run(finished, tmp_path):
         ({"max_nonfinite_steps": -1}, "--max_nonfinite_steps must be at least 0"),
         ({"gradient_accumulation_steps": 0}, "--gradient_accumulation_steps must be at least 1"),
         ({"gradient_accumulation_steps": 3}, "--train_batch_size must be a multiple of 3"),
+        (
+            {"gradient_accumulation_steps": 3, "batch_schedule": "9:0.5,10:0.5"},
+            "a stage of the run must be a multiple of 3",
+        ),
         ({"distribution_strategy": "multi_worker"}, "multi_worker needs TF_CONFIG"),
         ({"do_train": False, "do_eval": True}, "holds no checkpoint to evaluate"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 import albert_tf
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.settings import Bounds, Count, OneOf, Share, check, described, fields_of
+from albert_tf.runtime.settings import Bounds, Count, OneOf, OnlyWith, Share, check, described, fields_of, warn_of_idle
 from albert_tf.tasks.registry import TaskOptions
 
 
@@ -117,6 +117,51 @@ def test_a_subclass_may_change_a_default_a_rule_or_a_text():
     for name, least in (("size", 8), ("step", 1)):
         with pytest.raises(InputError, match=f"^--{name} must be at least {least}. Received 0.$"):
             Wider(**{name: 0})
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (_pretraining(), []),
+        (_pretraining(optimizer="muon", muon_rate=7.0), []),
+        (_pretraining(muon_rate=7.0), ["--muon_rate=7.0 has no effect with --optimizer=lamb"]),
+        (
+            _pretraining(batch_schedule="16:0.5,32:0.5", train_batch_size=8),
+            ["--train_batch_size=8 has no effect with --batch_schedule=16:0.5,32:0.5"],
+        ),
+        (_pretraining(max_nonfinite_steps=3), ["--max_nonfinite_steps=3 has no effect with --nonfinite=stop"]),
+        (
+            _finetuning(decay_proportion=0.5, poly_power=2.0, num_warmup_steps=5, warmup_proportion=0.2),
+            [
+                "--decay_proportion=0.5 has no effect with --learning_rate_schedule=polynomial",
+                "--warmup_proportion=0.2 has no effect with --num_warmup_steps=5",
+            ],
+        ),
+        (_finetuning(poly_power=2.0, learning_rate_schedule="stable_decay"), ["--poly_power=2.0 has no effect"]),
+        (_finetuning(num_train_steps=9, num_train_epochs=1), ["--num_train_epochs=1 has no effect"]),
+        (_finetuning(distillation_weight=0.7), ["--distillation_weight=0.7 has no effect without --teacher"]),
+        (_finetuning(distillation_weight=0.7, teacher="runs/large"), []),
+    ],
+)
+def test_settings_that_others_leave_without_effect_are_told_of(settings, told, caplog):
+    warn_of_idle(settings)
+    assert len(caplog.messages) == len(told)
+    assert all(message.startswith(line) for message, line in zip(caplog.messages, told, strict=True))
+
+
+def test_a_subclass_keeps_what_a_setting_counts_with(caplog):
+    @dataclasses.dataclass(frozen=True)
+    class Based:
+        kind: str = "round"
+        radius: Annotated[int, OnlyWith("kind", "round"), "Its radius."] = 1
+
+    @dataclasses.dataclass(frozen=True)
+    class Larger(Based):
+        radius: int = 5
+
+    warn_of_idle(Larger(kind="square", radius=5))
+    warn_of_idle(Larger(kind="square", radius=1))
+    assert caplog.messages == ["--radius=1 has no effect with --kind=square"]
 
 
 def test_a_signature_shows_plain_types():

@@ -162,6 +162,16 @@ def test_training_warns_of_such_letters(tmp_path, caplog):
         assert "Cyrillic letters become other letters" in caplog.text
 
 
+def test_a_sample_has_no_say_in_word_pieces(tmp_path, caplog):
+    (tmp_path / "c.txt").write_text("one two three\n" * 100, encoding="utf-8")
+    train(
+        VocabularyTraining(
+            str(tmp_path / "c.txt"), str(tmp_path / "v"), kind="wordpiece", vocab_size=20, input_sentence_size=50
+        )
+    )
+    assert "--input_sentence_size=50 has no effect with --kind=wordpiece" in caplog.text
+
+
 def test_long_sentences_are_cut_at_spaces_and_lose_nothing():
     for sentence in ("ab cde " * 3000, "字" * 5000, "x" * 9000, "a " + "é" * 4191 + " b", "short"):
         parts = list(cut_long_sentence(sentence, 4192))
