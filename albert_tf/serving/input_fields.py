@@ -140,7 +140,8 @@ class ExampleFields:
         """The fields of one example.
 
         Args:
-            example: {name: value}, or the text alone where the model takes one text.
+            example: {name: value}; the text alone where the model takes one text; or, where all fields are texts, a
+                list of them in the order of the fields.
             where: what to call it in an error.
 
         Returns:
@@ -149,12 +150,7 @@ class ExampleFields:
         Raises:
             InputError: a field is missing, or is not what it should be.
         """
-        if isinstance(example, str):
-            if self.plain is None:
-                raise InputError(f"{where}: this model takes {self}: give them by name, as a JSON object")
-            example = {self.plain: example}
-        if not isinstance(example, Mapping):
-            raise InputError(f"{where}: an object with {self} was expected; received {_shown(example)}")
+        example = self._named(example, where)
         missing = self.missing(list(example))
         if missing is not None:
             raise InputError(f"{where}: {missing}")
@@ -171,6 +167,21 @@ class ExampleFields:
             else:
                 checked[field] = (_texts if field in LIST_FIELDS else _text)(values[field], field, where)
         return checked
+
+    def _named(self, example: Any, where: str) -> Mapping[str, Any]:
+        """An example with its values by name, see `check`."""
+        if isinstance(example, Mapping):
+            return example
+        fields = [name.rstrip("?") for name in self.names]
+        if isinstance(example, str):
+            if self.plain is None:
+                raise InputError(f"{where}: this model takes {self}: give them by name, as a JSON object")
+            return {self.plain: example}
+        fewest = sum(not name.endswith("?") for name in self.names)
+        in_order = isinstance(example, list | tuple) and not any(field in LIST_FIELDS for field in fields)
+        if in_order and fewest <= len(example) <= len(fields):
+            return {self._given.get(field, field): value for field, value in zip(fields, example, strict=False)}
+        raise InputError(f"{where}: an object with {self} was expected; received {_shown(example)}")
 
 
 def is_unicode(text: str) -> bool:

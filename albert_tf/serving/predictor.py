@@ -60,14 +60,14 @@ class Predictor:
 
     def predict(
         self,
-        examples: Sequence[Mapping[str, Any] | str] | Mapping[str, Any] | str,
+        examples: Sequence[Mapping[str, Any] | Sequence[str] | str] | Mapping[str, Any] | str,
         where: Sequence[str] | None = None,
     ) -> list[dict[str, Any]]:
         """Asks the model about each example; they are run as one batch.
 
         Args:
-            examples: {field: value} of each, or the text alone where the model takes one text. One example that
-                stands alone is a list of one.
+            examples: {field: value} of each; the text alone where the model takes one; or texts in the order of the
+                fields, such as pairs. One example that is no list stands for a list of one.
             where: what to call each of them in an error; None numbers them.
 
         Returns:

@@ -72,6 +72,21 @@ def test_columns_that_the_user_names_win():
     assert named.check(WIC_ROW, "x") == {"text": "A film.", "text_pair": "No film."}
 
 
+def test_texts_without_names_are_in_the_order_of_the_fields():
+    pairs = ExampleFields(("text", "text_pair"), WIC)
+    for given in (("One.", "Two."), ["One.", "Two."]):
+        assert pairs.check(given, "x") == {"text": "One.", "text_pair": "Two."}
+    renamed = pairs.with_columns({"text": "text_pair", "text_pair": "text"})
+    assert renamed.check(["One.", "Two."], "x") == {"text": "One.", "text_pair": "Two."}
+    single = ExampleFields(("text", "text_pair?"), None)
+    assert single.check(["One."], "x") == {"text": "One.", "text_pair": ""}
+    for fields, given in ((pairs, ["One."]), (pairs, ["One.", "Two.", "Three."]), (fields_of(COPA), ["a", "b", ["c"]])):
+        with pytest.raises(InputError, match="x: an object with .* was expected; received a list"):
+            fields.check(given, "x")
+    with pytest.raises(InputError, match="x: 'text_pair' must be text. Received 7"):
+        pairs.check(["One.", 7], "x")
+
+
 def test_a_faulty_row_is_one_line_with_its_place():
     with pytest.raises(InputError, match="line 3: 'question' must be cause or effect; received 'why'"):
         fields_of(COPA).check(COPA_ROW | {"question": "why"}, "line 3")
