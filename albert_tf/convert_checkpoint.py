@@ -24,7 +24,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     flags.DEFINE_enum("from", None, FORMAT_NAMES, "Format of --input; left out: what it looks like.", **fv)
     flags.DEFINE_enum("to", None, FORMAT_NAMES, "Format of --output.", **fv)
     define_flags_of(ConversionSettings, "Flags", flag_values, _OTHERS)
-    define_flags_of(TextCleaning, "Text cleaning, as when the records were made, for --to=hugging_face", flag_values)
+    define_flags_of(TextCleaning, "Text cleaning, as when the records were made, for formats that say it", flag_values)
 
 
 def run_with(given: flags.FlagValues = flags.FLAGS) -> None:

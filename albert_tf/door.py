@@ -16,6 +16,7 @@ from albert_tf.published.names import is_published, parse_hub_name
 from albert_tf.published.needed_files import VOCABULARY_NAME, stands_for_itself
 from albert_tf.runtime import allocator, files, shipped_files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.given_values import path_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, kind_of
 
@@ -57,7 +58,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
     Raises:
         InputError: nothing there that is understood, or a damaged file.
     """
-    path = _path_of(path)
+    path = path_of(path)
     kind = kind_of(path)
     if kind != CHECKPOINT:
         if config_file is not None or dtype is not None:
@@ -115,7 +116,7 @@ def load_tokenizer(path: StrPath, **cleaning: Any) -> "AlbertTokenizer | WordPie
     from albert_tf.tokenization.vocabularies import make_tokenizer
     from albert_tf.tokenization.vocabulary_file import is_vocabulary
 
-    name = _path_of(path)
+    name = path_of(path)
     path = local_copy(name, weights=False)
     known: dict[str, Any] = {}
     vocabulary: str | None
@@ -171,7 +172,7 @@ def save(
         InputError: no such model, no such format, one that cannot express the model, weights that are not finite, a
             vocabulary or a task of another model, a folder that holds something, or no right to upload.
     """
-    path = _path_of(folder)
+    path = path_of(folder)
     if is_published(path) and format != "hugging_face":
         raise InputError(f"{path}: only `format` 'hugging_face' can be uploaded. Received {format!r}.")
     if format not in FORMAT_NAMES:
@@ -220,13 +221,6 @@ def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTa
     size = describe_vocabulary(vocabulary)["size"]
     if size != model.config.vocab_size:
         raise InputError(f"{vocabulary} has {size} pieces, the model's vocab_size is {model.config.vocab_size}")
-
-
-def _path_of(path: Any) -> str:
-    """A path as text, without a slash at its end; raises InputError for what is none."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
-        raise InputError(f"a path was expected. Received {path!r}.")
-    return os.fspath(path).rstrip("/") or "/"
 
 
 def _check_kind(settings: Any, kind: type) -> None:

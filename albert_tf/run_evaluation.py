@@ -33,7 +33,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
 
 def _run() -> None:
     given = flags.FLAGS
-    output_paths.check_outputs([("output_file", given.output_file)], given.overwrite)
+    output_paths.check_outputs([("output_file", given.output_file)], given.overwrite, inputs=given.input_file)
     import_tensorflow(backend=given.backend)
     from albert_tf.pretraining.evaluation import evaluate_checkpoint, format_evaluation
 

@@ -34,6 +34,7 @@ def define_flags(flag_values: flags.FlagValues = flags.FLAGS) -> None:
     row_flags.define_input_flags(flag_values, "Queries", "The column of the query, as text=question.")
     formats = ("auto", "jsonl", "table")
     row_flags.define_output_flags(flag_values, "results", formats, "Results; auto: jsonl, on a terminal a table.")
+    row_flags.define_carried_columns(flag_values)
     flags.DEFINE_integer("top_k", 10, "How many texts for a query.", **fv)
 
 
@@ -62,7 +63,7 @@ def _run(texts: list[str]) -> None:
     found = open_library(embedder, library, given.vectors_file, given.vector_type)
     queries = TablePrediction(
         *(row_flags.source_of(given, texts), given.input_format, given.columns, given.output_file, given.format),
-        **{"batch_size": given.batch_size, "overwrite": given.overwrite},
+        **{name: given[name].value for name in ("output_columns", "batch_size", "overwrite")},
     )
     search_rows(SearchAnswers(embedder, found, given.top_k), queries).check("queries")
 

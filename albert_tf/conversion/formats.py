@@ -86,14 +86,15 @@ def output_format(
         return HuggingFaceFormat(hugging_face_architecture, cleaning)
     if name == HUGGING_FACE_BERT.name:
         return HuggingFaceBertFormat(hugging_face_architecture, cleaning)
-    if name == NATIVE.name and pooling is not None and cleaning == OFFICIAL_CLEANING:
+    if name == NATIVE.name and hugging_face_architecture is None:
         return NativeFormat(pooling)
     if name == SENTENCE_TRANSFORMERS.name and hugging_face_architecture is None:
         return SentenceTransformersFormat(cleaning, pooling or USUAL_POOLING)
     if cleaning != OFFICIAL_CLEANING:
         raise InputError(
-            f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name} and "
-            f"--to={HUGGING_FACE_BERT.name}, not with --to={name}, which does not say it; leave those flags out"
+            f"how text is cleaned (do_lower_case, keep_accents, ...) goes with --to={HUGGING_FACE.name}, "
+            f"{HUGGING_FACE_BERT.name}, {SENTENCE_TRANSFORMERS.name} and {NATIVE.name}, not with --to={name}, which "
+            "does not say it; leave those flags out"
         )
     if hugging_face_architecture is not None:
         raise FlagError(

@@ -116,7 +116,7 @@ def _ask_teacher(settings: DistillationSettings, session: Session) -> TaughtText
 
 
 def _texts_in(source: str, settings: DistillationSettings) -> TablePrediction:
-    """The texts of a file: its one column of texts, or its lines, as train_embeddings reads them."""
+    """The texts of a file: its one column of texts, or its lines, as embed_texts reads them."""
     present = columns_in(source)
     if not present:
         if settings.columns("text_columns"):

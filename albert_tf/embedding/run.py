@@ -17,6 +17,7 @@ from albert_tf.embedding.objectives import Objective
 from albert_tf.embedding.settings import EmbeddingSettings
 from albert_tf.embedding.steps import EmbeddingSteps
 from albert_tf.finetuning.evaluation import predict_features
+from albert_tf.finetuning.model_source import warn_of_own_checkpoint
 from albert_tf.heads.pooling import Pooling
 from albert_tf.models.text_vectors import EMBEDDING, AlbertForEmbedding
 from albert_tf.runtime import files
@@ -120,6 +121,7 @@ class EmbeddingRun(FeatureRun):
         """
         found = self.checkpoints.choose(self._load)
         if found is not None:
+            warn_of_own_checkpoint(self.settings, found)
             return found, read_evaluation(found)
         path = self.settings.init_checkpoint
         if path is None:

@@ -63,8 +63,9 @@ class EmbeddingSettings(EpochSettings):
                 raise FlagError(f"--{task} needs --{file}")
         for flag in ("text_columns", "dev_text_columns"):
             self.columns(flag)
-        if self.dev_file and not self.do_eval:
-            raise FlagError("--dev_file goes with --do_eval")
+        for flag in ("dev_file", "dev_text_columns"):
+            if getattr(self, flag) and not self.do_eval:
+                raise FlagError(f"--{flag} goes with --do_eval")
         if self.symmetric and self.objective in (SIMCSE, COSINE):
             raise FlagError(f"--symmetric goes with --objective={CONTRASTIVE}, not {self.objective}")
 

@@ -19,7 +19,7 @@ from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.runtime import allocator
 from albert_tf.runtime.errors import FlagError, InputError
-from albert_tf.runtime.settings import StrPath
+from albert_tf.runtime.settings import StrPath, fields_of
 from albert_tf.tasks.scores import check_packages
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.vocabularies import make_tokenizer
@@ -97,12 +97,20 @@ def read_tables(settings: EmbeddingSettings) -> tuple[TextTable | None, DevSet |
 
     columns = settings.columns("text_columns")
     table = None if train_file is None else read(train_file, columns)
-    if dev_file is None:
-        return table, None
     of_dev = settings.columns("dev_text_columns")
-    if not of_dev and set(columns) <= set(present[os.fspath(dev_file)]):
+    if dev_file is not None and not of_dev and set(columns) <= set(present[os.fspath(dev_file)]):
         of_dev = columns
-    return table, DevSet.from_table(read(dev_file, of_dev))
+    dev = None if dev_file is None else DevSet.from_table(read(dev_file, of_dev))
+    if all(found is None or found.scores is None for found in (table, dev)):
+        _warn_of_idle(settings, "max_score", f"without scores, which {' and '.join(present)} lack")
+    return table, dev
+
+
+def _warn_of_idle(settings: EmbeddingSettings, name: str, where: str) -> None:
+    """Says that a setting, if it is not as usual, has no effect."""
+    value = getattr(settings, name)
+    if value != fields_of(EmbeddingSettings)[name].default:
+        logging.warning("--%s=%g has no effect %s", name, value, where)
 
 
 def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Objective:
@@ -126,6 +134,8 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
     if settings.symmetric and name != CONTRASTIVE:
         raise FlagError(f"--symmetric goes with --objective={CONTRASTIVE}, which {table.path} has no pairs for")
     logging.info("objective: %s", name)
+    if name == COSINE:
+        _warn_of_idle(settings, "temperature", f"with --objective={COSINE}")
     if name != COSINE and table.scores is not None:
         logging.warning(
             "the scores of %s are not read: all texts of a row count as belonging together; leave rows out that do not",
@@ -180,7 +190,8 @@ def choose_pooling(settings: EmbeddingSettings, config: AlbertConfig) -> Pooling
         known = open_checkpoint(os.fspath(settings.init_checkpoint))[1].pooling
     pooling = (known or USUAL_POOLING).with_choices(settings.pooling, settings.normalize)
     length = settings.max_seq_length or pooling.max_seq_length or min(_USUAL_LENGTH, config.max_position_embeddings)
-    room_for_text(length, pair=False)
+    # Exports and embed_texts take no less.
+    room_for_text(length, pair=True)
     return dataclasses.replace(pooling, max_seq_length=length)
 
 

@@ -177,13 +177,23 @@ def _logits_of_line(task: Task, line: bytes, where: str) -> np.ndarray:
     try:
         row = json.loads(line)
         if task.head == "regression":
-            return np.array([float(row["score"] if "score" in row else row["prediction"])])
+            return _finite([row["score"] if "score" in row else row["prediction"]])
         found = row["probabilities"]
-        shares = [found[label] for label in task.labels] if task.labels else list(found)
-        probabilities = np.clip(np.array(shares, np.float64), _LEAST, 1 - _LEAST)
+        shares = _finite([found[label] for label in task.labels] if task.labels else list(found))
+        if not task.labels and len(shares) != task.num_options:
+            raise ValueError("not a share of each option")
+        probabilities = np.clip(shares, _LEAST, 1 - _LEAST)
     except (ValueError, KeyError, TypeError):
         wanted = "score" if task.head == "regression" else f"probabilities of {', '.join(task.labels) or 'the options'}"
         raise InputError(f"{where}: no {wanted}") from None
     if task.head == "multi_label":
         return np.log(probabilities) - np.log1p(-probabilities)
     return np.log(probabilities)
+
+
+def _finite(values: Sequence[Any]) -> np.ndarray:
+    """The values as float64; raises ValueError if one is no finite number."""
+    found = np.array(values, np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("not finite")
+    return found

@@ -15,7 +15,7 @@ from albert_tf.finetuning.model_source import check_sizes, folder_with_checkpoin
 from albert_tf.finetuning.objectives import check_objective
 from albert_tf.finetuning.run import FinetuningRun
 from albert_tf.finetuning.settings import FinetuningSettings
-from albert_tf.finetuning.several_runs import run_members
+from albert_tf.finetuning.several_runs import check_output_dir, run_members
 from albert_tf.runtime.errors import FlagError
 from albert_tf.tasks.registry import TaskOptions, make_task
 from albert_tf.tasks.scores import check_packages
@@ -49,6 +49,7 @@ def run(settings: FinetuningSettings, task: Task | None = None) -> dict[str, Any
     check_ensemble(settings, task)
     check_teacher(settings, task)
     check_restarts(settings, task)
+    check_output_dir(settings)
     if settings.do_eval:
         check_packages()
     config, data = open_data(settings, task)

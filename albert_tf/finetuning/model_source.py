@@ -93,5 +93,15 @@ def check_sizes(settings: Any, max_seq_length: int, config: AlbertConfig, tokeni
             f"--max_seq_length={max_seq_length} exceeds the model's max_position_embeddings="
             f"{config.max_position_embeddings}"
         )
-    if settings.do_train and settings.init_checkpoint is None:
+    is_begun = any(run_checkpoints.CheckpointFolder(folder).all() for folder in settings.run_folders)
+    starts_at_random = settings.init_checkpoint is None and not getattr(settings, "init_words", False)
+    if settings.do_train and starts_at_random and not is_begun:
         logging.warning("no --init_checkpoint: all weights start at random")
+
+
+def warn_of_own_checkpoint(settings, found: str) -> None:
+    """Says that --init_checkpoint is not asked, where nothing is trained and output_dir has checkpoints of its own."""
+    if not settings.do_train and settings.init_checkpoint is not None:
+        logging.warning(
+            "--init_checkpoint=%s is not read: --output_dir has %s, which is asked", settings.init_checkpoint, found
+        )

@@ -23,6 +23,7 @@ from albert_tf.finetuning.earlier_runs import (
 )
 from albert_tf.finetuning.exit_fitting import fit_exits
 from albert_tf.finetuning.freezing import freeze, is_lora_target
+from albert_tf.finetuning.model_source import warn_of_own_checkpoint
 from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
@@ -131,6 +132,7 @@ class FinetuningRun(FeatureRun):
         """Puts the best checkpoint, else the newest, else --init_checkpoint into the model; says which."""
         found = self.checkpoints.choose(self._load)
         if found is not None:
+            warn_of_own_checkpoint(self.settings, found)
             task = run_checkpoints.read_state(found).finetuned_task(found)
             return Chosen(found, task, read_evaluation(found), run_checkpoints.step_of(found))
         path, keep_head = self.settings.init_checkpoint, self.settings.keep_head
@@ -210,6 +212,10 @@ class FinetuningRun(FeatureRun):
 
     def _input_files(self):
         return self.task.input_files(self.data.training_split().name)
+
+    def _other_files(self):
+        teacher = self.settings.teacher
+        return [os.fspath(teacher)] if teacher is not None and os.path.isfile(teacher) else []
 
     def _state_facts(self):
         return {

@@ -16,6 +16,7 @@ from typing import Any
 import keras
 from absl import logging
 
+from albert_tf.checkpoints import run_checkpoints
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.ensemble import has_outputs, score_ensemble
 from albert_tf.finetuning.folds import FoldData
@@ -23,13 +24,15 @@ from albert_tf.finetuning.run import RESULTS_NAME
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.summary import summarise
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import FlagError
+from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.training.session import Session
 
 # Runs one, of its settings and the data, and returns its results.
 RunOne = Callable[[FinetuningSettings, FinetuningData], dict[str, Any]]
 # Flags that say how many runs there are, which is nothing to any one of them.
 _OF_ALL = ("learning_rate", "num_seeds", "num_folds", "random_seed", "restart_failed_seeds")
+# Of the results of several: either of these keys holds those of each.
+_SUMMARY_KEYS = frozenset(("seeds", "runs"))
 # Of a run's results: the key of the member that they are of.
 _RUN_KEY = "run_key"
 
@@ -86,6 +89,22 @@ def _make_member(settings: FinetuningSettings, rate: float, seed: int, fold: int
 
 def _flag_of(line: str) -> str:
     return line.lstrip("-").partition("=")[0]
+
+
+def check_output_dir(settings: FinetuningSettings) -> None:
+    """Refuses an output_dir with a single run where several are asked for, or the other way round.
+
+    Whoever opens the folder would find the one and not the others.
+
+    Raises:
+        InputError: there is.
+    """
+    folder, results = os.fspath(settings.output_dir), os.path.join(settings.output_dir, RESULTS_NAME)
+    if settings.run_folders != (folder,):
+        if run_checkpoints.CheckpointFolder(folder).all():
+            raise InputError(f"--output_dir: {folder} holds a single run; name another folder for several")
+    elif files.exists(results) and not _SUMMARY_KEYS.isdisjoint(files.read_json(results)):
+        raise InputError(f"--output_dir: {folder} holds several runs; name another folder, or that of one of them")
 
 
 def run_members(

@@ -26,6 +26,7 @@ from albert_tf.records.pretraining_records import (
 )
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.given_values import count_of
 from albert_tf.runtime.settings import StrPath
 
 if TYPE_CHECKING:
@@ -134,8 +135,7 @@ def make_dataset(
         InputError: no record file, or records of another kind than `masking`, `reading` or `packing` want.
     """
     names = _names_of(paths)
-    if batch_size < 1:
-        raise InputError(f"--batch_size must be at least 1. Received {batch_size}.")
+    batch_size = count_of(batch_size, "batch_size")
     manifest = read_manifest(names)
     if resolve_masking(masking, manifest) == STATIC and packing is not None:
         raise InputError(f"records with masks are read as they are. Received {packing}.")

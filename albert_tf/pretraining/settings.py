@@ -34,7 +34,9 @@ class PretrainingSettings(TrainingSettings):
         "The records' vocabulary (.model), to keep a copy of; left out: the one near the records, by its hash.",
     ] = None
     init_embeddings: Annotated[StrPath | None, "Word embeddings to start from, of count_embeddings."] = None
-    init_from_group0: Annotated[bool, "Start every group of layers from the checkpoint's first."] = False
+    init_from_group0: Annotated[
+        bool, OnlyWith("init_checkpoint"), "Start every group of layers from the checkpoint's first."
+    ] = False
     init_output_bias: Annotated[bool, "Start the masked-LM bias from how frequent pieces are."] = False
     init_position_waves: Annotated[
         bool, "Start the position embeddings from sines and cosines, not from random numbers."

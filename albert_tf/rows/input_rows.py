@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import WORDS, answer_kind
+from albert_tf.inputs.finetuning_features import SPAN_HEADS
 from albert_tf.rows.input_lines import (
     LineFile,
     check_input,
@@ -29,6 +30,7 @@ from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.tasks import conll
 from albert_tf.tasks.json_rows import read_objects
 from albert_tf.tasks.squad_examples import read_squad
+from albert_tf.tasks.squad_tables import is_table
 
 AUTO, TEXT_FORMATS = "auto", ("text", "jsonl", "tsv", "csv", "parquet")
 FORMATS = (*TEXT_FORMATS, "conll", "squad")
@@ -99,7 +101,8 @@ def open_rows(
     if task is not None and file_format == "conll":
         return OpenRows(_read_conll(source, task))
     if task is not None and file_format == "squad":
-        return OpenRows(_read_squad(source) if task.head.startswith("span") else _read_list(source))
+        is_nested = task.head in SPAN_HEADS and not is_table(source)
+        return OpenRows(_read_squad(source) if is_nested else _read_list(source))
     file = LineFile(source)
     opened = _open_lines(file.lines(), f"{source}, line", fields, file_format)
     return dataclasses.replace(opened, share_read=file.share_read if os.path.isfile(source) else None)

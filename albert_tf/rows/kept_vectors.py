@@ -113,7 +113,7 @@ def open_library(
 
 
 def read_texts(texts: TablePrediction, fields: ExampleFields) -> list[str | None]:
-    """The texts of all rows of a file; None for one that is blank or faulty.
+    """The texts of all rows of a file; None for one that is blank, or faulty, of which a warning tells.
 
     Args:
         texts: `source`, a file, with its `input_format` and `columns`.
@@ -124,11 +124,19 @@ def read_texts(texts: TablePrediction, fields: ExampleFields) -> list[str | None
     """
     fields = fields.with_columns(dict(column.split("=", 1) for column in texts.columns))
     rows: list[str | None] = []
+    errors: list[str] = []
     for row in open_rows(str(texts.source), fields, None, texts.input_format, carried=()).rows:
-        text = None
-        with contextlib.suppress(InputError):
-            text = fields.check(row.values, row.where)[TEXT] if row.error is None else None
-        rows.append(text if text is not None and text.strip() else None)
+        text, error = "", None if row.error is None else f"{row.where}: {row.error}"
+        if error is None:
+            try:
+                text = fields.check(row.values, row.where)[TEXT]
+            except InputError as found:
+                error = str(found)
+        if error is not None and any(value is not None and str(value).strip() for value in row.values.values()):
+            errors.append(error)
+        rows.append(text if text.strip() else None)
+    if errors:
+        logging.warning("%s: %s rows cannot be read, the first: %s", texts.source, f"{len(errors):,}", errors[0])
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from albert_tf.checkpoints.task_fields import LIST_FIELDS
 from albert_tf.rows.input_lines import LONGEST_LINE
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import refuse_repeats, to_json
+from albert_tf.runtime.json_text import refuse_constant, refuse_repeats, to_json
 from albert_tf.serving.input_fields import ExampleFields
 
 TABLES = ("tsv", "csv")
@@ -61,7 +61,7 @@ def _not_plain(fields: ExampleFields) -> str | None:
 
 def _parse_object(line: str, number: int, where: str, advice: str = "") -> InputRow:
     try:
-        values = json.loads(line, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=refuse_repeats)
+        values = json.loads(line, parse_constant=refuse_constant, parse_float=_finite, object_pairs_hook=refuse_repeats)
         # What was read must be fit to be written: nested less deep than Python can follow.
         to_json(values)
     except RecursionError:
@@ -72,10 +72,6 @@ def _parse_object(line: str, number: int, where: str, advice: str = "") -> Input
     if not isinstance(values, dict):
         return InputRow(number, where, {LINE: line}, f"a JSON object was expected; this is a {type(values).__name__}")
     return InputRow(number, where, values)
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is not a value of JSON")
 
 
 def _finite(text: str) -> float:

@@ -38,10 +38,6 @@ def read_values(path: str, needed: Sequence[str] | None) -> Iterator[Any]:
 
 def _types_of(file: ParquetFile, path: str, needed: Sequence[str] | None) -> dict[str, Any]:
     """{column: the Arrow type in which it is read} of the columns that are needed."""
-    names = file.schema.names
-    repeated = next((name for name in names if names.count(name) > 1), None)
-    if repeated is not None:
-        raise InputError(f"{path}: two columns are named {repeated!r}; give each a name of its own")
     types = {}
     for field in file.schema:
         if needed is not None and field.name not in needed:

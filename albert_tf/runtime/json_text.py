@@ -55,3 +55,12 @@ def refuse_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         names = [name for name, _ in pairs]
         raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice")
     return values
+
+
+def refuse_constant(name: str) -> None:
+    """A `parse_constant` of json.loads: refuses NaN and Infinity, which Python reads though JSON has no such values.
+
+    Raises:
+        ValueError: always.
+    """
+    raise ValueError(f"{name} is not a value of JSON")

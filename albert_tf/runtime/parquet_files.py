@@ -46,13 +46,17 @@ def open_parquet(path: str) -> Iterator[ParquetFile]:
     """Opens a local or remote Parquet file; what is wrong with it, found here or while it is read, is one line.
 
     Raises:
-        InputError: the file is missing or damaged, or pyarrow is not installed.
+        InputError: the file is missing or damaged, or has a column name twice; or pyarrow is not installed.
     """
     pyarrow = import_pyarrow()
     file = None
     try:
         with open_binary(path) as raw:
             file = ParquetFile(pyarrow.parquet.ParquetFile(as_python_file(raw)))
+            names = file.schema.names
+            repeated = next((name for name in names if names.count(name) > 1), None)
+            if repeated is not None:
+                raise InputError(f"{path}: two columns are named {repeated!r}; give each a name of its own")
             yield file
     except FileNotFoundError:
         raise InputError(f"{path}: No such file; give a Parquet file") from None

@@ -5,7 +5,6 @@ TensorFlow is imported only for what it runs; an export as ONNX or LiteRT does w
 Shapes: B batch, H hidden.
 """
 
-import os
 import reprlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,8 +13,9 @@ import numpy as np
 
 from albert_tf.heads.pooling import Pooling
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.given_values import count_of, items_of, path_of
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.input_fields import is_unicode, items_of
+from albert_tf.serving.input_fields import is_unicode
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of
 from albert_tf.serving.threads import set_threads
 
@@ -56,7 +56,7 @@ class Embedder:
         Raises:
             InputError: none of these is there, it is damaged, or it cannot do what is asked for.
         """
-        self.path = os.fspath(path).rstrip("/") or "/"
+        self.path = path_of(path)
         # A wrong word is an error before anything is loaded.
         checked = Pooling(max_seq_length=max_seq_length).with_choices(pooling, normalize)
         asked = {"mode": pooling, "normalize": normalize}
@@ -78,8 +78,7 @@ class Embedder:
         Raises:
             InputError: what is no text, or no batch size.
         """
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise InputError(f"`batch_size` must be at least 1. Received {reprlib.repr(batch_size)}.")
+        batch_size = count_of(batch_size, "batch_size")
         texts = [texts] if isinstance(texts, str) else items_of(texts, "texts")
         for text in texts:
             if not isinstance(text, str) or not is_unicode(text):

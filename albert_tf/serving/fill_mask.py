@@ -4,15 +4,15 @@ TensorFlow is imported only for what it runs; an export as ONNX or LiteRT does w
 """
 
 import dataclasses
-import os
 import re
 import reprlib
 import textwrap
 from collections.abc import Sequence
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.given_values import count_of, items_of, path_of
 from albert_tf.runtime.settings import StrPath
-from albert_tf.serving.input_fields import is_unicode, items_of
+from albert_tf.serving.input_fields import is_unicode
 from albert_tf.serving.masked_text import MaskModel
 from albert_tf.serving.model_kind import PORTABLE, SAVED_MODEL, kind_of
 from albert_tf.serving.threads import set_threads
@@ -65,7 +65,7 @@ class FillMask:
     """
 
     def __init__(self, saved_model: StrPath, num_threads: int | None = None) -> None:
-        self.saved_model = os.fspath(saved_model).rstrip("/")
+        self.saved_model = path_of(saved_model)
         self._model = _open(self.saved_model, num_threads)
 
     def __call__(self, texts: Sequence[str] | str, top_k: int = 5) -> list[FilledText]:
@@ -82,8 +82,7 @@ class FillMask:
         Raises:
             InputError: a text without "[MASK]" or with one beyond the longest sequence, or top_k below 1.
         """
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise InputError(f"`top_k` must be at least 1. Received {reprlib.repr(top_k)}")
+        top_k = count_of(top_k, "top_k")
         texts = [texts] if isinstance(texts, str) else items_of(texts, "texts")
         if not texts:
             return []

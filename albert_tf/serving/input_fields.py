@@ -2,7 +2,7 @@
 
 import functools
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
@@ -191,17 +191,6 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def items_of(given: Any, what: str) -> list[Any]:
-    """The items of a list, or of whatever else gives them one by one in an order of their own.
-
-    Raises:
-        InputError: an object, a set or a table, whose items are not what is in it; or nothing of the kind.
-    """
-    if not isinstance(given, Iterable) or isinstance(given, Mapping | Set) or hasattr(given, "columns"):
-        raise InputError(f"a list of {what} was expected; received {reprlib.repr(given)}")
-    return list(given)
 
 
 def empty_fields(checked: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -3,16 +3,16 @@
 TensorFlow is imported only for what it runs; an export as ONNX or LiteRT does without.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from albert_tf.checkpoints.task_fields import OPTIONS, WORDS
 from albert_tf.exports.depth import DepthSettings
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.given_values import items_of, path_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.serving.ensemble_answers import EnsembleAnswers
-from albert_tf.serving.input_fields import ExampleFields, items_of
+from albert_tf.serving.input_fields import ExampleFields
 from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, models_of
 from albert_tf.serving.threads import set_threads
 
@@ -50,7 +50,7 @@ class Predictor:
         Raises:
             InputError: none of these is there, it is damaged, or its model is not fine-tuned.
         """
-        self.path = os.fspath(path)
+        self.path = path_of(path)
         self._model = _open(self.path, num_threads, depth)
         self.depth = depth
         self.task = self._model.task
@@ -115,6 +115,8 @@ class Predictor:
 
 def _open(path: str, num_threads: int | None, depth: DepthSettings | None) -> "Answers":
     paths = models_of(path)
+    if len(paths) > 1 and depth is not None and depth.given:
+        raise InputError(f"--{next(iter(depth.given))} is for a single model; an ensemble computes all layers")
     models = [_open_one(one, num_threads, depth) for one in paths]
     return models[0] if len(models) == 1 else EnsembleAnswers(models, paths)
 

@@ -1,4 +1,4 @@
-"""Objects of JSON files as rows: of JSONL, one a line, or of a .json file with a list of them, or one a line too."""
+"""Objects of JSON files as rows: of JSONL, one a line, or of a .json file with a list of them, one alone, or lines."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import refuse_repeats
+from albert_tf.runtime.json_text import refuse_constant, refuse_repeats
 from albert_tf.tasks.tables import Row, read_lines, read_rows
 
 JSON_FORMATS = (".jsonl", ".json")
@@ -32,7 +32,8 @@ def load_json(path: str, object_pairs_hook: Callable[[Sequence[tuple[str, Any]]]
         InputError: no such file, or not JSON.
     """
     try:
-        return json.loads("\n".join(line for _, line in read_lines(path)), object_pairs_hook=object_pairs_hook)
+        text = "\n".join(line for _, line in read_lines(path))
+        return json.loads(text, object_pairs_hook=object_pairs_hook, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
             return None
@@ -52,6 +53,8 @@ def read_objects(path: str) -> Iterator[Row]:
     if listed is None:
         yield from read_rows(path, ".jsonl")
         return
+    if isinstance(listed, dict):
+        listed = [listed]
     if not isinstance(listed, list):
         raise InputError(f"{path}: a list of objects was expected; this is a {type(listed).__name__}")
     for number, values in enumerate(listed):

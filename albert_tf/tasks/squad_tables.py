@@ -26,7 +26,10 @@ _WORDS = {"": False, "false": False, "0": False, "true": True, "1": True}
 def is_table(path: str) -> bool:
     """Tells whether a file is a table, not a nested file of SQuAD: by its name, and of .json by what stands in it."""
     ending = os.path.splitext(path)[1].lower()
-    return ending in FORMATS or (ending == ".json" and not isinstance(load_json(path), Mapping))
+    if ending != ".json":
+        return ending in FORMATS
+    found = load_json(path)
+    return not isinstance(found, Mapping) or QUESTION in found
 
 
 def table_questions(path: str) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -16,7 +16,7 @@ from absl import logging
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.json_text import refuse_repeats
+from albert_tf.runtime.json_text import refuse_constant, refuse_repeats
 
 FORMATS = (".tsv", ".csv", ".jsonl")
 _BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
@@ -98,7 +98,8 @@ def read_rows(path: str, file_format: str | None = None, has_header: bool = True
     """Yields the rows of a table, every one of them.
 
     Blank lines are none: at the end of the file, where they do no harm, or before the last row, where there is a
-    warning. In a table with a single column a blank line before the last row is a row with an empty text.
+    warning. In a table with a single column a blank line before the last row is a row with an empty text. Of rows at
+    the end that have cells, and nothing in them, a warning tells; spreadsheets leave such rows.
 
     Args:
         path: the file.
@@ -129,6 +130,9 @@ def read_rows(path: str, file_format: str | None = None, has_header: bool = True
         yield _row(path, line, fields, header)
     if left_out:
         logging.warning("%s: %d blank lines are left out (%s)", path, len(left_out), describe_lines(left_out))
+    cells = [line for line, blanks in without_text if len(blanks) > 1 or (file_format == ".csv" and blanks)]
+    if cells:
+        logging.warning("%s: %d empty rows at the end are left out (%s)", path, len(cells), describe_lines(cells))
 
 
 def _header(path: str, line: int, fields: Sequence[str]) -> list[str]:
@@ -219,7 +223,7 @@ def _read_jsonl(path: str) -> Iterator[Row]:
         if not line.strip():
             continue
         try:
-            values = json.loads(line, object_pairs_hook=refuse_repeats)
+            values = json.loads(line, object_pairs_hook=refuse_repeats, parse_constant=refuse_constant)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {number}: not JSON: {error}") from None
         if not isinstance(values, dict):

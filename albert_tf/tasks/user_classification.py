@@ -1,6 +1,7 @@
 """A user's own task: one text or two in a table with named columns, to a class, several classes, or a number."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ _ID_COLUMNS = ("guid", "id", "index")
 _SCORES = {"classification": ("accuracy", "macro_f1"), "regression": ("pearson", "spearman", "mean_squared_error")}
 # The square of a difference must be a float32 too.
 _LARGEST = 1e18
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 _METRICS = {"classification": "accuracy", "regression": "pearson", "multi_label": "micro_f1"}
 
 
@@ -180,7 +182,7 @@ class UserClassification(SplitFilesTask, TextClassification):
         if isinstance(value, list):
             if not all(isinstance(name, str | int) and not isinstance(name, bool) for name in value):
                 raise InputError(f"{row.where}: the labels must be a list of texts; received {value!r}")
-            return [str(name).strip() for name in value]
+            return [name for one in value if (name := str(one).strip())]
         return [name.strip() for name in row.text(self.columns.label).split(LABEL_SEPARATOR) if name.strip()]
 
     def _number(self, row: Row) -> float:
@@ -215,8 +217,8 @@ class UserClassification(SplitFilesTask, TextClassification):
         if not names:
             raise InputError(f"{path} holds no examples with labels")
         # Numbers in their order, so that class 10 stands after class 9.
-        are_numbers = all(name.isascii() and name.isdigit() for name in names)
-        return tuple(sorted(names, key=lambda name: (int(name), name) if are_numbers else (0, name)))
+        are_numbers = all(map(_NUMBER.fullmatch, names))
+        return tuple(sorted(names, key=lambda name: (float(name) if are_numbers else 0.0, name)))
 
     @property
     def input_fields(self) -> tuple[str, ...]:

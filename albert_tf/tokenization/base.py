@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.given_values import items_of
 from albert_tf.runtime.settings import StrPath
 from albert_tf.tokenization.byte_pieces import with_characters
 from albert_tf.tokenization.packing import pack_batch
@@ -86,7 +87,7 @@ class Tokenizer(abc.ABC):
 
     @abc.abstractmethod
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """The ids of each text, as by `encode`."""
+        """The ids of each text, as by `encode`; raises InputError for a single text, or for what is none."""
 
     @abc.abstractmethod
     def encode_with_masks(self, text: str) -> list[int]:
@@ -202,3 +203,13 @@ def check_text(text: object) -> None:
     """Raises InputError for what is no text."""
     if not isinstance(text, str):
         raise InputError(f"`text` must be a text. Received {reprlib.repr(text)}.")
+
+
+def check_texts(texts: Iterable[str]) -> list[str]:
+    """Several texts as a list; raises InputError for a text that stands alone, and for what is none."""
+    if isinstance(texts, str):
+        raise InputError(f"a list of texts was expected; received {reprlib.repr(texts)}")
+    found: list[str] = items_of(texts, "texts")
+    for text in found:
+        check_text(text)
+    return found

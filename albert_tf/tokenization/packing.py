@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from albert_tf.runtime.errors import FlagError, InputError
+from albert_tf.runtime.given_values import count_of, items_of
 
 
 def pack_pair(
@@ -59,6 +60,7 @@ def pack_batch(tokenizer, texts, pairs, max_seq_length: int, with_masks: bool = 
     Returns:
         "input_ids", "input_mask" and "segment_ids", int32 [B, S].
     """
+    max_seq_length = count_of(max_seq_length, "max_length")
     firsts = _texts("texts", texts)
     seconds = None if pairs is None else _texts("pairs", pairs)
     if seconds is not None and len(seconds) != len(firsts):
@@ -84,7 +86,7 @@ def pack_batch(tokenizer, texts, pairs, max_seq_length: int, with_masks: bool = 
 
 def _texts(name: str, given) -> list[str]:
     """One text or several as a list; raises InputError for anything else, and for none."""
-    texts = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence | np.ndarray) else None
+    texts = [given] if isinstance(given, str) else items_of(given, "texts")
     if not texts or not all(isinstance(text, str) for text in texts):
         raise InputError(f"`{name}` must be a text or a list of texts, one at least. Received {reprlib.repr(given)}.")
     return texts

@@ -8,7 +8,7 @@ import numpy as np
 import sentencepiece
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.base import SPACE, Tokenizer, check_text
+from albert_tf.tokenization.base import SPACE, Tokenizer, check_text, check_texts
 from albert_tf.tokenization.byte_pieces import byte_values
 from albert_tf.tokenization.cleaning_spans import clean_text_with_spans
 from albert_tf.tokenization.scripts import starts_spaced_word
@@ -67,7 +67,7 @@ class AlbertTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of each text, as by `encode`, in one call of sentencepiece on one thread."""
-        cleaned = [clean_text(text, self.cleaning) for text in texts]
+        cleaned = [clean_text(text, self.cleaning) for text in check_texts(texts)]
         return [self._apply_digit_comma_rule(ids) for ids in self._processor.encode(cleaned, num_threads=1)]
 
     def encode_pieces(self, text: str) -> list[str]:
@@ -118,6 +118,7 @@ class AlbertTokenizer(Tokenizer):
         "un[MASK]able." is pieces of "un", [MASK], "able", "." without spaces between; "a [MASK] b" masks a
         whole word. With do_lower_case any case of "[mask]" counts.
         """
+        check_text(text)
         if self._mask_processor is None:
             proto = parse_model(self.model_bytes, self.model_file)
             self._mask_processor = sentencepiece.SentencePieceProcessor(model_proto=mask_model(proto))

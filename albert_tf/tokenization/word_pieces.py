@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from albert_tf.tokenization.base import SPACE, Tokenizer, check_text
+from albert_tf.tokenization.base import SPACE, Tokenizer, check_text, check_texts
 from albert_tf.tokenization.basic_words import (
     check_switches,
     is_ideograph,
@@ -73,10 +73,11 @@ class WordPieceTokenizer(Tokenizer):
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of each text, as by `encode`."""
-        return [self.encode(text) for text in texts]
+        return [self.encode(text) for text in check_texts(texts)]
 
     def encode_with_masks(self, text: str) -> list[int]:
         """As `encode`, but each literal "[MASK]" is one mask_id; with do_lower_case any case of "[mask]" counts."""
+        check_text(text)
         parts = re.split(re.escape(MASK), text, flags=re.IGNORECASE if self.cleaning.do_lower_case else 0)
         ids = self.encode(parts[0])
         for part in parts[1:]:

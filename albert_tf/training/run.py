@@ -97,6 +97,10 @@ class TrainingRun(abc.ABC):
     def _input_files(self) -> list[str]:
         """The files that examples come from."""
 
+    def _other_files(self) -> list[str]:
+        """Files that decide besides what is learned of the examples."""
+        return []
+
     @abc.abstractmethod
     def _state_facts(self) -> dict[str, Any]:
         """Facts that checkpoints of this run hold besides: vocabulary, task."""
@@ -193,11 +197,12 @@ class TrainingRun(abc.ABC):
 
     def fresh_state(self) -> TrainingState:
         """The state of a run that has taken no step."""
+        read = [*self._input_files(), *self._other_files()]
         return TrainingState(
             step=0,
             examples_seen=0,
             random_seed=self.settings.random_seed,
-            input_files=[{"name": os.path.basename(p), **self._describe_input(p)} for p in self._input_files()],
+            input_files=[{"name": os.path.basename(p), **self._describe_input(p)} for p in read],
             optimizer=self.optimizer.name,
             precision=self.settings.precision,
             **self._state_facts(),

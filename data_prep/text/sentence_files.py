@@ -91,6 +91,7 @@ def _write_documents(documents, reading: TextReading, output, counts: SentenceCo
 
 @contextlib.contextmanager
 def _compressed(raw, path: str):
+    path = path.lower()
     if path.endswith(".gz"):
         with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as file:
             yield file

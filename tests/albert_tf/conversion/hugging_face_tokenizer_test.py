@@ -248,9 +248,11 @@ def test_a_conversion_writes_how_text_is_cleaned(random_model, vocabulary_file, 
     ]
     assert "Lowercase" not in types
     assert json.loads((tmp_path / "theirs/tokenizer_config.json").read_text())["do_lower_case"] is False
-    with pytest.raises(InputError, match="goes with --to=hugging_face and .* not with --to=official"):
+    with pytest.raises(InputError, match="goes with --to=hugging_face, .* not with --to=official"):
         convert(ConversionSettings(output=str(tmp_path / "official"), to_format="official", **cased))
     assert not (tmp_path / "official").exists()
+    convert(ConversionSettings(output=str(tmp_path / "again"), to_format="albert_tf", **cased))
+    assert albert_tf.load_tokenizer(tmp_path / "again").cleaning == TextCleaning(do_lower_case=False)
 
 
 @pytest.mark.parametrize(

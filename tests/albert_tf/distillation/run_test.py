@@ -41,6 +41,17 @@ def test_a_run_cut_off_ends_with_the_same_weights(distillation_settings, read_we
 
 
 @pytest.mark.slow
+def test_a_run_that_goes_on_tells_of_a_teacher_that_says_something_else(distillation_settings, tmp_path, caplog):
+    path = tmp_path / "teacher.npy"
+    count, settings = len(np.load(path)), dataclasses.replace(distillation_settings, teacher=str(path))
+    for seed, steps in ((1, 2), (1, 3), (2, 4)):
+        np.save(path, np.random.default_rng(seed).normal(size=(count, 24)).astype(np.float32))
+        run(dataclasses.replace(settings, num_train_steps=steps))
+        assert ("teacher.npy has other contents" in caplog.text) == (seed == 2)
+    assert "all weights start at random" not in caplog.text
+
+
+@pytest.mark.slow
 def test_what_reads_a_student_finds_the_cosine_that_the_log_tells(distillation_settings, tmp_path, read_log):
     settings = dataclasses.replace(distillation_settings, train_batch_size=40, num_train_steps=2, learning_rate=1e-9)
     run(dataclasses.replace(settings, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))

@@ -67,8 +67,11 @@ def test_a_best_checkpoint_with_a_flipped_bit_in_its_tensors_is_passed_over(trai
     settings, before = trained
     best = os.path.join(settings.output_dir, os.path.basename(before["checkpoint"]))
     flip_bit(os.path.join(best, TENSORS))
-    assert run(dataclasses.replace(settings, do_train=False))["checkpoint"] != best
+    again = run(dataclasses.replace(settings, do_train=False))["checkpoint"]
+    assert again != best
     assert f"{best} is passed over" in caplog.text
+    run(dataclasses.replace(settings, do_train=False, init_checkpoint=again))
+    assert f"--init_checkpoint={again} is not read: --output_dir has {again}, which is asked" in caplog.text
 
 
 def test_training_further_without_a_judgement_says_which_checkpoint_stays_in_use(trained, caplog):

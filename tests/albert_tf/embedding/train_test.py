@@ -8,7 +8,7 @@ import pytest
 from albert_tf.embedding.objectives import Contrastive, CosineRegression, SimCSE
 from albert_tf.embedding.settings import EmbeddingSettings
 from albert_tf.embedding.text_tables import TextTable
-from albert_tf.embedding.train import check_variety, make_objective, run
+from albert_tf.embedding.train import check_variety, make_objective, read_tables, run
 from albert_tf.runtime.errors import FlagError, InputError
 
 
@@ -50,6 +50,15 @@ def test_rows_say_what_is_learned_from_them(table, changes, kind):
     assert type(make_objective(_settings(**changes), table)) is kind
 
 
+def test_what_an_objective_does_not_read_is_told(embedding_settings, caplog):
+    make_objective(_settings(temperature=0.1), _table(2))
+    assert "has no effect" not in caplog.text
+    make_objective(_settings(temperature=0.1), _table(2, True))
+    assert "--temperature=0.1 has no effect with --objective=cosine" in caplog.text
+    read_tables(dataclasses.replace(embedding_settings, max_score=5.0, do_eval=False, dev_file=None))
+    assert f"--max_score=5 has no effect without scores, which {embedding_settings.train_file}" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("table", "changes", "told"),
     [
@@ -71,6 +80,7 @@ def test_rows_of_a_different_objective_are_refused(table, changes, told):
         ({"train_file": None}, "--do_train needs --train_file"),
         ({"do_eval": True}, "--do_eval needs --dev_file"),
         ({"dev_file": "dev.tsv"}, "--dev_file goes with --do_eval"),
+        ({"dev_text_columns": "a,b"}, "--dev_text_columns goes with --do_eval"),
         ({"do_train": False}, "at least one of --do_train and --do_eval"),
         ({"text_columns": "a,,b"}, "--text_columns must be different names"),
         ({"dev_text_columns": "a,a"}, "--dev_text_columns must be different names"),
@@ -92,8 +102,8 @@ def test_what_is_wrong_with_a_run_is_told_before_it_starts(embedding_settings, t
     lines = dataclasses.replace(embedding_settings, train_file=str(tmp_path / "lines.txt"), hidden_dropout_prob=0.0)
     with pytest.raises(InputError, match="compares a text with itself under dropout"):
         run(dataclasses.replace(lines, attention_probs_dropout_prob=0.0))
-    with pytest.raises(InputError, match="--max_seq_length must be at least 3"):
-        run(dataclasses.replace(embedding_settings, max_seq_length=2))
+    with pytest.raises(InputError, match="--max_seq_length must be at least 4"):
+        run(dataclasses.replace(embedding_settings, max_seq_length=3))
     with pytest.raises(InputError, match="--max_seq_length=64 exceeds the model's max_position_embeddings=32"):
         run(dataclasses.replace(embedding_settings, max_seq_length=64))
     with pytest.raises(FlagError):

@@ -75,6 +75,7 @@ def test_probabilities_of_a_file_go_with_their_examples_into_the_batches(make_da
     [
         ([{"probabilities": {"0": 0.5, "1": 0.5}}], "has 1 lines, and the training split 60 examples"),
         ([{"error": "no text"}], "line 1: no probabilities of 0, 1"),
+        ([{"probabilities": {"0": float("nan"), "1": 0.5}}], "line 1: no probabilities of 0, 1"),
     ],
 )
 def test_a_file_that_does_not_fit_is_refused(make_data, tmp_path, rows, match):

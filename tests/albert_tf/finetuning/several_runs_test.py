@@ -284,6 +284,11 @@ def test_a_sweep_leaves_a_table_an_ensemble_and_nothing_to_do_again(finetuning_s
     assert "dev, ensemble of 4" in format_results(results)
     monkeypatch.setattr(several_runs.keras.backend, "clear_session", lambda: pytest.fail("a run was done again"))
     assert run(settings) == results
+    with pytest.raises(InputError, match="holds several runs; name another folder, or that of one of them"):
+        run(dataclasses.replace(settings, learning_rates=None, num_seeds=1, ensemble=False))
+    single = results["checkpoint"].rpartition("/")[0]
+    with pytest.raises(InputError, match="holds a single run; name another folder for several"):
+        run(dataclasses.replace(settings, output_dir=single))
 
 
 @pytest.mark.slow

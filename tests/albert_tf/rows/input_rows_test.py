@@ -21,6 +21,7 @@ REVIEWS = dataclasses.replace(TEXT, options=dataclasses.asdict(TaskOptions(text_
 TAGS = FinetunedTask("token_classification", 2, ("O", "B-X"), "token_classification", ("words?", "text?"))
 CHOICE = FinetunedTask("multiple_choice", 1, (), "race", ("article", "question", "options"))
 SPAN = FinetunedTask("span", 2, (), "squad_v1", ("question", "context"))
+CATEGORIES = FinetunedTask("span_categories", 2, ("x", "y"), "span_categories", ("text",))
 
 
 def rows_of(source, task=TEXT, file_format="auto"):
@@ -167,8 +168,18 @@ def test_a_file_of_squad_gives_its_questions_with_their_ids(write):
     squad = {"data": [{"paragraphs": [{"context": "Ada did.", "qas": [question]}]}]}
     (row,) = rows_of(write("dev.json", json.dumps(squad)), SPAN)
     assert row.values == {"id": "q7", "question": "Who?", "context": "Ada did."}
-    with pytest.raises(InputError, match=r"dev.json: a list of objects was expected; this is a dict"):
-        rows_of(write("dev.json", json.dumps(squad)))
+    (row,) = rows_of(write("dev.json", json.dumps(squad)))
+    with pytest.raises(InputError, match="no 'text'; there is 'data'"):
+        ExampleFields(TEXT.input_fields, TEXT).check(row.values, row.where)
+
+
+@pytest.mark.parametrize("task", [SPAN, CATEGORIES])
+def test_json_that_is_no_squad_gives_its_objects_as_they_are(write, task):
+    given = [{"question": "Who?", "context": "Ada did.", "topic": "sums"}, {"question": "Who?"}]
+    assert [row.values for row in rows_of(write("list.json", json.dumps(given)), task)] == given
+    for end in ("", "\n" + json.dumps(given[1])):
+        rows = rows_of(write("rows.json", json.dumps(given[0]) + end), task)
+        assert [row.values for row in rows] == given[: len(rows)] and len(rows) == (2 if end else 1)
 
 
 def test_a_list_in_json_gives_its_objects(write):

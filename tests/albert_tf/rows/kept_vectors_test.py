@@ -52,6 +52,13 @@ def test_the_second_time_nothing_is_encoded(texts, tmp_path):
     ]
 
 
+def test_rows_that_cannot_be_read_are_told_of(texts, caplog):
+    texts.write_text('aab\n{"body": "b"}\n\n{broken\n{"text": null}\ncc\n')
+    assert opened(texts)[0].texts == ["aab", None, None, None, None, "cc"]
+    told = f"{texts}: 2 rows cannot be read, the first: {texts}, line 2: no 'text'; there is 'body'"
+    assert caplog.messages.count(told) == 1
+
+
 def test_other_texts_another_model_and_another_type_are_noticed(texts, model):
     opened(texts)
     texts.write_text("aab\nb\n\ncca\n")

@@ -44,6 +44,17 @@ def test_a_command_refuses_to_replace_a_file_before_it_looks_at_anything_else(co
     assert (tmp_path / flag).read_text() == "kept"
 
 
+@pytest.mark.parametrize("command", [name for name, (_, others) in WRITERS.items() if "--input_file" in others[0]])
+def test_no_command_replaces_what_it_reads(command, tmp_path):
+    (flag, *_), (_, *others) = WRITERS[command]
+    path = tmp_path / "input.txt"
+    path.write_text("kept")
+    done = _run(command, f"--input_file={path}", f"--{flag}={path}", *others, "--overwrite")
+    assert done.returncode == 1
+    assert f"--{flag}: {path} is also among --input_file; write to another file" in done.stderr
+    assert path.read_text() == "kept"
+
+
 @pytest.mark.parametrize("ending", [".model", ".vocab"])
 def test_neither_file_of_a_vocabulary_is_replaced(ending, tmp_path):
     path = tmp_path / f"v{ending}"

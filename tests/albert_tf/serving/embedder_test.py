@@ -173,7 +173,7 @@ def test_what_an_export_cannot_do_is_one_line(exported, settings, message):
 
 
 def test_no_batch_size_and_no_model_are_one_line(served, tmp_path):
-    with pytest.raises(InputError, match="`batch_size` must be at least 1. Received 0"):
+    with pytest.raises(InputError, match="`batch_size` must be a whole number of at least 1. Received 0"):
         served.embed(["a"], 0)
     with pytest.raises(InputError, match="no model here"):
         Embedder(tmp_path / "nothing")

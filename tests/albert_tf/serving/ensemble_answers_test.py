@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.exports.depth import DepthSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving import predictor
 from albert_tf.serving.ensemble_answers import EnsembleAnswers
@@ -88,6 +89,8 @@ def test_a_predictor_of_several_paths_asks_all_of_them(monkeypatch, tmp_path):
     models = {"x": _model("regression", {"score": 1.0}), "y": _model("regression", {"score": 2.0})}
     monkeypatch.setattr(predictor, "_open_one", lambda path, num_threads, depth: models[path])
     assert predictor.Predictor("x,y").predict("a text") == [{"score": 1.5}]
+    with pytest.raises(InputError, match="--patience is for a single model; an ensemble computes all layers"):
+        predictor.Predictor("x,y", depth=DepthSettings(patience=2))
     (tmp_path / "x,y").mkdir()
     (tmp_path / "x,y" / "model.ckpt-1.index").touch()
     for place in (tmp_path / "x,y", tmp_path / "x,y" / "model.ckpt-1"):

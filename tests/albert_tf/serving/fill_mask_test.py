@@ -56,7 +56,7 @@ def test_order_gives_both_probabilities(served, export_signatures):
     [
         (["[MASK]", "babe dika"], 5, r"no \[MASK\] in 'babe dika'"),
         (["babe " * 30 + "[MASK]"], 5, r"1 \[MASK\] in 'babe .*but the model read 0: the text is longer"),
-        (["[MASK]"], 0, "`top_k` must be at least 1. Received 0"),
+        (["[MASK]"], 0, "`top_k` must be a whole number of at least 1. Received 0"),
         (["[MASK] \udcff"], 5, "not UTF-8"),
     ],
 )

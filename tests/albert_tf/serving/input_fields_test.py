@@ -8,7 +8,7 @@ import pytest
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.rows.input_rows import read_rows
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.input_fields import ExampleFields, items_of
+from albert_tf.serving.input_fields import ExampleFields
 
 CHOICES = ("article", "question", "options")
 COPA = FinetunedTask("multiple_choice", 1, (), "copa", CHOICES)
@@ -55,16 +55,6 @@ def test_a_column_that_another_field_was_trained_on_is_given_to_one_alone():
         fields.check({"text": "two", "other": "one"}, "here")
     alone = ExampleFields(("text", "text_pair?"), task)
     assert alone.check("one", "here") == {"text": "one", "text_pair": ""}
-
-
-def test_items_are_those_of_what_gives_them_in_an_order():
-    class Table(list):
-        columns = ("text",)
-
-    assert items_of(("b", "a"), "texts") == items_of((text for text in "ba"), "texts") == ["b", "a"]
-    for given in ({"b": "rain"}, {"b", "a"}, frozenset("b"), Table("b"), 7, None):
-        with pytest.raises(InputError, match="a list of texts was expected; received"):
-            items_of(given, "texts")
 
 
 def test_columns_that_the_user_names_win():

@@ -50,10 +50,11 @@ def test_an_empty_text_of_a_single_column_is_a_row(write, caplog, name, empty):
 
 
 @pytest.mark.parametrize("name, mark", [("a.tsv", "\t"), ("a.csv", ",")])
-def test_a_row_of_empty_fields_is_a_row(write, name, mark):
-    found = rows(write(name, f"text{mark}pair\na{mark}b\n{mark}\nc{mark}d\n{mark}\n"))
+def test_a_row_of_empty_fields_is_a_row(write, caplog, name, mark):
+    path = write(name, f"text{mark}pair\na{mark}b\n{mark}\nc{mark}d\n{mark}\n")
     empty = {"text": "", "pair": ""}
-    assert found == [(2, {"text": "a", "pair": "b"}), (3, empty), (4, {"text": "c", "pair": "d"})]
+    assert rows(path) == [(2, {"text": "a", "pair": "b"}), (3, empty), (4, {"text": "c", "pair": "d"})]
+    assert caplog.messages == [f"{path}: 1 empty rows at the end are left out (lines 5)"]
 
 
 def test_json_lines_keep_their_types(write):
@@ -64,6 +65,11 @@ def test_json_lines_keep_their_types(write):
         row.text("none")
     with pytest.raises(InputError, match="'labels' must be text; received list"):
         row.text("labels")
+
+
+def test_what_json_has_no_value_for_is_no_text(write):
+    with pytest.raises(InputError, match="line 2: not JSON: NaN is not a value of JSON"):
+        list(read_rows(write("a.jsonl", '{"text": "a"}\n{"text": NaN}\n')))
 
 
 def test_a_file_without_a_header_has_numbered_columns(write):

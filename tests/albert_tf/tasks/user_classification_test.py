@@ -54,6 +54,8 @@ def test_given_classes_keep_their_order(make):
 def test_numbers_are_classes_in_the_order_of_numbers(make):
     task = make('{"text": "a", "label": 10}\n{"text": "b", "label": 9}\n', "jsonl")
     assert task.labels == ("9", "10")
+    assert make("text\tlabel\na\t10.5\nb\t+1\nc\t-2\nd\t-10\n").labels == ("-10", "-2", "+1", "10.5")
+    assert make("text\tlabel\na\t10\nb\t9\nc\tnan\n").labels == ("10", "9", "nan")
 
 
 def test_a_number_of_json_is_one_class_however_it_is_written(make):
@@ -116,6 +118,9 @@ def test_examples_can_have_several_classes_or_none(make, tmp_path):
 
 
 def test_classes_of_a_table_are_separated_by_a_bar(make):
+    assert make(
+        '{"text": "a", "label": [""]}\n{"text": "b", "label": ["x", " "]}\n', "jsonl", multi_label=True
+    ).labels == ("x",)
     task = make("text\tlabel\na\ty| x\nb\t\n", multi_label=True)
     assert [example.label for example in task.examples("train")] == [(1, 1), (0, 0)]
 

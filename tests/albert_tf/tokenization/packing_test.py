@@ -76,9 +76,9 @@ def test_pairs_are_packed_as_pack_pair_does():
         assert batch["segment_ids"][row].tolist() == segments
 
 
-@pytest.mark.parametrize("texts", [[], None, 5, ["a", 5], {"a": 1}, b"a"])
+@pytest.mark.parametrize("texts", [[], None, 5, ["a", 5], {"a": 1}, b"a", np.array("a")])
 def test_what_is_no_text_is_one_line(texts):
-    with pytest.raises(InputError, match="`texts` must be a text or a list of texts, one at least") as error:
+    with pytest.raises(InputError, match="list of texts(, one at least| was expected; received)") as error:
         pack_batch(_Letters(), texts, None, 8)
     assert "\n" not in str(error.value)
 

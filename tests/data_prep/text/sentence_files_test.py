@@ -161,7 +161,7 @@ def test_input_and_output_may_be_compressed(split, tmp_path):
     plain = split({"a.txt": text})
     assert split({"a.txt.gz": gzip.compress(text.encode())}) == plain
     assert split({"a.txt.xz": lzma.compress(text.encode())}) == plain
-    for name, opener in (("out.gz", gzip.open), ("out.xz", lzma.open)):
+    for name, opener in (("out.gz", gzip.open), ("out.xz", lzma.open), ("OUT.GZ", gzip.open)):
         outputs = []
         for _ in range(2):
             split_files(SentenceSplitting(str(tmp_path / "a.txt"), str(tmp_path / name)))
@@ -239,6 +239,9 @@ def test_the_rows_of_parquet_files_are_documents(split, tmp_path):
     found = split({"a.parquet": contents}, text_column="body")
     assert found == ["One.", "Two.", "Three.", "", "Four.", ""]
     assert "has no column 'text'; give one of body" in error_of(split, {"b.parquet": contents})
+    parquet.write_table(pyarrow.Table.from_arrays([pyarrow.array(["One."])] * 2, ["text", "text"]), tmp_path / "a")
+    twice = error_of(split, {"c.parquet": (tmp_path / "a").read_bytes()})
+    assert "two columns are named 'text'; give each a name of its own" in twice
 
 
 @pytest.mark.parametrize("options", [{}, {"headings": "keep"}, {"blank_line": "paragraph"}])
