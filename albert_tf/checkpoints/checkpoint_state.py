@@ -52,6 +52,7 @@ class TrainingState:
         batch_halves: whether it computes the halves of a batch side by side.
         pooling: how a text becomes one vector, the fields of heads.pooling.Pooling, of a model that is trained for
             that; else None.
+        teacher_files: as input_files, of what is learned of the examples besides.
     """
 
     step: int
@@ -68,6 +69,7 @@ class TrainingState:
     precision: str | None = None
     batch_halves: bool = False
     pooling: dict[str, Any] | None = None
+    teacher_files: list[dict[str, Any]] = dataclasses.field(default_factory=list)
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
         """The task the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
@@ -125,7 +127,9 @@ def _make_state(values: dict[str, Any], path: str) -> TrainingState:
     fields = {field.name: field for field in dataclasses.fields(TrainingState)}
     unknown = sorted(values.keys() - fields.keys())
     missing = sorted(
-        name for name, field in fields.items() if field.default is dataclasses.MISSING and name not in values
+        name
+        for name, field in fields.items()
+        if name not in values and field.default is field.default_factory is dataclasses.MISSING
     )
     if unknown or missing:
         what = f"unknown entries: {', '.join(unknown)}" if unknown else f"lacks {', '.join(missing)}"
@@ -172,6 +176,10 @@ def _is_file(value: Any) -> bool:
     return _has(**_OF_FILE)(value) or _has(**_OF_FILE, sha256=_is_word)(value)
 
 
+def _are_files(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_file, value))
+
+
 def _or_none(is_sound: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is None or is_sound(value)
 
@@ -209,7 +217,8 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "step": _is_count,
     "examples_seen": _is_count,
     "random_seed": lambda value: type(value) is int,
-    "input_files": lambda value: isinstance(value, list) and all(map(_is_file, value)),
+    "input_files": _are_files,
+    "teacher_files": _are_files,
     "optimizer": _is_word,
     "vocabulary": _or_none(_is_vocabulary),
     "sentence_task": lambda value: value in SENTENCE_TASKS,

@@ -110,7 +110,7 @@ class DistillationRun(EmbeddingRun):
         # They lie in a file, outside of the graph: a batch at a time is in memory.
         return ready_ahead(super()._make_dataset(state, context).map(add))
 
-    def _other_files(self):
+    def _teacher_files(self):
         # The teacher's vectors are mapped from their file.
         return [] if self.taught is None else [os.fspath(self.taught.kept.filename)]
 

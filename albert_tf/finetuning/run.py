@@ -213,7 +213,7 @@ class FinetuningRun(FeatureRun):
     def _input_files(self):
         return self.task.input_files(self.data.training_split().name)
 
-    def _other_files(self):
+    def _teacher_files(self):
         teacher = self.settings.teacher
         return [os.fspath(teacher)] if teacher is not None and os.path.isfile(teacher) else []
 

@@ -97,8 +97,8 @@ class TrainingRun(abc.ABC):
     def _input_files(self) -> list[str]:
         """The files that examples come from."""
 
-    def _other_files(self) -> list[str]:
-        """Files that decide besides what is learned of the examples."""
+    def _teacher_files(self) -> list[str]:
+        """Files that say what is learned of the examples besides."""
         return []
 
     @abc.abstractmethod
@@ -197,16 +197,19 @@ class TrainingRun(abc.ABC):
 
     def fresh_state(self) -> TrainingState:
         """The state of a run that has taken no step."""
-        read = [*self._input_files(), *self._other_files()]
         return TrainingState(
             step=0,
             examples_seen=0,
             random_seed=self.settings.random_seed,
-            input_files=[{"name": os.path.basename(p), **self._describe_input(p)} for p in read],
+            input_files=self._describe_files(self._input_files()),
+            teacher_files=self._describe_files(self._teacher_files()),
             optimizer=self.optimizer.name,
             precision=self.settings.precision,
             **self._state_facts(),
         )
+
+    def _describe_files(self, paths: list[str]) -> list[dict[str, Any]]:
+        return [{"name": os.path.basename(path), **self._describe_input(path)} for path in paths]
 
     def _describe_input(self, path: str) -> dict[str, Any]:
         """Facts of a file that a checkpoint notes beside its name; records are too large to be read for more."""
@@ -223,7 +226,7 @@ class TrainingRun(abc.ABC):
         self._compare_with_other_workers(restored.step if restored is not None else 0)
         if restored is not None:
             check_vocabulary(restored.vocabulary, fresh.vocabulary, settings.output_dir)
-            for name in ("random_seed", "input_files", "sentence_task"):
+            for name in ("random_seed", "input_files", "teacher_files", "sentence_task"):
                 before, now = getattr(restored, name), getattr(fresh, name)
                 if warning := run_description.describe_change(name, before, now, restored.step):
                     logging.warning("%s", warning)

@@ -106,12 +106,26 @@ def describe_all_reduce(steps) -> str:
     return f"gradients, losses, counts: each replica exchanges {steps.all_reduce_bytes:,} bytes a step with the others"
 
 
+# Of what a checkpoint notes of files: which these are, and what it comes to that they are others.
+_OF_FILES = {
+    "input_files": (
+        "the records are",
+        "; the run goes on at the same place of another stream, so some examples may come twice in an epoch and others "
+        "not at all",
+    ),
+    "teacher_files": ("the teacher's outputs are", ""),
+}
+
+
 def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
     """A warning that a run goes on with something else than it began with; None if it does not."""
     if before == now:
         return None
-    if name != "input_files":
+    if name not in _OF_FILES:
         return f"{name} was {before} up to step {step}, is {now} now"
+    if name == "teacher_files" and not before:
+        # Earlier versions noted none; of a run that had no teacher the flags tell.
+        return None
     old, new = ({file["name"]: file for file in files} for files in (before, now))
     both = [name for name in new if name in old]
     changes = [f"{name} is new" for name in new if name not in old]
@@ -127,10 +141,8 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
         return None
     told = "; ".join(changes[:_MOST_NAMED]) or "their order is different"
     more = f"; and {len(changes) - _MOST_NAMED} more" if len(changes) > _MOST_NAMED else ""
-    return (
-        f"the records are not those of the checkpoint of step {step}: {told}{more}; the run goes on at the same place "
-        "of another stream, so some examples may come twice in an epoch and others not at all"
-    )
+    whose, comes_to = _OF_FILES[name]
+    return f"{whose} not those of the checkpoint of step {step}: {told}{more}{comes_to}"
 
 
 def _has_other_contents(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

@@ -77,4 +77,8 @@ def test_changed_input_files_are_told_apart_by_size_and_by_contents():
     # Of an earlier version, which noted no digests.
     bare = [{"name": file["name"], "bytes": file["bytes"]} for file in before]
     assert describe_change("input_files", bare, before, 3) is None
+    assert describe_change("teacher_files", [], before, 3) is None
+    assert describe_change("teacher_files", before, before[1:], 3) == (
+        "the teacher's outputs are not those of the checkpoint of step 3: a is gone"
+    )
     assert describe_change("random_seed", 1, 2, 3) == "random_seed was 1 up to step 3, is 2 now"
