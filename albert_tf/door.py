@@ -180,7 +180,7 @@ def save(
     from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning
     from albert_tf.conversion.task_of_model import task_of
     from albert_tf.models.pretraining import AlbertForPretraining
-    from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
+    from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
     if not isinstance(model, AlbertForPretraining) and task_of(model) is None:
         raise InputError(
@@ -194,6 +194,11 @@ def save(
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
     task = task or getattr(model, "finetuned_task", None)
     _check_fit(model, vocabulary, task)
+    if cleaning is not None and task is not None and task.cleaning and TextCleaning(**task.cleaning) != cleaning:
+        raise InputError(
+            f"`model` was fine-tuned on texts that were cleaned with {TextCleaning(**task.cleaning)}, and its texts "
+            f"stay so. Received `cleaning` {cleaning}."
+        )
     target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=getattr(model, "pooling", None))
     cleaning = cleaning or getattr(model, "cleaning", None) or OFFICIAL_CLEANING
     target = with_cleaning(target, cleaning)

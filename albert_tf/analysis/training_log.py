@@ -51,7 +51,7 @@ def read_log(path: str, name: str = "", faults: list[str] | None = None) -> Curv
 
     A run that was resumed has repeated the steps after its last checkpoint; of each step the last line counts. A
     last line that is cut off, as in a run that is still writing, is left out, and so is a value that is not a finite
-    number.
+    number. Evaluations on other records than the last are left out too.
 
     Args:
         path: a train_log.jsonl, or the output_dir that holds it.
@@ -64,13 +64,18 @@ def read_log(path: str, name: str = "", faults: list[str] | None = None) -> Curv
     if not path.endswith(".jsonl"):
         path = os.path.join(path, LOG_NAME)
     tables: dict[str, dict[str, dict[int, float]]] = {"train": {}, "eval": {}}
-    sentence_task, starts = SOP, []
+    sentence_task, starts, evaluated_on = SOP, [], None
     try:
         for entry in _read_entries(path):
             if entry["kind"] == "start":
                 starts.append(entry)
                 if entry.get("sentence_task") in SENTENCE_TASKS:
                     sentence_task = entry["sentence_task"]
+            of_these = entry.get("evaluated_on")
+            if entry["kind"] == "eval" and of_these != evaluated_on:
+                # Of other records, which say nothing beside these.
+                tables["eval"].clear()
+                evaluated_on = of_these
             table = tables.get(entry["kind"], {})
             for key, value in entry.items():
                 if key not in ("kind", "step") and _is_number(value):

@@ -62,6 +62,8 @@ class FinetunedTask:
             raise InputError(f"a task without exits has none that read the {self.exit_pooling}")
         if self.labels and len(self.labels) != self.num_labels:
             raise InputError(f"the task has {len(self.labels)} labels, and num_labels={self.num_labels}")
+        if len(set(self.labels)) < len(self.labels):
+            raise InputError(f"the labels of a task must be different. Received {reprlib.repr(self.labels)}.")
 
     def __str__(self) -> str:
         """The name and the head, as in "cola (classification: 0, 1)"."""

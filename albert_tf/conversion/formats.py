@@ -1,6 +1,7 @@
 """The formats by name, and recognising one by what lies at a path."""
 
 import copy
+import os
 from typing import Any
 
 from absl import logging
@@ -35,6 +36,8 @@ FORMATS: dict[str, CheckpointFormat] = {
     )
 }
 assert set(FORMATS) == set(FORMAT_NAMES)
+# The file that tells of an export, in one of ONNX or LiteRT, and in a SavedModel.
+_OF_EXPORTS = ("export.json", os.path.join("assets.extra", "export.json"))
 # Of what lies in a folder that is none of them.
 _NAMES_SHOWN = 5
 
@@ -49,6 +52,8 @@ def recognise(path: str, name: str | None = None) -> CheckpointFormat:
     Raises:
         InputError: nothing there that is understood.
     """
+    if any(files.exists(os.path.join(path, name)) for name in _OF_EXPORTS):
+        raise InputError(f"{path} is an export; name the run or the checkpoint that it was made of")
     candidates = list(FORMATS.values()) if name is None else [FORMATS[name]]
     for format in candidates:
         if format.recognise(path):

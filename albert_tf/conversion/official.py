@@ -234,6 +234,9 @@ def _find_task(arrays) -> FinetunedTask | None:
         return FinetunedTask("span_beam", 2)
     if _CLASSIFIER in arrays:
         classes = arrays[_CLASSIFIER].shape[0]
+        if not any(name.startswith("bert/pooler/") for name in arrays):
+            # Of pieces, which need no vector of a text.
+            return FinetunedTask("token_classification", classes)
         return FinetunedTask("classification" if classes > 1 else "regression", classes)
     return None
 

@@ -34,7 +34,7 @@ OWN_FLAGS = {
     VOCABULARY: ("input_file", "model_prefix", "kind", "overwrite"),
     RECORDS: (
         *("input_file", "output_file", "spm_model_file", "vocab_file", "num_workers", "dask_scheduler", "task_index"),
-        *("num_tasks", "overwrite", "dry_run"),
+        *("num_tasks", "overwrite", "dry_run", "random_seed"),
     ),
     EMBEDDINGS: ("input_file", "output_file", "spm_model_file", "embedding_size", "overwrite"),
     PRETRAINING: (

@@ -18,7 +18,7 @@ from albert_tf.experiments.command_lines import (
     names_of,
 )
 from albert_tf.experiments.fields import as_object, as_path, as_text, check_keys, is_count
-from albert_tf.pretraining.settings import PretrainingSettings
+from albert_tf.pretraining.settings import IN_PLACE_OF, PretrainingSettings
 from albert_tf.runtime.errors import InputError
 
 # What is not done unless a section says so.
@@ -107,6 +107,12 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         own["init_checkpoint"] = as_text(start_from, f"{where}: start_from")
         if sections[EMBEDDINGS] is not None:
             raise InputError(f"{where}: start_from brings the word embeddings; leave {EMBEDDINGS} out")
+    if sections[EMBEDDINGS] is not None:
+        own["init_embeddings"] = ""
+    for one, replaced in IN_PLACE_OF.items():
+        other = next((flag for flag in replaced if one in given and flag in given), None)
+        if other is not None:
+            raise InputError(f"{where}: {PRETRAINING}: give {one} or {other}, not both")
     check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
     stated = {**dataclasses.asdict(config)}
     if "vocab_size" not in sections["config"]:

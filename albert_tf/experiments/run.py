@@ -27,6 +27,7 @@ from albert_tf.experiments.text_split import HELD_OUT, TRAIN, check_documents, s
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import digest_of_files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.settings import warn_of_idle
 from albert_tf.tokenization.vocabularies import make_tokenizer
 from albert_tf.training.stop_signals import StopSignals
 
@@ -51,6 +52,7 @@ class ExperimentRun:
 
     def __init__(self, settings: ExperimentSettings):
         self._settings = settings
+        warn_of_idle(settings)
         self.output_dir = str(settings.output_dir)
         tasks_file = None if settings.tasks_file is None else str(settings.tasks_file)
         self.experiment = read_experiment(

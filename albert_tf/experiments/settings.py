@@ -6,7 +6,7 @@ from typing import Annotated
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import FlagError, InputError
-from albert_tf.runtime.settings import Bounds, Count, CountOrNone, StrPath, check, described
+from albert_tf.runtime.settings import Bounds, Count, CountOrNone, OnlyWith, StrPath, check, described
 
 
 @described
@@ -24,7 +24,10 @@ class ExperimentSettings:
     ]
     held_out_file: Annotated[StrPath | None, "Text to evaluate on, of the same form; left out: see the next."] = None
     held_out_every: Annotated[
-        int, Bounds(2), "Without --held_out_file: every how manyth document of --input_file is held out."
+        int,
+        Bounds(2),
+        OnlyWith("held_out_file", None),
+        "Without --held_out_file: every how manyth document of --input_file is held out.",
     ] = 20
     rows: Annotated[tuple[str, ...], "Rows to do, comma-separated; left out: all."] = ()
     tasks_file: Annotated[

@@ -9,7 +9,7 @@ from absl import logging
 
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.conversion.pretrained import Pretrained, load_for_use
 from albert_tf.exports.chosen_depth import with_first_layers
 from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
@@ -31,12 +31,11 @@ _THRESHOLD = "null_score_diff_threshold"
 LABEL_THRESHOLD = "label_threshold"
 
 
-def open_source(settings: SourceSettings, allow_missing_heads: bool = False) -> tuple[str, Pretrained, Tokenizer]:
+def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
     """The folder to make, the model to export and its tokenizer.
 
     Args:
         settings: what is exported, and where to.
-        allow_missing_heads: whether weights above the encoder may be missing, since they are not exported.
 
     Raises:
         InputError: checkpoint, config and vocabulary do not fit, or output_dir holds something.
@@ -45,7 +44,7 @@ def open_source(settings: SourceSettings, allow_missing_heads: bool = False) -> 
     _check_output_dir(output_dir, settings.overwrite)
     config_file = None if settings.albert_config_file is None else os.fspath(settings.albert_config_file)
     checkpoint = os.fspath(settings.init_checkpoint)
-    pretrained = with_thresholds(load_pretrained(checkpoint, config_file, allow_missing_heads=allow_missing_heads))
+    pretrained = with_thresholds(load_for_use(checkpoint, config_file))
     return output_dir, with_first_layers(pretrained, settings.num_layers), tokenizer_for(settings, pretrained)
 
 

@@ -19,7 +19,7 @@ import albert_tf
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import answer_kind
-from albert_tf.conversion.pretrained import Pretrained, load_pretrained
+from albert_tf.conversion.pretrained import Pretrained, load_for_use, load_pretrained
 from albert_tf.exports.chosen_depth import exit_rule, with_first_layers
 from albert_tf.exports.classification_module import (
     ClassificationModule,
@@ -152,7 +152,7 @@ def open_pretrained(checkpoint: str) -> tuple[EncoderModule, dict[str, Callable[
     Raises:
         InputError: no checkpoint there, one without its vocabulary, or one that was fine-tuned.
     """
-    pretrained = load_pretrained(checkpoint)
+    pretrained = load_for_use(checkpoint)
     if pretrained.task is not None:
         raise InputError(f"{checkpoint} was fine-tuned for {pretrained.task}: it fills in no masks; Predictor asks it")
     if pretrained.lacks(_WORDS):
@@ -187,15 +187,18 @@ def _pretrained_module(
     settings: ExportSettings, pretrained: Pretrained, tokenizer: Tokenizer, pooling: Pooling
 ) -> tuple[EncoderModule, dict[str, Callable[..., Any]]]:
     """The module of a model that was only pre-trained, and its signatures; where heads are missing, of its encoder."""
+    has_pooler = not pretrained.lacks(POOLER)
     if pretrained.lacks(_WORDS):
+        logging.warning("%s has no head for masked words: there is its encoder alone", pretrained.source)
         copy, length = serving_copy(pretrained.model, settings.precision), text_length(settings, pretrained)
-        encoder = EncoderModule(copy, tokenizer, length, pooling, not pretrained.lacks(POOLER))
+        encoder = EncoderModule(copy, tokenizer, length, pooling, has_pooler)
         return encoder, encoder.signatures(settings.layer_outputs)
     sentence_task = _checked_task(pretrained.sentence_task)
     max_seq_length = text_length(settings, pretrained)
-    module = ServingModule(serving_copy(pretrained.model, settings.precision), tokenizer, max_seq_length, pooling)
+    copy = serving_copy(pretrained.model, settings.precision)
+    module = ServingModule(copy, tokenizer, max_seq_length, pooling, has_pooler)
     has_order = sentence_task != "none" and pretrained.model.config.type_vocab_size > 1
-    has_order = has_order and not pretrained.lacks("sentence_order/")
+    has_order = has_order and has_pooler and not pretrained.lacks("sentence_order/")
     return module, module.signatures(sentence_order=has_order, layer_outputs=settings.layer_outputs)
 
 
@@ -227,7 +230,7 @@ def open_module(checkpoint: str) -> tuple[Any, dict[str, Callable[..., Any]]]:
     Raises:
         InputError: no checkpoint there, or one without its vocabulary.
     """
-    pretrained = with_thresholds(load_pretrained(checkpoint))
+    pretrained = with_thresholds(load_for_use(checkpoint))
     settings = ExportSettings(init_checkpoint=checkpoint, output_dir="")
     tokenizer = tokenizer_for(settings, pretrained)
     if pretrained.task is None:

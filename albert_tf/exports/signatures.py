@@ -27,15 +27,20 @@ class ServingModule(EncoderModule):
 
     Args:
         model: AlbertForPretraining.
-        tokenizer, max_seq_length, pooling: see EncoderModule, which raises the errors too.
+        tokenizer, max_seq_length, pooling, has_pooler: see EncoderModule, which raises the errors too.
     """
 
     weights_of = ""
 
     def __init__(
-        self, model: AlbertForPretraining, tokenizer: Tokenizer, max_seq_length: int, pooling: Pooling = USUAL_POOLING
+        self,
+        model: AlbertForPretraining,
+        tokenizer: Tokenizer,
+        max_seq_length: int,
+        pooling: Pooling = USUAL_POOLING,
+        has_pooler: bool = True,
     ):
-        super().__init__(model, tokenizer, max_seq_length, pooling)
+        super().__init__(model, tokenizer, max_seq_length, pooling, has_pooler)
         self._pieces = [tokenizer.id_to_piece(piece_id) for piece_id in range(tokenizer.vocab_size)]
         # As functions, because an attribute that is a Keras model would be saved with all that Keras adds to it.
         word_embeddings = model.albert.embeddings.word_embeddings

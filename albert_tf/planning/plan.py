@@ -19,7 +19,7 @@ _USABLE = 0.9
 _MOVED_BY_UPDATE = 7
 _SECONDS_AN_HOUR = 3600
 # Flags of run_pretraining by which steps are not all alike, or as many as there is time for.
-_NOT_PLANNED = ("length_schedule", "batch_schedule", "pack_sequences", "train_minutes")
+_NOT_PLANNED = ("length_schedule", "batch_schedule", "pack_sequences", "masked_lm_prob", "train_minutes")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

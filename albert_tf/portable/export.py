@@ -70,7 +70,7 @@ def export_model(settings: ModelExportSettings) -> float:
         return export_saved_model(settings.for_saved_model())
     for module in _MODULES[settings.format]:
         import_extra(module, settings.format)
-    output_dir, pretrained, tokenizer = open_source(settings, allow_missing_heads=settings.head == EMBEDDING)
+    output_dir, pretrained, tokenizer = open_source(settings)
     length, precision = text_length(settings, pretrained), settings.chosen_precision
     rule = exit_rule(settings, pretrained)
     interface = _interface(settings, pretrained, length)
@@ -186,7 +186,8 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
             f"--head={PRETRAINING}: {settings.init_checkpoint} has no head for masked words; leave the flag out for "
             f"--head={EMBEDDING}, or give --head={ENCODER}"
         )
-    sentence_head = pretrained.sentence_task != "none" and not pretrained.lacks("sentence_order/")
+    has_pooler = model.albert.pooler is not None and not pretrained.lacks(POOLER)
+    sentence_head = has_pooler and pretrained.sentence_task != "none" and not pretrained.lacks("sentence_order/")
     return make_interface(
         head,
         model.config,
@@ -194,7 +195,7 @@ def _interface(settings: ModelExportSettings, pretrained: Pretrained, length: in
         batch=settings.batch_size,
         length=length if settings.fixed_length else None,
         has_order=sentence_head and model.config.type_vocab_size > 1,
-        has_pooler=model.albert.pooler is not None and not pretrained.lacks(POOLER),
+        has_pooler=has_pooler,
         beam=_beam_size(pretrained),
         max_span_length=getattr(model, "max_span_length", MAX_SPAN_LENGTH),
         layer_outputs=settings.layer_outputs,

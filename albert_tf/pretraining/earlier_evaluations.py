@@ -3,7 +3,7 @@
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation, write_evaluation
 from albert_tf.pretraining.evaluation import EVALUATED_ON
 from albert_tf.runtime.errors import DamagedError, InputError
 from albert_tf.training.log_file import append_evaluation
@@ -31,7 +31,8 @@ def evaluate_again(run) -> None:
         except DamagedError as error:
             logging.warning("%s keeps its evaluation on other records: %s", folder, error)
             continue
-        logging.info("%s: masked_lm_accuracy %.4f on the records now given", folder, found["masked_lm_accuracy"])
+        metric = found.get(BEST_METRIC, "masked_lm_accuracy")
+        logging.info("%s: %s %.4f on the records now given", folder, metric, found[metric])
 
 
 def evaluate_the_rest(run) -> None:
@@ -50,7 +51,7 @@ def evaluate_the_rest(run) -> None:
         _evaluate(run, folder)
     run.agreement.mean(0.0)
     best = run.checkpoints.best()
-    found = {name: value for name, value in read_evaluation(best).items() if name != EVALUATED_ON}
+    found = {name: value for name, value in read_evaluation(best).items() if name not in (EVALUATED_ON, BEST_METRIC)}
     logging.info("best checkpoint %s: %s", best, ", ".join(f"{name} {value:.6g}" for name, value in found.items()))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from absl import logging
 
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC
 from albert_tf.checkpoints.checkpoint_state import is_complete
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.inputs.pretraining_dataset import (
@@ -70,7 +71,12 @@ def evaluate(
             between_batches()
             sums += steps.evaluate(batch)
     loss, correct, count, order_loss, order_correct, order_count, ones_correct, ones = sums
-    metrics = {"masked_lm_accuracy": float(correct / max(count, 1)), "masked_lm_loss": float(loss / max(count, 1))}
+    metrics: dict[str, Any] = {}
+    if count or not steps.train_sentence_order:
+        metrics |= {"masked_lm_accuracy": float(correct / max(count, 1)), "masked_lm_loss": float(loss / max(count, 1))}
+    else:
+        # Nothing is masked: checkpoints are compared by what there is.
+        metrics[BEST_METRIC] = "sentence_order_accuracy"
     if steps.train_sentence_order:
         metrics["sentence_order_accuracy"] = float(order_correct / max(order_count, 1))
         metrics["sentence_order_loss"] = float(order_loss / max(order_count, 1))

@@ -35,7 +35,7 @@ def run(settings: PretrainingSettings) -> None:
         def make_run(settings):
             return PretrainingRun(settings, config, records, evaluation_records, session.strategy, session.cluster)
 
-        if settings.train_minutes is None:
+        if settings.train_minutes is None or not settings.do_train:
             make_run(settings).run()
         else:
             plan_run(settings, make_run, began, session.agreement).run()

@@ -5,6 +5,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from absl import logging
+
 from albert_tf.inputs.reading import AS_MADE, Reading
 from albert_tf.runtime.errors import FlagError
 
@@ -110,6 +112,11 @@ def make_stages(
         [round(share * num_train_steps) for share in itertools.accumulate(share for _, share in schedule)][:-1]
         for schedule in schedules
     ]
+    for schedule, passed in zip(schedules, borders, strict=True):
+        ends = itertools.pairwise([0, *passed, num_train_steps]) if schedule else ()
+        for (value, share), (first, end) in zip(schedule, ends, strict=False):
+            if first == end:
+                logging.warning("%g of a schedule has none of the %d steps: %g of them", value, num_train_steps, share)
     edges = sorted({0, num_train_steps, *itertools.chain(*borders)})
     stages = []
     for first, end in itertools.pairwise(edges):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from absl import app, flags, logging
 
 from albert_tf.runtime import flag_help, shipped_files
-from albert_tf.runtime.errors import FlagError, InputError, RunStopped, reason_of
+from albert_tf.runtime.errors import FlagError, InputError, InUseError, RunStopped, reason_of
 from albert_tf.runtime.official_flags import advise
 
 EXIT_BAD_INPUT = 1
@@ -85,7 +85,7 @@ def run(
         except FlagError as error:
             _fail(str(error), EXIT_WRONG_FLAGS)
         except InputError as error:
-            _fail(str(error), EXIT_BAD_INPUT)
+            _fail(str(error), EXIT_STOPPED if isinstance(error, InUseError) else EXIT_BAD_INPUT)
         except RunStopped as error:
             _fail(str(error), error.exit_code)
         except BrokenPipeError:

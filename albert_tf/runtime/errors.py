@@ -43,6 +43,10 @@ class WorkersKilledError(InputError):
     """Processes were killed again and again, for want of memory most likely; what is finished stays."""
 
 
+class InUseError(InputError):
+    """Something that another process holds; a command exits with code 75, as it may go on once that is free."""
+
+
 class DamagedError(InputError):
     """A file is not what was once written; what lies beside it, an earlier checkpoint for example, may still serve."""
 

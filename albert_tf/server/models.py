@@ -104,9 +104,9 @@ def _holds_export(path: str) -> bool:
 
 def _name_of(path: str, version: int | None) -> str:
     """The last part of a path that is no version."""
-    parts = [part for part in re.split(r"[/@]", path) if part]
+    if is_published(path):
+        path = path.partition("@")[0]
+    parts = [part for part in path.split("/") if part]
     if version is not None and len(parts) > 1 and _VERSION.fullmatch(parts[-1]):
-        parts.pop()
-    if is_published(path) and "@" in path:
         parts.pop()
     return parts[-1] if parts else ""

@@ -3,10 +3,13 @@
 Shapes: B batch, S pieces, P masks of the text that has most, K pieces asked for, C classes, N options, W words.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
 from typing import Any
 
+import Callable
+import Mapping
 import numpy as np
+import Sequence
 
 from albert_tf.checkpoints.task_fields import (
     LIST_FIELDS,
@@ -93,10 +96,13 @@ class PortableServedModel(ServedModel):
         self._functions: dict[str, _Function] = {SERVING_DEFAULT: model.run}
         if model.head == PRETRAINING:
             self._add_masks(PortableMasks(model))
-        elif model.head in (ENCODER, EMBEDDING):
+        elif model.head == EMBEDDING:
             self._add_vectors(PortableVectors(model))
-            if model.head == ENCODER:
-                self._add_encoder(outputs)
+        elif model.head == ENCODER:
+            with contextlib.suppress(InputError):
+                # Not of one whose dense layer after pooling is no part of it.
+                self._add_vectors(PortableVectors(model))
+            self._add_encoder(outputs)
         else:
             self._add_answers(PortableAnswers(model))
 

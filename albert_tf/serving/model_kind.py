@@ -46,7 +46,12 @@ def kind_of(path: str) -> str:
 
 def models_of(path: str) -> list[str]:
     """The places of the models that a text names: one, or several with commas between."""
-    if "," not in path or files.exists(path):
+    if "," not in path:
+        return [path]
+    if is_published(path):
+        # No name or revision there has a comma.
+        return path.split(",")
+    if files.exists(path):
         return [path]
     try:
         # The beginning of the names of a checkpoint's files may have a comma too.

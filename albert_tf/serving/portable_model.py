@@ -68,7 +68,7 @@ class PortableModel:
         self.batch_size: int | None = self.about["batch_size"]
         self.length: int | None = self.about["max_seq_length"] if self.about["fixed_length"] else None
         self._forms = {form["name"]: form for form in self.about["inputs"]}
-        self._run = self._open(num_threads or count_cores())
+        self._run = self._open(int(num_threads or count_cores()))
 
     @property
     def format(self) -> str:

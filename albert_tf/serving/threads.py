@@ -1,6 +1,7 @@
 """With how many threads TensorFlow computes an operation, in a process that asks a model."""
 
 import math
+import numbers
 from collections.abc import Iterable
 
 from albert_tf.published.names import is_published
@@ -10,7 +11,8 @@ from albert_tf.runtime.errors import FlagError, InputError
 
 def check_threads(num_threads: int | None) -> None:
     """Raises InputError for what is no number of threads."""
-    if num_threads is not None and (not isinstance(num_threads, int) or num_threads < 1):
+    is_count = isinstance(num_threads, numbers.Integral) and not isinstance(num_threads, bool)
+    if num_threads is not None and (not is_count or num_threads < 1):
         raise FlagError(f"--num_threads must be at least 1. Received {num_threads!r}.")
 
 
@@ -32,7 +34,7 @@ def set_threads(num_threads: int | None, path: str) -> None:
     import tensorflow as tf
 
     try:
-        tf.config.threading.set_intra_op_parallelism_threads(num_threads)
+        tf.config.threading.set_intra_op_parallelism_threads(int(num_threads))
     except RuntimeError:
         raise InputError(
             f"--num_threads={num_threads}: {path} is run by TensorFlow, which has begun with a different number in "

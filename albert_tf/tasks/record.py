@@ -52,12 +52,14 @@ class RecordTask(SuperGlueTask):
 
     def examples(self, split: str) -> list[RecordExample]:
         path = self.split_files.find(split)
-        found = [
-            example
-            for row in read_row_file(path)
-            for query in (_nested(row) if "qas" in row.values else [_flat(row)])
-            for example in _examples(query, row, need_answers=split != "test")
-        ]
+        found: list[RecordExample] = []
+        rows_of: dict[int, str] = {}
+        for row in read_row_file(path):
+            for query in _nested(row) if "qas" in row.values else [_flat(row)]:
+                if query.number in rows_of:
+                    raise InputError(f"{row.where}: the query {query.number} stands in {rows_of[query.number]} too")
+                rows_of[query.number] = row.where
+                found += _examples(query, row, need_answers=split != "test")
         if not found:
             raise InputError(f"{path} holds no examples")
         return with_all_labels_or_none(found, path, label=None)
@@ -94,6 +96,8 @@ def _chosen(examples: Sequence[RecordExample], predictions: Sequence[TextPredict
 def _examples(query: _Query, row: Row, need_answers: bool) -> Iterator[RecordExample]:
     if need_answers and not query.answers:
         raise InputError(f"{row.where}: the query {query.number} has no answers")
+    if not query.entities:
+        raise InputError(f"{row.where}: the query {query.number} has no entities to choose from")
     if _BLANK not in query.query:
         raise InputError(f"{row.where}: the query {query.number} has no {_BLANK}")
     passage = query.passage.replace(_HIGHLIGHT, "-")

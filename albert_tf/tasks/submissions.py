@@ -46,6 +46,7 @@ def _find(folders: Sequence[str]) -> dict[str, str]:
     """{name: path} of the submission files in the folders."""
     found: dict[str, str] = {}
     for folder in folders:
+        before = len(found)
         for name in (name for names in FILES_OF.values() for name in names):
             source = os.path.join(folder, name)
             if not files.exists(source):
@@ -53,4 +54,6 @@ def _find(folders: Sequence[str]) -> dict[str, str]:
             if name in found:
                 raise InputError(f"{name} lies in two folders, {os.path.dirname(found[name])} and {folder}; name one")
             found[name] = source
+        if len(found) == before:
+            raise InputError(f"{folder} has no submission file; run_finetuning --do_predict writes one into its folder")
     return found

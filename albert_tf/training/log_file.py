@@ -41,9 +41,10 @@ def forget_later_lines(path: str, step: int) -> set[int]:
     if not files.exists(path):
         return set()
     with files.open_binary(path) as file:
-        lines = file.read().decode("utf-8", errors="replace").splitlines()
+        text = file.read().decode("utf-8", errors="replace")
+    lines = text.splitlines()
     kept = [line for line in lines if _step_of(line) <= step]
-    if len(kept) < len(lines):
+    if len(kept) < len(lines) or not text.endswith("\n"):
         with files.replace_file(path) as file:
             file.write("".join(f"{line}\n" for line in kept).encode())
     return {entry["step"] for entry in map(json.loads, kept) if entry.get("kind") == EVALUATION}

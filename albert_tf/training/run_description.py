@@ -1,6 +1,6 @@
 """The description of a run before its first step: size, precision, memory, speed of the machine, all-reduce."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from absl import logging
@@ -126,7 +126,7 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
     if name == "teacher_files" and not before:
         # Earlier versions noted none; of a run that had no teacher the flags tell.
         return None
-    old, new = ({file["name"]: file for file in files} for files in (before, now))
+    old, new = map(_by_name, (before, now))
     both = [name for name in new if name in old]
     changes = [f"{name} is new" for name in new if name not in old]
     changes += [f"{name} is gone" for name in old if name not in new]
@@ -136,13 +136,22 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
         if old[name]["bytes"] != new[name]["bytes"]
     ]
     changes += [f"{name} has other contents" for name in both if _has_other_contents(old[name], new[name])]
-    if not changes and [file["name"] for file in before] == [file["name"] for file in now]:
+    if not changes and list(old) == list(new):
         # Earlier versions noted no digests.
         return None
     told = "; ".join(changes[:_MOST_NAMED]) or "their order is different"
     more = f"; and {len(changes) - _MOST_NAMED} more" if len(changes) > _MOST_NAMED else ""
     whose, comes_to = _OF_FILES[name]
     return f"{whose} not those of the checkpoint of step {step}: {told}{more}{comes_to}"
+
+
+def _by_name(noted: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Files by their names; of several of one name, as folders of records have them, the later ones with a number."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for file in noted:
+        number = 1 + sum(one["name"] == file["name"] for one in found.values())
+        found[file["name"] if number == 1 else f"{file['name']} ({number})"] = file
+    return found
 
 
 def _has_other_contents(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:

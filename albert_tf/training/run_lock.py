@@ -18,7 +18,7 @@ from typing import Any
 from absl import logging
 
 from albert_tf.runtime import files
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import InputError, InUseError
 from albert_tf.runtime.json_text import to_json
 from albert_tf.runtime.lock_files import remove_lock_file, try_flock
 from albert_tf.training.cluster import Cluster
@@ -33,7 +33,7 @@ def hold_run_lock(output_dir: str) -> Iterator[None]:
     """Keeps other runs out of a folder while the block lasts; the folder is made if missing, and goes again if empty.
 
     Raises:
-        InputError: another run holds it.
+        InUseError: another run holds it.
     """
     if files.is_remote(output_dir):
         yield
@@ -58,7 +58,7 @@ def hold_for_all_workers(output_dir: str, cluster: Cluster, agreement: Agreement
     """The same for the workers of one run, which share a folder: the chief holds the lock, all learn whether it does.
 
     Raises:
-        InputError: another run holds it.
+        InUseError: another run holds it.
     """
     with contextlib.ExitStack() as stack:
         refusal = None
@@ -71,7 +71,7 @@ def hold_for_all_workers(output_dir: str, cluster: Cluster, agreement: Agreement
         if refusal is not None:
             raise refusal
         if refused:
-            raise InputError(f"--output_dir={output_dir}: the chief cannot have it; its own message says why")
+            raise InUseError(f"--output_dir={output_dir}: the chief cannot have it; its own message says why")
         yield
 
 
@@ -107,8 +107,8 @@ def _try_flock(descriptor: int, path: str) -> bool:
         raise _refusal(path, _read_note(descriptor)) from None
 
 
-def _refusal(path: str, holder: dict[str, Any] | None) -> InputError:
-    return InputError(
+def _refusal(path: str, holder: dict[str, Any] | None) -> InUseError:
+    return InUseError(
         f"--output_dir={os.path.dirname(path)} is in use by {_describe(holder)}; wait for that run, stop it, or name "
         f"another folder (if it is dead for certain, remove {path})"
     )

@@ -24,7 +24,7 @@ from albert_tf.published.names import HubName
 from albert_tf.published.needed_files import VOCABULARY_NAME
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning, agreed_cleaning
 from albert_tf.uploading.model_card import CardFacts, model_card
 from albert_tf.uploading.provenance import Provenance, find_provenance
 from albert_tf.uploading.settings import PublicationSettings
@@ -50,7 +50,8 @@ def publish(settings: PublicationSettings) -> str | None:
     if not settings.dry_run:
         check_sign_in(name)
     provenance = find_provenance(input_dir)
-    _check_cleaning(settings.cleaning, provenance)
+    known = open_checkpoint(input_dir, _text_of(settings.albert_config_file))[1].cleaning
+    _check_cleaning(agreed_cleaning(settings.cleaning, known, input_dir), provenance)
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, "model")
         conversion = ConversionSettings(
