@@ -43,6 +43,11 @@ def test_training_and_evaluation_lines_are_told_apart(tmp_path):
     assert curves.evaluation == {"masked_lm_accuracy": ([20], [0.2]), "masked_lm_loss": ([20], [1.5])}
 
 
+def test_evaluations_on_other_records_than_the_last_are_left_out(tmp_path):
+    lines = [train_line(10), eval_line(10) | {"evaluated_on": "a"}, eval_line(20) | {"evaluated_on": "b"}]
+    assert read_log(write_log(tmp_path, lines)).evaluation["masked_lm_accuracy"] == ([20], [0.2])
+
+
 def test_of_a_step_repeated_after_a_restart_the_last_line_counts(tmp_path):
     lines = [train_line(10), train_line(20, 5.0), train_line(30, 5.0), train_line(20, 4.0)]
     assert read_log(write_log(tmp_path, lines)).train["masked_lm_loss"] == ([10, 20, 30], [2.0, 4.0, 5.0])

@@ -196,6 +196,18 @@ def test_the_newest_and_the_best_are_kept(trained, tmp_path):
     assert run_checkpoints.find_checkpoint(best) == best
 
 
+def test_of_those_that_stay_the_best_is_kept_and_not_a_later_one(trained, tmp_path, caplog):
+    folder = CheckpointFolder(str(tmp_path), keep_max=1)
+    for step, accuracy in ((1, 0.3), (2, 0.2), (4, 0.5)):
+        (path,) = _save(CheckpointFolder(str(tmp_path), keep_max=0), trained, step)
+        write_evaluation(path, {"masked_lm_accuracy": accuracy})
+    # The run went on from 2: 4 was damaged.
+    _save(folder, trained, 3)
+    assert [run_checkpoints.step_of(path) for path in folder.all()] == [1, 3]
+    assert folder.choose(run_checkpoints.step_of) == 1
+    assert f"{folder.path(3)} is not evaluated; {folder.path(1)} is the best of those that are" in caplog.text
+
+
 def test_no_checkpoint_is_none(small_config, tmp_path):
     assert CheckpointFolder(str(tmp_path)).restore_latest(*_model_and_optimizer(small_config)) is None
     assert run_checkpoints.find_checkpoint(str(tmp_path / "nothing")) is None

@@ -13,6 +13,7 @@ from albert_tf.conversion.native import NATIVE
 from albert_tf.conversion.official import OFFICIAL, save_official
 from albert_tf.conversion.pretrained import initialise, load_pretrained
 from albert_tf.conversion.settings import FORMAT_NAMES, ConversionSettings
+from albert_tf.exports.saved_model import open_module
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
@@ -46,6 +47,27 @@ def test_official_to_ours_and_back_is_the_same_bits(any_model, values_of, vocabu
         original = file.read()
     assert (tmp_path / "official again/small.model").read_bytes() == original
     assert OFFICIAL.open(folders[2]).vocabulary["size"] == VOCAB_SIZE
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "outputs"),
+    [
+        ("keras_hub", None, {"sequence_output", "pooled_output"}),
+        ("hugging_face", "AlbertForMaskedLM", {"sequence_output"}),
+        ("hugging_face", "AlbertModel", {"sequence_output", "pooled_output"}),
+    ],
+)
+def test_weights_without_every_head_are_asked_for_what_they_have(
+    random_model, vocabulary_file, tmp_path, caplog, name, architecture, outputs
+):
+    save_official(random_model(), str(tmp_path / "all"), vocabulary_file)
+    changes = {"input": str(tmp_path / "all"), "output": str(tmp_path / "part"), "to_format": name}
+    convert(ConversionSettings(**changes, hugging_face_architecture=architecture))
+    module, signatures = open_module(str(tmp_path / "part"))
+    assert ("fill_mask" in signatures) == (architecture != "AlbertModel")
+    assert "sop" not in signatures
+    assert set(module.tokens(*[np.ones((1, 5), np.int32)] * 3)) == outputs
+    assert ("no head for masked words: there is its encoder alone" in caplog.text) == (architecture == "AlbertModel")
 
 
 def test_the_format_is_recognised_by_what_is_there(model, official, tmp_path):

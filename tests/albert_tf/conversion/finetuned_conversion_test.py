@@ -1,5 +1,6 @@
 """Fine-tuned models carried between the formats: the dropout of their heads, and official heads of one row."""
 
+import dataclasses
 import json
 import re
 
@@ -21,6 +22,7 @@ from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.models.finetuning import make_finetuning_model
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.text_cleaning import TextCleaning
 
 HEADS = {"classification": 3, "multi_label": 4, "regression": 1, "token_classification": 5, "multiple_choice": 1}
 
@@ -52,6 +54,33 @@ def test_the_dropout_of_a_head_goes_along_both_ways(head, config, tmp_path):
     assert (found.model.classifier_dropout_prob, found.task.classifier_dropout_prob) == (0.3, 0.3)
     _convert(tmp_path / "ours", tmp_path / "again", "hugging_face")
     assert json.loads((tmp_path / "again/config.json").read_text())["classifier_dropout_prob"] == 0.3
+
+
+def test_an_official_classifier_without_a_pooler_is_one_of_pieces(config, tmp_path):
+    albert_tf.save(_make(config, "token_classification"), tmp_path / "official", "official")
+    task = load_pretrained(str(tmp_path / "official")).task
+    assert (task.head, task.num_labels) == ("token_classification", 5)
+
+
+def test_texts_of_a_fine_tuned_model_stay_as_they_were(config, tmp_path):
+    task = FinetunedTask("classification", 3, cleaning=dataclasses.asdict(TextCleaning()))
+    cased = TextCleaning(do_lower_case=False)
+    with pytest.raises(InputError, match="its texts stay so. Received `cleaning` TextCleaning.do_lower_case=False"):
+        albert_tf.save(_make(config, "classification"), tmp_path / "x", "hugging_face", task=task, cleaning=cased)
+
+
+def test_the_labels_of_a_task_are_different():
+    with pytest.raises(InputError, match="the labels of a task must be different. Received"):
+        FinetunedTask("classification", 2, ("x", "x"))
+
+
+def test_an_export_is_no_checkpoint(tmp_path):
+    for place in ("", "assets.extra"):
+        (tmp_path / place).mkdir(exist_ok=True)
+        (tmp_path / place / "export.json").write_text("{}")
+        with pytest.raises(InputError, match="is an export; name the run or the checkpoint that it was made of"):
+            load_pretrained(str(tmp_path))
+        (tmp_path / place / "export.json").unlink()
 
 
 def test_a_head_that_transformers_has_none_of_is_refused(config, tmp_path):

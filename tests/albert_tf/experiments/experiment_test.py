@@ -138,6 +138,11 @@ def test_a_trial_gives_every_row_as_many_steps(write):
         ({"rows": {"x": {"records": {"max_seq_length": 1024}}}}, "row x: records: max_seq_length is 1024, more than"),
         ({"rows": {"x": {"embeddings": {"window": 0}}}}, "row x: embeddings: 'window' must be at least 1"),
         ({"rows": {"x": {"budget": {"tokens": 10**400}}}}, "row x: pretraining: --num_train_steps must be at most"),
+        (
+            {"rows": {"x": {"pretraining": {"num_warmup_steps": 3, "warmup_proportion": 0.1}}}},
+            "row x: pretraining: give warmup_proportion or num_warmup_steps, not both",
+        ),
+        ({"rows": {"x": {"records": {"random_seed": 3}}}}, "row x: records: 'random_seed' is set by run_experiments"),
         ({"held_out": {"masked_lm_prob": 3}}, "held_out: records: 'masked_lm_prob' must lie in"),
         ({"evaluation": {"max_eval_steps": -3}}, "evaluation: 'max_eval_steps' must be at least 0"),
         (

@@ -43,9 +43,10 @@ def test_every_change_of_anything_begins_a_stage():
     ]
 
 
-def test_a_stage_too_short_for_a_step_is_left_out():
+def test_a_stage_too_short_for_a_step_is_left_out_with_a_word(caplog):
     stages = make_stages(2, 8, 64, lengths=[(32, 0.2), (64, 0.8)])
     assert [(s.first_step, s.end_step, s.reading.seq_length) for s in stages] == [(0, 2, 64)]
+    assert caplog.messages == ["32 of a schedule has none of the 2 steps: 0.2 of them"]
 
 
 @pytest.mark.parametrize(

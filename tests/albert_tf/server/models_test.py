@@ -46,7 +46,8 @@ def test_a_path_may_hold_an_equals_sign(make):
 
 
 def test_published_names_are_named_by_their_last_part():
-    assert parsed("hf://owner/albert@main") == [("albert", "hf://owner/albert@main", 1)]
+    for revision in ("main", "refs/pr/1"):
+        assert parsed(f"hf://owner/albert@{revision}") == [("albert", f"hf://owner/albert@{revision}", 1)]
     assert parsed("x=official://albert_base_v2") == [("x", "official://albert_base_v2", 1)]
 
 

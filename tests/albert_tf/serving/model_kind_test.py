@@ -4,7 +4,7 @@ import pytest
 
 from albert_tf.exports.export_file import write_export
 from albert_tf.runtime.errors import InputError
-from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of
+from albert_tf.serving.model_kind import CHECKPOINT, PORTABLE, SAVED_MODEL, kind_of, models_of
 
 
 @pytest.fixture
@@ -27,6 +27,11 @@ def test_each_kind_is_known_by_its_files(portable, tmp_path):
     assert {name: kind_of(str(tmp_path / name)) for name in kinds} == kinds
     assert kind_of(f"{portable}/") == PORTABLE
     assert kind_of("hf://somebody/albert") == CHECKPOINT
+
+
+def test_several_models_have_commas_between_also_of_published_names(portable):
+    for first in ("hf://somebody/albert@refs/pr/1", "official://albert_base_v2", str(portable)):
+        assert models_of(f"{first},{portable}") == [first, str(portable)]
 
 
 def test_a_damaged_export_is_still_one(portable):

@@ -91,6 +91,8 @@ def test_a_submission_has_the_text_of_an_entity_for_each_query(make, tmp_path):
         (ROW | {"passage": {"text": "x", "entities": ENTITIES}}, "an entity from 0 to 2 is no part of the passage"),
         (ROW | {"qas": [QUERIES[0] | {"query": "It came."}]}, "the query 7 has no @placeholder"),
         (ROW | {"qas": [QUERIES[0] | {"answers": []}]}, "the query 7 has no answers"),
+        (ROW | {"qas": [QUERIES[0], QUERIES[0]]}, "the query 7 stands in .*train.jsonl, line 1 too"),
+        (ROW | {"passage": {"text": TEXT, "entities": []}}, "the query 7 has no entities to choose from"),
         (ROW | {"qas": [{**QUERIES[0], "idx": None}]}, "'idx' must be a whole number from 0; received None"),
         (FLAT | {"entities": "Ada"}, "'entities' must be a list of texts"),
         (FLAT | {"idx": 4}, "'idx' must be an object with passage, query"),

@@ -22,6 +22,8 @@ def test_a_zip_file_is_put_together_from_several_outputs(write, tmp_path):
         write_submission_zip(str(path), [str(tmp_path / "rte"), str(tmp_path / "rte" / ".")])
     with pytest.raises(InputError, match="no submission file"):
         write_submission_zip(str(path), [str(tmp_path)])
+    with pytest.raises(InputError, match="typo has no submission file; run_finetuning --do_predict writes one"):
+        write_submission_zip(str(path), [str(tmp_path / "rte"), str(tmp_path / "typo")])
 
 
 def test_files_of_superglue_are_a_submission_of_their_own(write, tmp_path):

@@ -27,4 +27,6 @@ def test_lines_after_the_checkpoint_and_a_line_cut_short_are_dropped(tmp_path):
     with open(path, "a") as file:
         file.write('{"kind": "train", "st')
     assert forget_later_lines(str(path), 7) == {4, 5}
+    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
+    assert forget_later_lines(str(path), 7) == {4, 5} and path.read_bytes().endswith(b"\n")
     assert [(line["kind"], line["step"]) for line in _lines(path)] == [("train", 5), ("eval", 5), ("eval", 4)]

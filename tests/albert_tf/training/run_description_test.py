@@ -74,6 +74,10 @@ def test_changed_input_files_are_told_apart_by_size_and_by_contents():
     assert "step 3: a had 1,000 bytes, has 1,001; the run" in told({**before[0], "bytes": 1001}, before[1])
     assert "step 3: c is new; b is gone; the run" in told(before[0], {**before[1], "name": "c"})
     assert "their order is different" in told(*reversed(before))
+    twins = [{"name": "a", "bytes": 10, "sha256": "1"}, {"name": "a", "bytes": 20, "sha256": "2"}]
+    assert describe_change("input_files", twins, list(twins), 3) is None
+    assert "a had 10 bytes, has 99" in describe_change("input_files", twins, [twins[0] | {"bytes": 99}, twins[1]], 3)
+    assert "a (2) is gone" in describe_change("input_files", twins, twins[:1], 3)
     # Of an earlier version, which noted no digests.
     bare = [{"name": file["name"], "bytes": file["bytes"]} for file in before]
     assert describe_change("input_files", bare, before, 3) is None

@@ -11,7 +11,7 @@ import sys
 import pytest
 import tensorflow as tf
 
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.errors import InputError, InUseError
 from albert_tf.training.cluster import Cluster
 from albert_tf.training.run_lock import LOCK_NAME, hold_for_all_workers, hold_run_lock
 
@@ -65,7 +65,7 @@ def _change_note(folder, **changes):
 
 def test_a_folder_in_use_is_refused_and_a_dead_holders_is_taken_over(tmp_path, start_holder, caplog):
     holder = start_holder(tmp_path)
-    with pytest.raises(InputError) as error, hold_run_lock(str(tmp_path)):
+    with pytest.raises(InUseError) as error, hold_run_lock(str(tmp_path)):
         raise AssertionError("held by two")
     assert f"{tmp_path} is in use by process {holder.pid} on {socket.gethostname()} (" in str(error.value)
     assert "\n" not in str(error.value)
