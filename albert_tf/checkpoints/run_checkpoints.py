@@ -86,7 +86,7 @@ class CheckpointFolder:
             DamagedError: there are checkpoints, and all are damaged; the first one's fault is reported.
         """
         by_score, newest = self._by_score(), next(reversed(self.all()), None)
-        if by_score and newest is not None and newest not in by_score:
+        if by_score and newest is not None and read_evaluation(newest) is None:
             logging.warning("%s is not evaluated; %s is the best of those that are", newest, by_score[0])
         candidates = by_score + [path for path in reversed(self.all()) if path not in by_score]
         return _first_sound(candidates, lambda folder: check_soundness(folder) or use(folder))

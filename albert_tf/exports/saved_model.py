@@ -189,7 +189,8 @@ def _pretrained_module(
     """The module of a model that was only pre-trained, and its signatures; where heads are missing, of its encoder."""
     has_pooler = not pretrained.lacks(POOLER)
     if pretrained.lacks(_WORDS):
-        logging.warning("%s has no head for masked words: there is its encoder alone", pretrained.source)
+        if pretrained.pooling is None:
+            logging.warning("%s has no head for masked words: there is its encoder alone", pretrained.source)
         copy, length = serving_copy(pretrained.model, settings.precision), text_length(settings, pretrained)
         encoder = EncoderModule(copy, tokenizer, length, pooling, has_pooler)
         return encoder, encoder.signatures(settings.layer_outputs)

@@ -4,12 +4,10 @@ Shapes: B batch, S pieces, P masks of the text that has most, K pieces asked for
 """
 
 import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import Callable
-import Mapping
 import numpy as np
-import Sequence
 
 from albert_tf.checkpoints.task_fields import (
     LIST_FIELDS,

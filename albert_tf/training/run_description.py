@@ -1,5 +1,6 @@
 """The description of a run before its first step: size, precision, memory, speed of the machine, all-reduce."""
 
+import collections
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -147,10 +148,11 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
 
 def _by_name(noted: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Files by their names; of several of one name, as folders of records have them, the later ones with a number."""
-    found: dict[str, Mapping[str, Any]] = {}
+    seen: collections.Counter[str] = collections.Counter()
+    found = {}
     for file in noted:
-        number = 1 + sum(one["name"] == file["name"] for one in found.values())
-        found[file["name"] if number == 1 else f"{file['name']} ({number})"] = file
+        seen[name := file["name"]] += 1
+        found[name if seen[name] == 1 else f"{name} ({seen[name]})"] = file
     return found
 
 
