@@ -21,7 +21,7 @@ def test_names_and_places_do_not_count_but_how_a_file_is_read_does(tmp_path):
     assert len(set(found)) == 5
 
 
-@pytest.mark.parametrize("contents", [b"", gzip.compress(b"")])
+@pytest.mark.parametrize("contents", [b"", gzip.compress(b"")], ids=["plain", "gzip"])
 def test_a_file_without_a_byte_is_no_text_that_two_have_in_common(tmp_path, contents):
     (tmp_path / "a.txt").write_bytes(contents)
     assert len(read_text(str(tmp_path / "a.txt")).files) == bool(contents)
