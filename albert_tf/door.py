@@ -180,7 +180,7 @@ def save(
     from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning
     from albert_tf.conversion.task_of_model import task_of
     from albert_tf.models.pretraining import AlbertForPretraining
-    from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
+    from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
     if not isinstance(model, AlbertForPretraining) and task_of(model) is None:
         raise InputError(
@@ -193,12 +193,7 @@ def save(
     elif not files.exists(vocabulary):
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
     task = task or getattr(model, "finetuned_task", None)
-    _check_fit(model, vocabulary, task)
-    if cleaning is not None and task is not None and task.cleaning and TextCleaning(**task.cleaning) != cleaning:
-        raise InputError(
-            f"`model` was fine-tuned on texts that were cleaned with {TextCleaning(**task.cleaning)}, and its texts "
-            f"stay so. Received `cleaning` {cleaning}."
-        )
+    _check_fit(model, vocabulary, task, cleaning)
     target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=getattr(model, "pooling", None))
     cleaning = cleaning or getattr(model, "cleaning", None) or OFFICIAL_CLEANING
     target = with_cleaning(target, cleaning)
@@ -212,15 +207,23 @@ def save(
     warn_of_losses(target, model, task)
 
 
-def _check_fit(model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None") -> None:
-    """Raises InputError for a vocabulary or a task with which the model could not be loaded again."""
+def _check_fit(
+    model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None", cleaning: "TextCleaning | None"
+) -> None:
+    """Raises InputError for a vocabulary, a task or a cleaning with which the model would not be what it was."""
     from albert_tf.conversion.stored_checkpoint import describe_vocabulary
     from albert_tf.conversion.task_of_model import task_of
+    from albert_tf.tokenization.text_cleaning import TextCleaning
 
     own = task_of(model)
     if task is not None and (own is None or not task.fits_class_of(own)):
         head = "heads of pre-training" if own is None else f"a head for {own.head} with {own.num_labels} outputs"
         raise InputError(f"`task` is {task.head} with {task.num_labels} outputs; the model has {head}")
+    if cleaning is not None and task is not None and task.cleaning and TextCleaning(**task.cleaning) != cleaning:
+        raise InputError(
+            f"`model` was fine-tuned on texts that were cleaned with {TextCleaning(**task.cleaning)}, and its texts "
+            f"stay so. Received `cleaning` {cleaning}."
+        )
     if vocabulary is None:
         return
     size = describe_vocabulary(vocabulary)["size"]

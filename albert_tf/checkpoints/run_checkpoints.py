@@ -85,10 +85,10 @@ class CheckpointFolder:
         Raises:
             DamagedError: there are checkpoints, and all are damaged; the first one's fault is reported.
         """
-        by_score, newest = self._by_score(), next(reversed(self.all()), None)
-        if by_score and newest is not None and read_evaluation(newest) is None:
-            logging.warning("%s is not evaluated; %s is the best of those that are", newest, by_score[0])
+        by_score = self._by_score()
         candidates = by_score + [path for path in reversed(self.all()) if path not in by_score]
+        if by_score and read_evaluation(newest := self.all()[-1]) is None:
+            logging.warning("%s is not evaluated; %s is the best of those that are", newest, by_score[0])
         return _first_sound(candidates, lambda folder: check_soundness(folder) or use(folder))
 
     def _by_score(self) -> list[str]:
@@ -133,7 +133,6 @@ class CheckpointFolder:
         """Removes what is not to be kept, and all of later steps: the run went on from before them."""
         complete = [path for path in self.all() if step_of(path) <= step]
         kept = set(complete[-self.keep_max :] if self.keep_max > 0 else complete)
-        # Not a later one, which goes, though it may have the highest score of all.
         kept |= set([path for path in self._by_score() if path in complete][:1])
         # Which one is the best nobody knows while one of the evaluations cannot be read.
         kept |= {path for path in complete if is_evaluation_damaged(path)}

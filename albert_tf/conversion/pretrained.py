@@ -92,24 +92,6 @@ def load_pretrained(
     return _pretrained(model, stored, pooling)
 
 
-def load_for_use(path: str, config_file: str | None = None) -> Pretrained:
-    """A model that is asked or exported as it is: of a pre-trained one heads may be missing, as `lacks` tells.
-
-    Args:
-        path, config_file: see load_pretrained.
-
-    Raises:
-        InputError: as load_pretrained's; or weights of what the model was fine-tuned for are missing.
-    """
-    pretrained = load_pretrained(path, config_file, allow_missing_heads=True)
-    missing = pretrained.model.load_report.missing
-    if pretrained.task is not None and missing:
-        raise InputError(
-            f"{pretrained.source} was fine-tuned for {pretrained.task}, and lacks weights of it: {', '.join(missing)}"
-        )
-    return pretrained
-
-
 def _pretrained(model: Any, stored: StoredCheckpoint, pooling: Pooling | None = None) -> Pretrained:
     known = {"model": model, "pooling": pooling}
     others = [field.name for field in dataclasses.fields(Pretrained) if field.name not in known]

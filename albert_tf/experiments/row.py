@@ -107,12 +107,8 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         own["init_checkpoint"] = as_text(start_from, f"{where}: start_from")
         if sections[EMBEDDINGS] is not None:
             raise InputError(f"{where}: start_from brings the word embeddings; leave {EMBEDDINGS} out")
-    if sections[EMBEDDINGS] is not None:
-        own["init_embeddings"] = ""
-    for one, replaced in IN_PLACE_OF.items():
-        other = next((flag for flag in replaced if one in given and flag in given), None)
-        if other is not None:
-            raise InputError(f"{where}: {PRETRAINING}: give {one} or {other}, not both")
+    own |= {} if sections[EMBEDDINGS] is None else {"init_embeddings": ""}
+    _check_replaced(given, where)
     check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
     stated = {**dataclasses.asdict(config)}
     if "vocab_size" not in sections["config"]:
@@ -193,6 +189,14 @@ def _without_initial_values(base: Mapping[str, Any], where: str) -> dict[str, An
     left = {key: value for key, value in base.items() if key != EMBEDDINGS}
     flags = as_object(base.get(PRETRAINING, {}), f"{where}: {PRETRAINING}")
     return {**left, PRETRAINING: {name: value for name, value in flags.items() if name not in _INITIAL}}
+
+
+def _check_replaced(given: Mapping[str, Any], where: str) -> None:
+    """Refuses flags of which one takes the place of the other."""
+    for one, replaced in IN_PLACE_OF.items():
+        other = next((flag for flag in replaced if one in given and flag in given), None)
+        if other is not None:
+            raise InputError(f"{where}: {PRETRAINING}: give {one} or {other}, not both")
 
 
 def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:

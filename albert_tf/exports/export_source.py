@@ -9,7 +9,7 @@ from absl import logging
 
 from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
-from albert_tf.conversion.pretrained import Pretrained, load_for_use
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.exports.chosen_depth import with_first_layers
 from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
@@ -46,6 +46,24 @@ def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
     checkpoint = os.fspath(settings.init_checkpoint)
     pretrained = with_thresholds(load_for_use(checkpoint, config_file))
     return output_dir, with_first_layers(pretrained, settings.num_layers), tokenizer_for(settings, pretrained)
+
+
+def load_for_use(path: str, config_file: str | None = None) -> Pretrained:
+    """A model that is asked or exported as it is: of a pre-trained one heads may be missing, as `lacks` tells.
+
+    Args:
+        path, config_file: see load_pretrained.
+
+    Raises:
+        InputError: as load_pretrained's; or weights of what the model was fine-tuned for are missing.
+    """
+    pretrained = load_pretrained(path, config_file, allow_missing_heads=True)
+    missing = pretrained.model.load_report.missing
+    if pretrained.task is not None and missing:
+        raise InputError(
+            f"{pretrained.source} was fine-tuned for {pretrained.task}, and lacks weights of it: {', '.join(missing)}"
+        )
+    return pretrained
 
 
 def tokenizer_for(settings: SourceSettings, pretrained: Pretrained) -> Tokenizer:

@@ -19,7 +19,7 @@ import albert_tf
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.checkpoints.task_fields import answer_kind
-from albert_tf.conversion.pretrained import Pretrained, load_for_use, load_pretrained
+from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.exports.chosen_depth import exit_rule, with_first_layers
 from albert_tf.exports.classification_module import (
     ClassificationModule,
@@ -33,6 +33,7 @@ from albert_tf.exports.export_file import EXTRA_FOLDER, write_export
 from albert_tf.exports.export_source import (
     POOLER,
     chosen_pooling,
+    load_for_use,
     open_source,
     refuse_pooling,
     text_length,
