@@ -224,9 +224,7 @@ def _check_fit(
             f"`model` was fine-tuned on texts that were cleaned with {TextCleaning(**task.cleaning)}, and its texts "
             f"stay so. Received `cleaning` {cleaning}."
         )
-    if vocabulary is None:
-        return
-    size = describe_vocabulary(vocabulary)["size"]
+    size = model.config.vocab_size if vocabulary is None else describe_vocabulary(vocabulary)["size"]
     if size != model.config.vocab_size:
         raise InputError(f"{vocabulary} has {size} pieces, the model's vocab_size is {model.config.vocab_size}")
 

@@ -68,12 +68,9 @@ class CheckpointFolder:
 
     def all(self) -> list[str]:
         """The complete checkpoints' folders, oldest first."""
-        found = []
-        for name in files.list_folder(self.output_dir):
-            path = os.path.join(self.output_dir, name)
-            if FOLDER_NAME.fullmatch(name) and is_complete(path):
-                found.append((step_of(name), path))
-        return [path for _, path in sorted(found)]
+        names = filter(FOLDER_NAME.fullmatch, files.list_folder(self.output_dir))
+        paths = (os.path.join(self.output_dir, name) for name in names)
+        return sorted(filter(is_complete, paths), key=lambda path: (step_of(path), path))
 
     def best(self) -> str | None:
         """The folder of the evaluated checkpoint with the highest score; the earlier one of equals."""

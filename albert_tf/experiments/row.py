@@ -97,7 +97,7 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
             raise InputError(f"{where}: give {reading!r} in {RECORDS}, by which {section} goes too")
     sections[PRETRAINING] = {**names_of(sections[RECORDS], _LENGTHS), **sections[PRETRAINING]}
     given = check_flags(PRETRAINING, sections[PRETRAINING], where)
-    _check_length(given, config, where)
+    _check_pretraining(given, config, where)
     budget = _steps({**base, **changes}["budget"], given, f"{where}: budget")
     steps = num_train_steps or budget
     own = {"albert_config_file": "", "input_file": "", "output_dir": "", "num_train_steps": steps, "do_train": True}
@@ -108,7 +108,6 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         if sections[EMBEDDINGS] is not None:
             raise InputError(f"{where}: start_from brings the word embeddings; leave {EMBEDDINGS} out")
     own |= {} if sections[EMBEDDINGS] is None else {"init_embeddings": ""}
-    _check_replaced(given, where)
     check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
     stated = {**dataclasses.asdict(config)}
     if "vocab_size" not in sections["config"]:
@@ -137,14 +136,18 @@ def _config(model: Any, keys: Mapping[str, Any], where: str) -> AlbertConfig:
     return AlbertConfig.from_dict({**shape, **keys}, where=f"{where}: config")
 
 
-def _check_length(given: Mapping[str, Any], config: AlbertConfig, where: str) -> None:
-    """Refuses examples that are longer than the model."""
+def _check_pretraining(given: Mapping[str, Any], config: AlbertConfig, where: str) -> None:
+    """Refuses examples that are longer than the model, and flags of which one takes the place of the other."""
     longest = given.get("max_seq_length", PretrainingSettings.max_seq_length)
     if longest > config.max_position_embeddings:
         raise InputError(
             f"{where}: {RECORDS}: max_seq_length is {longest}, more than config's max_position_embeddings, "
             f"{config.max_position_embeddings}"
         )
+    for one, replaced in IN_PLACE_OF.items():
+        other = next((flag for flag in replaced if one in given and flag in given), None)
+        if other is not None:
+            raise InputError(f"{where}: {PRETRAINING}: give {one} or {other}, not both")
 
 
 def _vocabulary(flags: Mapping[str, Any] | None, where: str) -> Mapping[str, Any] | None:
@@ -189,14 +192,6 @@ def _without_initial_values(base: Mapping[str, Any], where: str) -> dict[str, An
     left = {key: value for key, value in base.items() if key != EMBEDDINGS}
     flags = as_object(base.get(PRETRAINING, {}), f"{where}: {PRETRAINING}")
     return {**left, PRETRAINING: {name: value for name, value in flags.items() if name not in _INITIAL}}
-
-
-def _check_replaced(given: Mapping[str, Any], where: str) -> None:
-    """Refuses flags of which one takes the place of the other."""
-    for one, replaced in IN_PLACE_OF.items():
-        other = next((flag for flag in replaced if one in given and flag in given), None)
-        if other is not None:
-            raise InputError(f"{where}: {PRETRAINING}: give {one} or {other}, not both")
 
 
 def _steps(budget: Any, given: Mapping[str, Any], where: str) -> int:
