@@ -220,17 +220,20 @@ def test_an_output_that_cannot_be_written_is_one_line(command, tmp_path):
 def test_of_two_runs_in_one_folder_the_second_is_refused_and_the_first_goes_on(command, tmp_path):
     plan = {"num_train_steps": 400, "save_checkpoints_steps": 40, "output_dir": tmp_path / "run"}
     log = tmp_path / "run" / "train_log.jsonl"
-    first = subprocess.Popen(command(**plan), stderr=subprocess.PIPE, text=True)
-    while not log.exists():
-        assert first.poll() is None, first.stderr.read()
-        time.sleep(0.01)
-    # Stopped, so that it is there for certain when the second one comes.
-    first.send_signal(signal.SIGSTOP)
-    second = subprocess.run(command(**plan), capture_output=True, text=True, check=False)
-    assert second.returncode == 1
-    assert f"is in use by process {first.pid} on " in second.stderr.splitlines()[-1]
-    first.send_signal(signal.SIGCONT)
-    _, errors = first.communicate(timeout=120)
-    assert first.returncode == 0, errors
+    with subprocess.Popen(command(**plan), stderr=subprocess.PIPE, text=True) as first:
+        try:
+            while not log.exists():
+                assert first.poll() is None, first.stderr.read()
+                time.sleep(0.01)
+            # Stopped, so that it is there for certain when the second one comes.
+            first.send_signal(signal.SIGSTOP)
+            second = subprocess.run(command(**plan), capture_output=True, text=True, check=False)
+            assert second.returncode == EXIT_STOPPED
+            assert f"is in use by process {first.pid} on " in second.stderr.splitlines()[-1]
+            first.send_signal(signal.SIGCONT)
+            _, errors = first.communicate(timeout=120)
+            assert first.returncode == 0, errors
+        finally:
+            first.kill()
     assert run_checkpoints.read_state(run_checkpoints.CheckpointFolder(str(tmp_path / "run")).all()[-1]).step == 400
     assert not (tmp_path / "run" / "run.lock").exists()
