@@ -1,11 +1,14 @@
 """Evaluations of a run that is there: checkpoints are compared by the same records, whichever those are now."""
 
 import dataclasses
+import logging
 import os
 
 import pytest
+import random_records
 
-from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import BEST_METRIC, read_evaluation
+from albert_tf.checkpoints.run_checkpoints import CheckpointFolder
 from albert_tf.pretraining.evaluation import evaluate_checkpoint
 from albert_tf.pretraining.pretrain import run
 from albert_tf.pretraining.settings import EvaluationSettings
@@ -40,6 +43,25 @@ def test_checkpoints_that_were_evaluated_on_other_records_are_evaluated_again(
     path = os.path.join(settings.output_dir, "checkpoint-00000008")
     measured = evaluate_checkpoint(EvaluationSettings(input_file=other, init_checkpoint=path))
     assert after["checkpoint-00000008"]["masked_lm_accuracy"] == pytest.approx(measured["masked_lm_accuracy"])
+
+
+def test_records_in_which_nothing_is_masked_compare_checkpoints_by_their_sentence_order(
+    finished, write_records, write_manifest, monkeypatch, caplog
+):
+    draw = random_records._random_instance
+
+    def without_masks(rng):
+        return dataclasses.replace(draw(rng), masked_lm_positions=[], masked_lm_ids=[])
+
+    monkeypatch.setattr(random_records, "_random_instance", without_masks)
+    caplog.set_level(logging.INFO)
+    run(dataclasses.replace(finished, do_train=False, do_eval=True, eval_input_file=write_records("unmasked", 20)))
+    evaluations = _evaluations(finished)
+    assert all("masked_lm_accuracy" not in found for found in evaluations.values())
+    assert {found[BEST_METRIC] for found in evaluations.values()} == {"sentence_order_accuracy"}
+    best = max(evaluations, key=lambda name: evaluations[name]["sentence_order_accuracy"])
+    assert os.path.basename(CheckpointFolder(finished.output_dir).best()) == best
+    assert "masked_lm_accuracy" not in caplog.text
 
 
 def test_other_batches_of_the_same_records_are_no_reason_and_fewer_of_them_are(finished, write_records):

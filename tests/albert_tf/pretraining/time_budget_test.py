@@ -70,6 +70,12 @@ def test_what_the_trial_compiled_is_the_same_run_as_one_of_as_many_steps(
         np.testing.assert_array_equal(value, planned[name], err_msg=name)
 
 
+def test_nothing_is_timed_where_nothing_is_trained(finished, monkeypatch, read_log):
+    monkeypatch.setattr(time_budget, "_measure", None)
+    run(dataclasses.replace(finished, do_train=False, do_eval=True, train_minutes=1.0))
+    assert [line["step"] for line in read_log(finished.output_dir) if line["kind"] == "eval"][-1] == 12
+
+
 def test_minutes_that_are_not_enough_are_one_line_and_leave_nothing(settings, short_trial):
     with pytest.raises(InputError, match=r"--train_minutes=0.001: a step takes .* leaves 0 steps; give more") as error:
         run(dataclasses.replace(settings, train_minutes=0.001))

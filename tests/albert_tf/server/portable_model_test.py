@@ -7,6 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+import albert_tf
+from albert_tf.heads.pooling import Pooling
+from albert_tf.heads.vector_dense import VectorDense
 from albert_tf.portable.export import export_model
 from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.server.joining import make_rows
@@ -107,6 +110,19 @@ def test_layers_of_early_exit_are_an_output_of_every_signature(save_finetuned, t
         assert found["layers"].dtype == np.int32
         assert 1 <= found["layers"].min() <= found["layers"].max() <= 4
         assert model.signatures[signature].outputs["layers"].axes == ("batch",)
+
+
+def test_an_encoder_without_its_dense_layer_gives_pieces_and_no_vectors(checkpoint_of, export_vocabulary, tmp_path):
+    model = albert_tf.load(checkpoint_of("pretraining"))
+    model.pooling = Pooling("mean", True, 12, VectorDense(5, "tanh", np.ones((16, 5), "f"), np.zeros(5, "f")))
+    vocabulary = {"vocabulary_file": export_vocabulary}
+    albert_tf.save(model, tmp_path / "model", "sentence_transformers", **vocabulary)
+    places = {"init_checkpoint": str(tmp_path / "model"), "output_dir": str(tmp_path / "out")}
+    export_model(ModelExportSettings(format="onnx", head="encoder", **places))
+    opened_model = opened(str(tmp_path / "out"))
+    assert "embed_from_text" not in opened_model.signatures
+    outputs = opened_model.run("tokens_from_text", inputs_of(opened_model, "tokens_from_text", TEXT))
+    assert outputs["sequence_output"].shape[::2] == (3, 16)
 
 
 def test_no_texts_have_no_rows_and_no_options_are_the_clients_fault(export):

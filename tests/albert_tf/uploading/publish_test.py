@@ -67,6 +67,23 @@ def test_a_cleaning_that_the_records_did_not_have_is_refused(finished, small_voc
     assert not (tmp_path / "folder").exists()
 
 
+def test_the_records_are_compared_with_how_the_model_says_that_texts_are_cleaned(
+    finished, small_vocabulary, tmp_path, monkeypatch
+):
+    kept = TextCleaning(do_lower_case=False)
+    model = albert_tf.load(finished.output_dir)
+    albert_tf.save(model, tmp_path / "ours", "hugging_face", vocabulary_file=small_vocabulary, cleaning=kept)
+    known = mock.Mock(**{"manifest.flags": {"do_lower_case": True}, "state.task": None})
+    monkeypatch.setattr(publish_module, "find_provenance", lambda path: known)
+    with pytest.raises(InputError, match="--do_lower_case is False, the records .* were made with True; give the same"):
+        _dry(str(tmp_path / "ours"), str(tmp_path / "folder"))
+    known.manifest.flags["do_lower_case"] = False
+    known.state.step = 12
+    monkeypatch.setattr(publish_module, "write_card", lambda *arguments: None)
+    assert _dry(str(tmp_path / "ours"), str(tmp_path / "folder")) is None
+    assert folder_cleaning(str(tmp_path / "folder")) == kept
+
+
 def test_a_folder_that_holds_something_is_left_alone(finished, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine.txt").write_text("mine")
