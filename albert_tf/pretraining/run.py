@@ -224,6 +224,7 @@ class PretrainingRun(TrainingRun):
         return RunFacts(
             num_train_steps=settings.num_train_steps,
             examples_per_step=stage.batch_size,
+            batch_sizes=self.stages.batch_sizes(),
             tokens_per_step=rows * length,
             examples_per_epoch=self.records.num_examples,
             flops_per_step=train_step_flops(self.config, *self.shapes.of(stage)),

@@ -46,6 +46,10 @@ class Stages:
         """The steps at which one gives way to the next."""
         return tuple(stage.end_step for stage in self.stages[:-1])
 
+    def batch_sizes(self) -> tuple[int, ...]:
+        """The examples of a step, one stage after another; stages in a row that have as many are told of once."""
+        return tuple(size for size, _ in itertools.groupby(stage.batch_size for stage in self.stages))
+
     def examples_between(self, first_step: int, end_step: int) -> int:
         """Number of examples of the steps from first_step up to end_step, which is not one of them."""
         total = 0

@@ -21,6 +21,7 @@ class RunFacts:
     Attributes:
         num_train_steps: where the run ends.
         examples_per_step: over all replicas.
+        batch_sizes: of a run whose steps have different numbers of examples, those numbers in turn.
         tokens_per_step: examples times sequence length, padding included; 0 where it is a metric, "tokens".
         examples_per_epoch: records in the input.
         rows_per_epoch: rows of the batches that hold them once, with those that only fill a batch up; 0: as many.
@@ -37,6 +38,7 @@ class RunFacts:
     rows_per_epoch: int = 0
     flops_per_step: float = 0.0
     matmul_peak: float = 0.0
+    batch_sizes: tuple[int, ...] = ()
     called: str = "examples"
     shown: dict[str, str] = dataclasses.field(default_factory=dict)
 

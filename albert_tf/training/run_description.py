@@ -48,9 +48,10 @@ def describe(
         "%s parameters in %s; %s on %s",
         *(f"{parameters:,}", settings.precision, settings.optimizer, settings.output_dir),
     )
+    batches = ", then ".join(map(str, facts.batch_sizes or (facts.examples_per_step,)))
     logging.info(
-        "%d steps of %s%d examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
-        *(facts.num_train_steps, "up to " if facts.rows_per_epoch else "", facts.examples_per_step),
+        "%d steps of %s%s examples: %s examples, %.2f epochs of the %s in %d file(s); step %d is done",
+        *(facts.num_train_steps, "up to " if facts.rows_per_epoch else "", batches),
         *(f"{facts.examples(rows):,}", facts.epochs(rows)),
         *(f"{facts.examples_per_epoch:,}", num_files, state.step),
     )

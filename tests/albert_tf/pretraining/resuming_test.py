@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 import os
 import shutil
 
@@ -44,8 +45,9 @@ def test_a_run_cut_off_ends_with_the_same_weights_as_one_that_was_not(
 @pytest.mark.faults
 @pytest.mark.parametrize("cut_off_at", [4, 8])
 def test_a_run_of_stages_is_the_same_run_wherever_it_is_cut_off(
-    settings, write_unmasked_records, cut_off_at, read_weights, read_log
+    settings, write_unmasked_records, cut_off_at, read_weights, read_log, caplog
 ):
+    caplog.set_level(logging.INFO, logger="absl")
     settings = dataclasses.replace(
         settings,
         input_file=write_unmasked_records("unmasked", 50)[0],
@@ -65,6 +67,8 @@ def test_a_run_of_stages_is_the_same_run_wherever_it_is_cut_off(
     for step in range(cut_off_at + 4, STEPS + 1, 4):
         shutil.rmtree(os.path.join(settings.output_dir, f"checkpoint-{step:08d}"))
     run(settings)
+    told = "12 steps of 16, then 8 examples: 144 examples, 2.88 epochs of the 50 in 1 file(s); step %d is done"
+    assert told % 0 in caplog.text and told % cut_off_at in caplog.text
     for name, value in read_weights(settings.output_dir, STEPS).items():
         np.testing.assert_array_equal(value, whole[name], err_msg=name)
     again = [line for line in read_log(settings.output_dir) if line["kind"] == "train"]
