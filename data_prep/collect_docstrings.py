@@ -51,6 +51,8 @@ def define_flags(flag_values: flags.FlagValues = FLAGS) -> None:
 def _run() -> None:
     written = [(name, FLAGS[name].value) for name in ("output_file", "heldout_output_file")]
     output_paths.check_outputs(written, FLAGS.overwrite)
+    if FLAGS["heldout_every"].present and not FLAGS.heldout_output_file:
+        logging.warning("--heldout_every=%d has no effect without --heldout_output_file", FLAGS.heldout_every)
     settings = docstrings.CollectionSettings(
         output_file=FLAGS.output_file,
         heldout_output_file=FLAGS.heldout_output_file or "",

@@ -12,6 +12,7 @@ has lost some of the three is damaged.
 import dataclasses
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -235,3 +236,26 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
 def is_complete(folder: str) -> bool:
     """Tells whether a checkpoint was written to its end: it has a checkpoint.json."""
     return files.exists(os.path.join(folder, STATE_NAME))
+
+
+def remove_checkpoint(path: str) -> None:
+    """Removes a checkpoint, complete or not; of a link to one, the link alone.
+
+    checkpoint.json goes first: a removal that is cut off leaves an incomplete checkpoint, not a gutted one.
+    """
+    state = os.path.join(path, STATE_NAME)
+    if os.path.islink(path):
+        os.remove(path)
+    elif files.is_remote(path):
+        import tensorflow as tf
+
+        if tf.io.gfile.exists(state):
+            tf.io.gfile.remove(state)
+        if tf.io.gfile.exists(path):
+            tf.io.gfile.rmtree(path)
+    else:
+        if os.path.exists(state):
+            os.remove(state)
+            # Before the rest: a power cut may keep any part of what was done since the last flush.
+            files.flush_folder(path)
+        shutil.rmtree(path, ignore_errors=True)

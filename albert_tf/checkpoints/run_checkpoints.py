@@ -13,7 +13,6 @@ which a bit has changed is damaged: it is never used, and where there is another
 
 import errno
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,10 +24,10 @@ from albert_tf.checkpoints.checkpoint_files import check_files
 from albert_tf.checkpoints.checkpoint_state import (
     FOLDER_NAME,
     NO_OPTIMIZER,
-    STATE_NAME,
     TrainingState,
     is_complete,
     read_stored_state,
+    remove_checkpoint,
     write_state,
 )
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
@@ -101,7 +100,7 @@ class CheckpointFolder:
         """
         folder = self.path(state.step)
         # A leftover of the same step, complete or not, gives way as a whole: no file of it may mix with the new.
-        _remove_folder(folder)
+        remove_checkpoint(folder)
         files.make_folder(folder)
         try:
             save_tensors(os.path.join(folder, "model"), named_weights(model))
@@ -109,7 +108,7 @@ class CheckpointFolder:
             model.config.to_json_file(os.path.join(folder, CONFIG_NAME))
             write_state(folder, state)
         except BaseException:
-            _remove_folder(folder)
+            remove_checkpoint(folder)
             raise
         # Their names too, before an older checkpoint goes.
         files.flush_folder(folder)
@@ -136,7 +135,7 @@ class CheckpointFolder:
         for name in files.list_folder(self.output_dir):
             path = os.path.join(self.output_dir, name)
             if FOLDER_NAME.fullmatch(name) and (path not in kept or step_of(path) > step):
-                _remove_folder(path)
+                remove_checkpoint(path)
 
 
 def _first_sound(candidates: list[str], use: Callable[[str], Any]) -> Any:
@@ -279,21 +278,3 @@ def read_config(folder: str) -> AlbertConfig:
 def step_of(folder: str) -> int:
     """The step of a checkpoint, by its folder's name."""
     return int(folder.rstrip("/").rpartition("-")[2])
-
-
-def _remove_folder(path: str) -> None:
-    """checkpoint.json goes first: a removal that is cut off leaves an incomplete checkpoint, not a gutted one."""
-    state = os.path.join(path, STATE_NAME)
-    if files.is_remote(path):
-        import tensorflow as tf
-
-        if tf.io.gfile.exists(state):
-            tf.io.gfile.remove(state)
-        if tf.io.gfile.exists(path):
-            tf.io.gfile.rmtree(path)
-    else:
-        if os.path.exists(state):
-            os.remove(state)
-            # Before the rest: a power cut may keep any part of what was done since the last flush.
-            files.flush_folder(path)
-        shutil.rmtree(path, ignore_errors=True)

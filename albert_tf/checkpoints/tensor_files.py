@@ -7,6 +7,7 @@ import numpy as np
 
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, reason_of
+from albert_tf.runtime.literal_paths import literal_path
 
 # Of the file that the tensors themselves are in.
 DATA_SUFFIX = ".data-00000-of-00001"
@@ -61,7 +62,8 @@ def load_tensors(prefix: str, wanted: Callable[[str], bool] = lambda name: True)
     if not files.exists(f"{prefix}.index"):
         raise DamagedError(f"{prefix}: no such checkpoint ({prefix}.index is missing)")
     try:
-        reader = tf.train.load_checkpoint(prefix)
-        return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if wanted(name)}
+        with literal_path(prefix) as found:
+            reader = tf.train.load_checkpoint(found)
+            return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if wanted(name)}
     except (tf.errors.OpError, ValueError, IndexError) as error:  # IndexError: a data file cut short
         raise DamagedError(f"{prefix}: the checkpoint is damaged: {reason_of(error)}") from None

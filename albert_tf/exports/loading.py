@@ -18,6 +18,7 @@ from albert_tf.exports.export_file import (
 )
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.literal_paths import literal_path
 
 
 def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str, Any]]:
@@ -48,7 +49,8 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
         raise InputError(f"{saved_model} {_other_kind(about)}")
     check_files(saved_model, about)
     try:
-        return tf.saved_model.load(saved_model), about
+        with literal_path(saved_model) as found:
+            return tf.saved_model.load(found), about
     except (tf.errors.OpError, OSError, ValueError) as error:
         raise InputError(f"{saved_model} cannot be loaded: {reason_of(error)}") from None
 

@@ -54,6 +54,7 @@ from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.inputs.finetuning_features import SPAN_CATEGORIES
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError, reason_of
+from albert_tf.runtime.literal_paths import literal_path
 from albert_tf.runtime.tensorflow_import import quiet_stderr
 from albert_tf.tasks.entity_recognition import ENTITIES
 from albert_tf.tokenization.base import Tokenizer
@@ -119,7 +120,8 @@ def export_saved_model(settings: ExportSettings) -> float:
                 tf.saved_model.save(module, folder, signatures=signatures)
             except tf.errors.OpError as error:
                 raise OSError(f"{output_dir}: cannot be written: {reason_of(error)}") from None
-            serving = tf.saved_model.load(folder).signatures
+            with literal_path(folder) as found:
+                serving = tf.saved_model.load(found).signatures
             with explain_exits(rule, settings.precision):
                 difference = compare(
                     serving,

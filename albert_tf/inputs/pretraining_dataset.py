@@ -141,6 +141,8 @@ def make_dataset(
         raise InputError(f"records with masks are read as they are. Received {packing}.")
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
     count = count_examples(names) if num_examples is None else num_examples
+    if count < 1:
+        raise InputError(f"{', '.join(names[:3])}: no record in {len(names)} file(s)")
     first = max(0, start_example - steps_into_window * batch_size)
     # With each record its number in the stream, by which its masks are drawn.
     records = read_in_order(names, count, seed, first, _read_file).enumerate(first)

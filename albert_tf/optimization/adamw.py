@@ -122,7 +122,9 @@ class AdamW(keras.optimizers.Optimizer):
             return 1.0, self.epsilon
         step = ops.cast(self.iterations + 1, dtype)
         # What is left of the zeros that the moments began with; 1 - beta^t in float32 would be off for 0.999.
-        first, second = (-ops.expm1(step * math.log(beta)) for beta in (self.beta_1, self.beta_2))
+        first, second = (
+            -ops.expm1(step * math.log(beta)) if beta else ops.cast(1, dtype) for beta in (self.beta_1, self.beta_2)
+        )
         root = ops.sqrt(second)
         return root / first, self.epsilon * root
 

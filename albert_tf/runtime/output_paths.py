@@ -8,6 +8,9 @@ from absl import flags
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 
+# The --input_file of commands that read standard input.
+STANDARD_INPUT = "-"
+
 
 def define_overwrite(flag_values: flags.FlagValues) -> None:
     """Defines --overwrite, for commands that write a file or several."""
@@ -26,7 +29,7 @@ def check_outputs(outputs: Iterable[tuple[str, str | None]], overwrite: bool, in
     Args:
         outputs: (flag, path) of each file; a path that is None or empty is not written.
         overwrite: whether a file that is there may be replaced.
-        inputs: comma list of paths and globs that are read; none of them may be written.
+        inputs: comma list of paths and globs that are read, or STANDARD_INPUT; none of them may be written.
 
     Raises:
         InputError: a file is there and not to be replaced, is one that is read, or two flags name the same; a folder,
@@ -45,7 +48,7 @@ def check_outputs(outputs: Iterable[tuple[str, str | None]], overwrite: bool, in
             continue
         if not overwrite:
             raise InputError(f"--{flag}: {path} is there already; --overwrite replaces it")
-        if inputs and where in map(os.path.realpath, files.list_files(inputs)):
+        if inputs and inputs != STANDARD_INPUT and where in map(os.path.realpath, files.list_files(inputs)):
             raise InputError(f"--{flag}: {path} is also among --input_file; write to another file")
 
 

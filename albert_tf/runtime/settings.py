@@ -185,10 +185,10 @@ def described(kind: type[_Settings]) -> type[_Settings]:
 
 
 def check(settings: Any) -> None:
-    """Checks every field of settings by its type and rules; a path object becomes the text of the path.
+    """Checks every field of settings by its type and rules; paths become their texts, NumPy's numbers Python's.
 
-    The `__post_init__` of a settings dataclass calls it first. Integers and numbers may be NumPy's, a list is as good
-    as a tuple, and None is allowed where it is the default.
+    The `__post_init__` of a settings dataclass calls it first. A list is as good as a tuple, and None is allowed where
+    it is the default.
 
     Raises:
         FlagError: a value of another type, or one that its rules forbid.
@@ -201,6 +201,8 @@ def check(settings: Any) -> None:
         wanted = None if value is None and field.default is None else explain(value, field)
         if wanted:
             raise FlagError(f"--{name} must {wanted}. Received {value!r}.")
+        if isinstance(value, numbers.Real) and type(value) not in (bool, int, float):
+            object.__setattr__(settings, name, int(value) if isinstance(value, numbers.Integral) else float(value))
 
 
 def warn_of_idle(settings: Any) -> None:

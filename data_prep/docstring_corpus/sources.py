@@ -50,7 +50,12 @@ def find_sources(folders: tuple[str, ...]) -> list[tuple[str, str]]:
                     path = Path(parent, name)
                     if not path.is_file():
                         continue
-                    found.setdefault(path.relative_to(folder).as_posix(), str(path))
+                    name = path.relative_to(folder).as_posix()
+                    # Of two files of one name the second has its folder's too.
+                    for called in (name, f"{Path(folder).name}/{name}", path.as_posix()):
+                        known = found.setdefault(called, str(path))
+                        if known == str(path) or os.path.samefile(known, path):
+                            break
     return sorted(found.items(), key=lambda item: (digest_of(item[0]), item[0]))
 
 

@@ -5,11 +5,11 @@ import math
 from typing import Annotated
 
 from albert_tf.runtime.errors import FlagError
+from albert_tf.runtime.output_paths import STANDARD_INPUT
 from albert_tf.runtime.settings import Count, CountOrNone, OneOf, check, described
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from data_prep.examples.instances import InstanceSettings
 from data_prep.text.documents import PART_CHARACTERS
-from data_prep.text.standard_input import STANDARD_INPUT
 from data_prep.text.text_reading import TextReading
 
 # Records that a work unit makes at most, about; and what a worker holds of a file of records while it shuffles it.

@@ -20,6 +20,11 @@ from data_prep.text.long_sentences import cut_phrases, cut_to_length
 _HEADING = re.compile(r"#{1,6}(?:[^\S\n]+|(?=\n))")
 # A line end with the characters before and after it.
 _LINE_END = re.compile(r"(\S)[^\S\n]*\n\s*(?=(\S))")
+# A longer paragraph goes through sentencex in pieces, whose time grows with the square of the length where no space
+# follows a stop, as in Chinese, and which takes a quotation mark without its fellow for one of the next quotation.
+_LONGEST_PIECE = 10_000
+# Of a piece, what ends in its last characters is found again with what follows.
+_UNDECIDED = 2_000
 _BLANK_LINE = re.compile(r"\n\s*\n")
 # A language with a script, a region or both, and the languages of this form that are others than they begin with.
 _VARIETY = re.compile(r"([a-z]{2,3})(-[a-z]{4})?(-([a-z]{2}|\d{3}))?")
@@ -40,7 +45,7 @@ def split_paragraph(paragraph: str, language: str = "en", longest: int = 0) -> l
         longest: a sentence of more characters is cut; 0: none is.
     """
     text = _without_line_ends(LONE_SURROGATES.sub(REPLACEMENT_CHARACTER, paragraph))
-    found = sentencex.segment(code_of(language), " ".join(text.split()))
+    found = _segments(code_of(language), " ".join(text.split()))
     sentences = (" ".join(sentence.split()) for sentence in found)
     return [
         part
@@ -49,6 +54,23 @@ def split_paragraph(paragraph: str, language: str = "en", longest: int = 0) -> l
         for phrase in cut_phrases(sentence, language)
         for part in cut_to_length(phrase, longest)
     ]
+
+
+def _segments(code: str, text: str) -> Iterator[str]:
+    """The parts of a text that sentencex makes, of a long one piece by piece."""
+    start, length = 0, _LONGEST_PIECE
+    while len(text) - start > length:
+        end, parts = start, []
+        for part in sentencex.segment(code, text[start : start + length]):
+            end += len(part)
+            if end > start + length - _UNDECIDED:
+                break
+            parts.append(part)
+        # A sentence that is longer than a piece needs a longer one.
+        length = _LONGEST_PIECE if parts else 2 * length
+        start += sum(map(len, parts))
+        yield from parts
+    yield from sentencex.segment(code, text[start:])
 
 
 @functools.cache

@@ -12,9 +12,9 @@ from absl import logging
 
 from albert_tf.runtime import files, temporaries
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.output_paths import STANDARD_INPUT
 from albert_tf.runtime.text_endings import COMPRESSED
 
-STANDARD_INPUT = "-"
 # How long a pipe may have no writer, in seconds, before it is given up: a shell starts both ends at once.
 PATIENCE = 10.0
 

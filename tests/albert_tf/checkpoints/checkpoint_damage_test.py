@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_a_flipped_bit_of_any_file_makes_a_run_go_on_from_the_checkpoint_before(
             assert folder.restore_latest(model, optimizer).step == 4
             assert f"{checkpoint} is passed over" in caplog.text
     finally:
-        run_checkpoints.shutil.rmtree(before)
+        shutil.rmtree(before)
         write_evaluation(checkpoint, METRICS)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -55,6 +56,20 @@ def test_what_is_saved_is_restored_bit_by_bit(trained, small_config, tmp_path):
     assert int(fresh[1].iterations.numpy()) == 7
     for before, after in zip(_values(*trained), _values(*fresh), strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+def test_a_link_to_a_checkpoint_of_another_run_is_removed_alone(trained, tmp_path):
+    (old,) = _save(CheckpointFolder(str(tmp_path / "old")), trained, 7)
+    (tmp_path / "new").mkdir()
+    os.symlink(old, tmp_path / "new" / os.path.basename(old))
+    folder = CheckpointFolder(str(tmp_path / "new"), keep_max=1)
+    _save(folder, trained, 8)
+    assert os.listdir(tmp_path / "new") == ["checkpoint-00000008"]
+    run_checkpoints.check_soundness(old)
+    os.symlink(old, tmp_path / "new" / os.path.basename(old))
+    _save(folder, trained, 7)
+    assert not os.path.islink(folder.path(7))
+    run_checkpoints.check_soundness(old)
 
 
 def test_an_incomplete_checkpoint_is_never_read_and_is_cleared_away(trained, small_config, tmp_path):
@@ -149,7 +164,7 @@ def test_the_removal_of_a_checkpoint_begins_with_what_makes_it_one(trained, tmp_
             os.remove(os.path.join(path, "model.index"))
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_checkpoints.shutil, "rmtree", cut_off)
+    monkeypatch.setattr(shutil, "rmtree", cut_off)
     with pytest.raises(KeyboardInterrupt):
         _save(folder, trained, 2)
     assert os.path.exists(first)

@@ -39,6 +39,12 @@ def test_an_epoch_holds_every_record_once(write_records):
     assert two_epochs[:24] != two_epochs[24:]
 
 
+def test_files_without_a_record_are_one_line(tmp_path):
+    (tmp_path / "empty.tfrecord").write_bytes(b"")
+    with pytest.raises(InputError, match="empty.tfrecord: no record in 1 file"):
+        make_dataset(str(tmp_path / "empty.tfrecord"), 4, S, P)
+
+
 def test_a_stream_has_no_end_and_a_part_of_it_as_many_batches_as_were_taken(write_records):
     stream = make_dataset([write_records("part", 7)], 4, S, P)
     assert stream.cardinality() == tf.data.INFINITE_CARDINALITY

@@ -40,6 +40,15 @@ class _Formula:
             self.weights[name] = weight - rate * ratio * update
 
 
+def test_moments_that_keep_nothing_need_no_correction():
+    corrected, plain = (keras.Variable([1.0, -2.0], name="kernel") for _ in range(2))
+    for variable, correction in ((corrected, True), (plain, False)):
+        optimizer = AdamW(learning_rate=0.1, beta_1=0.0, beta_2=0.0, bias_correction=correction)
+        optimizer.build([variable])
+        optimizer.apply([keras.ops.convert_to_tensor([0.5, 0.25])])
+    np.testing.assert_array_equal(corrected.numpy(), plain.numpy())
+
+
 def _relative_error(found, expected):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.output_paths import check_outputs
+from albert_tf.runtime.output_paths import STANDARD_INPUT, check_outputs
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -53,6 +53,12 @@ def test_no_command_replaces_what_it_reads(command, tmp_path):
     assert done.returncode == 1
     assert f"--{flag}: {path} is also among --input_file; write to another file" in done.stderr
     assert path.read_text() == "kept"
+
+
+def test_standard_input_is_no_file_among_those_read(tmp_path):
+    path = tmp_path / "output.txt"
+    path.write_text("before")
+    check_outputs([("output_file", str(path))], True, inputs=STANDARD_INPUT)
 
 
 @pytest.mark.parametrize("ending", [".model", ".vocab"])

@@ -71,7 +71,10 @@ def test_words_are_named_where_only_a_few_are_allowed():
 
 
 def test_numbers_of_numpy_and_lists_are_as_good():
-    assert _pretraining(train_batch_size=np.int64(32), learning_rate=np.float32(1)).train_batch_size == 32
+    given = _pretraining(train_batch_size=np.int64(32), learning_rate=np.float32(1))
+    assert given.train_batch_size == 32
+    # As they are written into checkpoints.
+    assert (type(given.train_batch_size), type(given.learning_rate)) == (int, float)
     assert _finetuning(num_train_epochs=2, data_dir=Path("data")).num_train_epochs == 2
     assert TaskOptions(labels=["a", "b"]).labels == ["a", "b"]
 

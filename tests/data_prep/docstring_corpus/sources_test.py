@@ -1,6 +1,6 @@
 """The texts of single files: strings and comments of Python, comments of C++ headers."""
 
-from data_prep.docstring_corpus.sources import comments_of_header, read_documents, texts_of_python
+from data_prep.docstring_corpus.sources import comments_of_header, find_sources, read_documents, texts_of_python
 
 _PYTHON = b'''"""One
 a."""
@@ -28,6 +28,19 @@ def test_comments_of_headers_without_licences():
 def test_comments_between_stars():
     source = "/* alone */\nint x;\n/**\n * One.\n *  Two.\n */\n/* Licensed to you\n by us. */\n"
     assert comments_of_header(source) == [(3, "\nOne.\nTwo.\n")]
+
+
+def test_files_of_one_name_in_two_folders_are_two(tmp_path):
+    for folder in ("a/docs", "b/docs", "c/docs"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "README.md").write_text(folder)
+    (tmp_path / "link").symlink_to(tmp_path / "a" / "docs")
+    folders = tuple(str(tmp_path / name) for name in ("a/docs", "b/docs", "c/docs", "link"))
+    assert dict(find_sources(folders)) == {
+        "README.md": f"{tmp_path}/a/docs/README.md",
+        "docs/README.md": f"{tmp_path}/b/docs/README.md",
+        f"{tmp_path}/c/docs/README.md": f"{tmp_path}/c/docs/README.md",
+    }
 
 
 def test_strings_and_comments_come_in_the_order_of_the_file():
