@@ -70,6 +70,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
 
     if dtype is not None and dtype not in DTYPES:
         raise InputError(f"`dtype` must be one of {', '.join(DTYPES)}. Received {dtype!r}.")
+    from albert_tf.conversion.loaded_model import remember
     from albert_tf.conversion.pretrained import load_pretrained
 
     config_file = None if config_file is None else shipped_files.find(os.fspath(config_file), shipped_files.MODELS)
@@ -77,12 +78,7 @@ def load(path: StrPath, config_file: StrPath | None = None, dtype: str | None = 
     model: TrainableModel = pretrained.model
     if model.load_report.missing:
         logging.warning("%s has no %s: random numbers stand there", path, ", ".join(model.load_report.missing))
-    # For `save`: what goes along with the weights.
-    vocabulary = pretrained.vocabulary_file
-    if vocabulary is not None and not files.is_remote(vocabulary):
-        vocabulary = os.path.abspath(vocabulary)
-    model.vocabulary_file = vocabulary
-    model.finetuned_task, model.pooling, model.cleaning = pretrained.task, pretrained.pooling, pretrained.cleaning
+    remember(model, pretrained)
     return model
 
 
@@ -155,6 +151,8 @@ def save(
 ) -> None:
     """Writes a model's weights, config and vocabulary as a new folder, whole or not at all.
 
+    Heads that `load` did not find, and that were not trained since, are left out.
+
     Args:
         model: AlbertForPretraining, or one of models.finetuning.
         folder: to make; absent or empty. With format="hugging_face" it may be hf://owner/name or
@@ -177,7 +175,8 @@ def save(
         raise InputError(f"{path}: only `format` 'hugging_face' can be uploaded. Received {format!r}.")
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
-    from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning
+    from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning, with_sentence_task
+    from albert_tf.conversion.loaded_model import check_parts, pooling_of
     from albert_tf.conversion.task_of_model import task_of
     from albert_tf.models.pretraining import AlbertForPretraining
     from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
@@ -193,10 +192,12 @@ def save(
     elif not files.exists(vocabulary):
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
     task = task or getattr(model, "finetuned_task", None)
-    _check_fit(model, vocabulary, task, cleaning)
-    target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=getattr(model, "pooling", None))
+    check_parts(model, vocabulary, task, cleaning)
+    pooling = getattr(model, "pooling", None)
+    pooling = pooling_of(pooling, task) if format == "sentence_transformers" else pooling
+    target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=pooling)
     cleaning = cleaning or getattr(model, "cleaning", None) or OFFICIAL_CLEANING
-    target = with_cleaning(target, cleaning)
+    target = with_sentence_task(with_cleaning(target, cleaning), getattr(model, "sentence_task", None))
     if is_published(path):
         from albert_tf.uploading.publish import uploaded_folder
 
@@ -205,28 +206,6 @@ def save(
     else:
         target.save(model, path, vocabulary, task)
     warn_of_losses(target, model, task)
-
-
-def _check_fit(
-    model: TrainableModel, vocabulary: str | None, task: "FinetunedTask | None", cleaning: "TextCleaning | None"
-) -> None:
-    """Raises InputError for a vocabulary, a task or a cleaning with which the model would not be what it was."""
-    from albert_tf.conversion.stored_checkpoint import describe_vocabulary
-    from albert_tf.conversion.task_of_model import task_of
-    from albert_tf.tokenization.text_cleaning import TextCleaning
-
-    own = task_of(model)
-    if task is not None and (own is None or not task.fits_class_of(own)):
-        head = "heads of pre-training" if own is None else f"a head for {own.head} with {own.num_labels} outputs"
-        raise InputError(f"`task` is {task.head} with {task.num_labels} outputs; the model has {head}")
-    if cleaning is not None and task is not None and task.cleaning and TextCleaning(**task.cleaning) != cleaning:
-        raise InputError(
-            f"`model` was fine-tuned on texts that were cleaned with {TextCleaning(**task.cleaning)}, and its texts "
-            f"stay so. Received `cleaning` {cleaning}."
-        )
-    size = model.config.vocab_size if vocabulary is None else describe_vocabulary(vocabulary)["size"]
-    if size != model.config.vocab_size:
-        raise InputError(f"{vocabulary} has {size} pieces, the model's vocab_size is {model.config.vocab_size}")
 
 
 def _check_kind(settings: Any, kind: type) -> None:

@@ -47,6 +47,30 @@ def check_same_model(config: AlbertConfig, stored: AlbertConfig, source: str, ad
         raise InputError(f"{source} was trained with {before}, the config given has {now}; {advice}")
 
 
+def compare_configs(config: AlbertConfig, stored: AlbertConfig, source: str) -> None:
+    """Refuses what changes the meaning of weights though their shapes fit, and warns of another number of layers.
+
+    Args:
+        config: of the model that is to have the weights.
+        stored: of the model they were trained in.
+        source: where the weights are.
+
+    Raises:
+        InputError: other heads, or another activation.
+    """
+    for key in different_keys(config, stored):
+        if key in ("num_attention_heads", "hidden_act"):
+            raise InputError(
+                f"{source} was trained with {key}={getattr(stored, key)!r}, --albert_config_file has "
+                f"{getattr(config, key)!r}: its weights would mean something else"
+            )
+    if config.num_hidden_layers != stored.num_hidden_layers:
+        logging.warning(
+            "%s was trained with %d layers, this model has %d",
+            *(source, stored.num_hidden_layers, config.num_hidden_layers),
+        )
+
+
 def with_dropout(config: AlbertConfig, settings: Any, before: AlbertConfig | None = None) -> AlbertConfig:
     """The config with the rates of dropout that a run is asked for, else with those that it had before.
 

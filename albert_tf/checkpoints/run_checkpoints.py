@@ -37,6 +37,7 @@ from albert_tf.checkpoints.tensor_files import load_tensors, save_tensors
 from albert_tf.config import AlbertConfig
 from albert_tf.models.low_rank import LowRankUpdates
 from albert_tf.models.named_weights import assign_weights, named_weights
+from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import DamagedError, InputError
 
@@ -168,6 +169,7 @@ def write_weights(
     vocabulary: dict | None,
     task: FinetunedTask | None = None,
     pooling: dict[str, Any] | None = None,
+    sentence_task: str = SOP,
 ) -> None:
     """Writes a checkpoint of weights alone, for a run to start from.
 
@@ -178,6 +180,7 @@ def write_weights(
         vocabulary: {"file", "sha256", "size"}, or None if unknown.
         task: what the model was fine-tuned for; None for a pre-trained one.
         pooling: how a text becomes one vector, as heads.pooling has it; None where that is not known.
+        sentence_task: what its head for pairs of sentences was trained on.
     """
     save_tensors(os.path.join(folder, "model"), weights)
     config.to_json_file(os.path.join(folder, CONFIG_NAME))
@@ -186,6 +189,7 @@ def write_weights(
         vocabulary=vocabulary,
         task=task.to_dict() if task is not None else None,
         pooling=pooling,
+        sentence_task=sentence_task,
     )
     write_state(folder, state)
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import keras
 import numpy as np
+from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask, is_finetuning_weight
 from albert_tf.config import AlbertConfig
@@ -26,6 +27,7 @@ from albert_tf.published.names import is_published
 from albert_tf.records.names import SOP
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.output_paths import refuse_current_folder
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 from albert_tf.tokenization.vocabulary_file import read_model
 
@@ -128,12 +130,22 @@ class CheckpointFormat(abc.ABC):
             InputError: the format cannot express the model, its weights are not finite, or the folder holds something.
         """
         check_output(folder)
-        weights = {name: value.numpy() for name, value in named_weights(model).items()}
+        weights = {name: value.numpy().astype("float32") for name, value in named_weights(model).items()}
+        weights = self._without_random(weights, model, folder)
         if nonfinite := find_nonfinite(weights):
             raise InputError(f"{folder} is not written: the model holds NaN or infinite values: {', '.join(nonfinite)}")
         arrays = self.encode(model.config, weights)
         with files.replace_folder(folder) as temporary:
             self.write(temporary, model.config, arrays, vocabulary_file, _complete(task, task_of(model)))
+
+    def _without_random(self, weights: dict[str, np.ndarray], model, folder: str) -> dict[str, np.ndarray]:
+        """The weights without those that were missing when the model was loaded, and that nobody trained since."""
+        before = getattr(model, "random_weights", {})
+        random = [name for name, value in before.items() if np.array_equal(weights[name], value)]
+        placeless = self.left_out(model.config, random)
+        if lacking := [name for name in random if name not in placeless]:
+            logging.warning("%s goes without %s: random numbers, as when it was loaded", folder, ", ".join(lacking))
+        return {name: value for name, value in weights.items() if name not in random}
 
     def left_out(self, config: AlbertConfig, names: Iterable[str]) -> list[str]:
         """The weights, of these names, that the format has no place for."""
@@ -228,6 +240,7 @@ def check_output(folder: str) -> None:
     """Raises InputError unless the path is free for a new folder."""
     if not folder.strip("/"):
         raise InputError("the output must name a folder other than /")
+    refuse_current_folder(folder, "the output")
     if is_published(folder):
         raise InputError(f"{folder} is a name to read from; push_to_hub writes to the Hugging Face hub")
     if not files.exists(folder):

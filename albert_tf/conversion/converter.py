@@ -1,15 +1,24 @@
 """Carrying a checkpoint from one format to another, and reading it back to see that every number arrived."""
 
-import dataclasses
-
 import numpy as np
 from absl import logging
 
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
+from albert_tf.checkpoints.depth_scores import read_depth_scores, write_depth_scores
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, check_output
-from albert_tf.conversion.formats import output_format, warn_of_pooling, warn_of_task, with_cleaning
+from albert_tf.conversion.formats import (
+    SENTENCE_HEAD,
+    output_format,
+    warn_of_pooling,
+    warn_of_sentence_task,
+    warn_of_task,
+    with_cleaning,
+    with_sentence_task,
+)
 from albert_tf.conversion.hugging_face_format import SavePretrainedFormat
 from albert_tf.conversion.load_report import LoadReport, match
+from albert_tf.conversion.loaded_model import pooling_of
 from albert_tf.conversion.native import NativeFormat
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.conversion.sentence_transformers import SentenceTransformersFormat
@@ -19,8 +28,6 @@ from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.tokenization.text_cleaning import agreed_cleaning
-
-_SENTENCE_HEAD = "sentence_order/classifier/kernel"
 
 
 def convert(settings: ConversionSettings) -> LoadReport:
@@ -46,7 +53,7 @@ def convert(settings: ConversionSettings) -> LoadReport:
     cleaning = agreed_cleaning(
         settings.cleaning, pretrained.cleaning, pretrained.source, pretrained.is_cleaning_settled
     )
-    target = with_cleaning(target, cleaning)
+    target = with_sentence_task(with_cleaning(target, cleaning), pretrained.sentence_task)
     _choose_pooling(target, settings, pretrained)
     warn_of_task(target, pretrained.task)
     model, config = pretrained.model, pretrained.model.config
@@ -56,16 +63,15 @@ def convert(settings: ConversionSettings) -> LoadReport:
     arrays = target.encode(config, weights)
     with files.replace_folder(settings.output) as folder:
         target.write(folder, config, arrays, vocabulary_file, pretrained.task)
+        if isinstance(target, NativeFormat):
+            _copy_scores(pretrained.source, folder)
         left_out = _compare(target, folder, config, weights)
         _compare_dense(target, folder)
     left_out = [name for name in left_out if name not in model.load_report.missing]
     if left_out:
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
-    has_sentence_head = _SENTENCE_HEAD in model.load_report.matched and _SENTENCE_HEAD not in left_out
-    if has_sentence_head and pretrained.sentence_task != target.sentence_task:
-        logging.warning(
-            "the model was trained with --sentence_task=%s; %s does not say so", pretrained.sentence_task, target.title
-        )
+    if SENTENCE_HEAD in model.load_report.matched and SENTENCE_HEAD not in left_out:
+        warn_of_sentence_task(target, pretrained.sentence_task)
     rounded = "" if settings.weight_type == "float32" else f", rounded to {settings.weight_type}"
     logging.info("wrote %s, %s%s; read back, every number is the same", settings.output, target.title, rounded)
     return model.load_report
@@ -98,9 +104,7 @@ def _choose_pooling(target: CheckpointFormat, settings: ConversionSettings, pret
             target.pooling = known
         warn_of_pooling(target, known)
         return
-    if known is None:
-        length = pretrained.task.settings.get("max_seq_length") if pretrained.task is not None else None
-        known = dataclasses.replace(target.pooling, max_seq_length=length)
+    known = pooling_of(known, pretrained.task)
     target.pooling = known.with_choices(settings.pooling, settings.normalize)
 
 
@@ -118,6 +122,14 @@ def _vocabulary_file(settings: ConversionSettings, pretrained: Pretrained) -> st
     if known is not None and known["sha256"] != vocabulary["sha256"]:
         raise InputError(f"{path} is not the vocabulary the model was trained with ({known['file']}); name that one")
     return path
+
+
+def _copy_scores(source: str, folder: str) -> None:
+    """Takes along what evaluations found of these weights, thresholds and the rule of early exit among it."""
+    if evaluation := read_evaluation(source):
+        write_evaluation(folder, evaluation)
+    if scores := read_depth_scores(source):
+        write_depth_scores(folder, scores)
 
 
 def _compare(target: CheckpointFormat, folder: str, config: AlbertConfig, weights) -> list[str]:

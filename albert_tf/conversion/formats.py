@@ -36,6 +36,7 @@ FORMATS: dict[str, CheckpointFormat] = {
     )
 }
 assert set(FORMATS) == set(FORMAT_NAMES)
+SENTENCE_HEAD = "sentence_order/classifier/kernel"
 # The file that tells of an export, in one of ONNX or LiteRT, and in a SavedModel.
 _OF_EXPORTS = ("export.json", os.path.join("assets.extra", "export.json"))
 # Of what lies in a folder that is none of them.
@@ -121,12 +122,31 @@ def with_cleaning(target: CheckpointFormat, cleaning: TextCleaning) -> Checkpoin
     return target
 
 
+def with_sentence_task(target: CheckpointFormat, sentence_task: str | None) -> CheckpointFormat:
+    """A copy of a format that says what the head for pairs of sentences was trained on, where the format can."""
+    target = copy.copy(target)
+    if isinstance(target, NativeFormat) and sentence_task is not None:
+        target.sentence_task = sentence_task
+    return target
+
+
 def warn_of_losses(target: CheckpointFormat, model: Any, task: FinetunedTask | None = None) -> None:
     """Warns of what a model has, or its task, and a format has no place for."""
     warn_of_pooling(target, getattr(model, "pooling", None))
     warn_of_task(target, task)
-    if left_out := target.left_out(model.config, named_weights(model)):
+    left_out = target.left_out(model.config, named_weights(model))
+    if left_out:
         logging.warning("%s has no place for %s", target.title, ", ".join(left_out))
+    if SENTENCE_HEAD in named_weights(model) and SENTENCE_HEAD not in left_out:
+        warn_of_sentence_task(target, getattr(model, "sentence_task", None))
+
+
+def warn_of_sentence_task(target: CheckpointFormat, sentence_task: str | None) -> None:
+    """Warns where a format does not say what the head for pairs of sentences was trained on; None: it is not known."""
+    if sentence_task not in (None, target.sentence_task):
+        logging.warning(
+            "the model was trained with --sentence_task=%s; %s does not say so", sentence_task, target.title
+        )
 
 
 def warn_of_pooling(target: CheckpointFormat, pooling: Pooling | None) -> None:

@@ -1,14 +1,15 @@
 """Folders of Hugging Face's save_pretrained, of any family that crosses over, read and written without torch."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion import hugging_face_config, hugging_face_files, hugging_face_tasks, hugging_face_tokenizer
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, copy_vocabulary
 from albert_tf.conversion.hugging_face_family import FAMILIES, Family
 from albert_tf.conversion.sentence_modules import has_modules
-from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_usual_vocabulary, set_aside
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, agreed_config, find_usual_vocabulary, set_aside
 from albert_tf.runtime.errors import InputError
 from albert_tf.runtime.files import exists
 from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
@@ -84,17 +85,9 @@ class SavePretrainedFormat(CheckpointFormat):
     def write(self, folder, config, arrays, vocabulary_file, task=None):
         """Writes model.safetensors, config.json and, with a vocabulary, its files."""
         family = self.family
-        architecture = self.architecture or hugging_face_tasks.architecture_of(task, family)
         # Rows without a name of ours are the projection's, a part of the encoder.
         ours = {row.theirs: getattr(row, "ours", "albert/encoder/") for row in self.rows(config, ())}
-        lacking = [
-            head
-            for head in family.heads_of(architecture)
-            if not any(name.startswith(head) for theirs, name in ours.items() if theirs in arrays)
-        ]
-        if lacking:
-            needed = ", ".join(f"{head}*" for head in lacking)
-            raise InputError(f"this model has no head for {architecture}, which needs {needed}")
+        architecture = self._choose_architecture([ours[name] for name in arrays], task)
         parts = family.parts_of(architecture)
         kept = {theirs: array for theirs, array in arrays.items() if ours[theirs].startswith(parts)}
         if architecture == f"{family.classes}Model":
@@ -103,6 +96,23 @@ class SavePretrainedFormat(CheckpointFormat):
         task_values = hugging_face_tasks.task_values(task, architecture, family)
         hugging_face_config.write_config(folder, config, architecture, family, special_ids, task_values)
         hugging_face_files.write_safetensors(os.path.join(folder, hugging_face_files.WEIGHTS_NAME), kept)
+
+    def _choose_architecture(self, weights: Collection[str], task: FinetunedTask | None) -> str:
+        """The architecture that was asked for, else the one that holds these weights, by our names, as a whole.
+
+        Raises:
+            InputError: there are no weights for one of its heads; of those of pre-training one is enough, if no
+                architecture was asked for.
+        """
+        architecture = self.architecture or hugging_face_tasks.architecture_of(task, self.family)
+        heads = self.family.heads_of(architecture)
+        lacking = [head for head in heads if not any(name.startswith(head) for name in weights)]
+        if not lacking:
+            return architecture
+        if self.architecture is None and task is None:
+            return architecture if len(lacking) < len(heads) else f"{self.family.classes}Model"
+        needed = ", ".join(f"{head}*" for head in lacking)
+        raise InputError(f"this model has no head for {architecture}, which needs {needed}")
 
     def set_aside_more(self, arrays, skipped) -> None:
         """Moves tensors that are no weights from `arrays` to `skipped`, by its reason; most families have none."""
@@ -119,8 +129,10 @@ class SavePretrainedFormat(CheckpointFormat):
         return {key: found[key] for key in self.special_ids}
 
     def _find_config(self, folder: str, config_file: str | None) -> AlbertConfig | None:
-        if config_file:
-            return AlbertConfig.from_json_file(config_file)
+        given = AlbertConfig.from_json_file(config_file) if config_file else None
+        return agreed_config(given, lambda: self._find_own_config(folder), folder)
+
+    def _find_own_config(self, folder: str) -> AlbertConfig | None:
         for name in self.config_names:
             path = os.path.join(folder, name)
             if exists(path):

@@ -26,7 +26,7 @@ from albert_tf.conversion.keras_hub_files import (
     write_weights,
 )
 from albert_tf.conversion.rows import HeadsRow, Row, projection_rows
-from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, set_aside
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, agreed_config, set_aside
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
@@ -103,12 +103,10 @@ class KerasHubFormat(CheckpointFormat):
         folder = os.path.dirname(path) if alone else path
         arrays = read_weights(path) if alone else _read_preset_weights(folder)
         arrays, skipped = set_aside(arrays, _SKIPPED)
-        config = None
-        if config_file:
-            config = AlbertConfig.from_json_file(config_file)
-        elif os.path.basename(path) == WEIGHTS_NAME or not alone:
-            config_file = os.path.join(folder, CONFIG_NAME)
-            config = read_config(config_file) if files.exists(config_file) else None
+        own = os.path.join(folder, CONFIG_NAME)
+        has_own = (os.path.basename(path) == WEIGHTS_NAME or not alone) and files.exists(own)
+        given = AlbertConfig.from_json_file(config_file) if config_file else None
+        config = agreed_config(given, lambda: read_config(own) if has_own else None, path)
         vocabulary_file = os.path.join(folder, *_VOCABULARY)
         if alone or not files.exists(vocabulary_file):
             vocabulary_file = None

@@ -66,7 +66,7 @@ class NativeFormat(CheckpointFormat):
         pooling = None if self.pooling is None else self.pooling.with_length()
         dense = None if self.pooling is None else self.pooling.dense
         arrays = {**arrays, **({} if dense is None else dense.to_weights())}
-        run_checkpoints.write_weights(folder, config, arrays, vocabulary, task, pooling)
+        run_checkpoints.write_weights(folder, config, arrays, vocabulary, task, pooling, self.sentence_task)
 
 
 def describe_checkpoint(folder: str) -> StoredCheckpoint:

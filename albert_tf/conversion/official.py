@@ -19,7 +19,7 @@ from albert_tf.conversion.checkpoint_format import (
 )
 from albert_tf.conversion.config_keys import albert_values
 from albert_tf.conversion.rows import Row, TransposedRow
-from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, find_vocabulary, set_aside
+from albert_tf.conversion.stored_checkpoint import StoredCheckpoint, agreed_config, find_vocabulary, set_aside
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.vocabulary_file import model_name
@@ -129,8 +129,12 @@ class OfficialFormat(CheckpointFormat):
         if os.path.basename(prefix) == "variables":
             folder = os.path.join(os.path.dirname(folder), "assets")
         arrays, skipped = set_aside(arrays, _SKIPPED)
-        config_file = config_file or os.path.join(folder, self.config_name)
-        config = self.read_config(config_file) if files.exists(config_file) else None
+        own = os.path.join(folder, self.config_name)
+        config = agreed_config(
+            self.read_config(config_file) if config_file else None,
+            lambda: self.read_config(own) if files.exists(own) else None,
+            path,
+        )
         vocabulary_file = self.find_vocabulary(folder)
         task = _find_task(arrays)
         return StoredCheckpoint.of_elsewhere(path, config, arrays, skipped, vocabulary_file, task, self.sentence_task)

@@ -9,8 +9,7 @@ from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
 from albert_tf.checkpoints.finetuned_task import FINETUNING_HEADS, FinetunedTask
-from albert_tf.checkpoints.model_agreement import different_keys
-from albert_tf.config import AlbertConfig
+from albert_tf.checkpoints.model_agreement import compare_configs
 from albert_tf.conversion.checkpoint_format import CheckpointFormat, build_model, load_weights
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
@@ -116,7 +115,8 @@ def initialise(
         InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
     """
     format, stored = open_checkpoint(path)
-    _compare_configs(model.config, stored)
+    if stored.config is not None:
+        compare_configs(model.config, stored.config, stored.source)
     rows = None
     if from_group0:
         rows, stored = _spread_group0(model, format, stored)
@@ -141,7 +141,8 @@ def initialise_encoder(model: Any, path: str, allow_missing_heads: bool = False)
         InputError: no checkpoint there, a damaged one, or weights that do not fit the model.
     """
     format, stored = open_checkpoint(path)
-    _compare_configs(model.config, stored)
+    if stored.config is not None:
+        compare_configs(model.config, stored.config, stored.source)
     pooling = stored.pooling
     _report(load_weights(model, format, stored, allow_missing_heads=allow_missing_heads, fresh=(VECTOR_DENSE,)))
     if model.pooling.dense is not None and pooling is not None and pooling.dense is not None:
@@ -176,7 +177,8 @@ def initialise_finetuning(
         InputError: no checkpoint there, a damaged one, weights that do not fit the model, or a head that does not.
     """
     format, stored = open_checkpoint(path)
-    _compare_configs(model.config, stored)
+    if stored.config is not None:
+        compare_configs(model.config, stored.config, stored.source)
     known = stored.task
     takes_head = _takes_head(stored, task, keep_head)
     if need_head and not takes_head:
@@ -262,24 +264,6 @@ def open_checkpoint(
 def _report(report) -> None:
     for line in str(report).splitlines():
         logging.info("%s", line)
-
-
-def _compare_configs(config: AlbertConfig, stored: StoredCheckpoint) -> None:
-    """Refuses what changes the meaning of weights though their shapes fit."""
-    theirs = stored.config
-    if theirs is None:
-        return
-    for key in different_keys(config, theirs):
-        if key in ("num_attention_heads", "hidden_act"):
-            raise InputError(
-                f"{stored.source} was trained with {key}={getattr(theirs, key)!r}, --albert_config_file has "
-                f"{getattr(config, key)!r}: its weights would mean something else"
-            )
-    if config.num_hidden_layers != theirs.num_hidden_layers:
-        logging.warning(
-            "%s was trained with %d layers, this model has %d",
-            *(stored.source, theirs.num_hidden_layers, config.num_hidden_layers),
-        )
 
 
 def _spread_group0(model, format: CheckpointFormat, stored: StoredCheckpoint):

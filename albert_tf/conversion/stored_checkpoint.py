@@ -4,12 +4,14 @@ import dataclasses
 import hashlib
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.checkpoints.model_agreement import compare_configs
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.sentence_modules import read_pooling
 from albert_tf.heads.pooling import Pooling
@@ -19,6 +21,32 @@ from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 from albert_tf.tokenization.vocabulary_file import is_vocabulary, may_be_vocabulary
+
+
+def agreed_config(
+    given: AlbertConfig | None, read_own: Callable[[], AlbertConfig | None], source: str
+) -> AlbertConfig | None:
+    """The config that was given, else the one that lies with a checkpoint.
+
+    Args:
+        given: by the user, or None.
+        read_own: reads the checkpoint's; None where it has none.
+        source: the checkpoint.
+
+    Raises:
+        InputError: weights would mean something else by the one than by the other; or the checkpoint's is needed, and
+            is damaged or of a model beyond ours.
+    """
+    if given is None:
+        return read_own()
+    try:
+        own = read_own()
+    except InputError as error:
+        logging.warning("the config given is taken, not that of %s: %s", source, error)
+        return given
+    if own is not None:
+        compare_configs(given, own, source)
+    return given
 
 
 @dataclasses.dataclass(frozen=True)

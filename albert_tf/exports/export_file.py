@@ -48,10 +48,15 @@ def read_export(folder: str, place: str = EXTRA_FOLDER) -> dict[str, Any]:
         place: as in write_export.
 
     Raises:
-        InputError: it is damaged, another program's, or of a version that wrote no checksums.
-        OSError: there is none.
+        InputError: there is none, or it is damaged, another program's, or of a version that wrote no checksums.
+        OSError: it cannot be read.
     """
     path = os.path.join(folder, place, EXPORT_NAME)
+    if not files.exists(path):
+        raise InputError(
+            f"{folder} is no export of albert_tf ({os.path.join(place, EXPORT_NAME)} is missing); make one with "
+            f"{'export_saved_model' if place else 'export_model'}"
+        )
     contents = files.read_small(path)
     values = files.parse_json(contents, path)
     if values.get("format") != FORMAT:

@@ -7,8 +7,8 @@ import os
 import tensorflow as tf
 from absl import logging
 
-from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.conversion.dev_thresholds import LABEL_THRESHOLD, NULL_THRESHOLD, dev_thresholds, open_threshold
 from albert_tf.conversion.pretrained import Pretrained, load_pretrained
 from albert_tf.exports.chosen_depth import with_first_layers
 from albert_tf.exports.export_file import is_export
@@ -16,7 +16,8 @@ from albert_tf.exports.settings import SourceSettings
 from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import FlagError, InputError
-from albert_tf.tasks.thresholds import EACH, ONE, USUAL_THRESHOLD, thresholds_of_scores
+from albert_tf.runtime.output_paths import refuse_current_folder
+from albert_tf.tasks.thresholds import USUAL_THRESHOLD
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.packing import room_for_text
 from albert_tf.tokenization.text_cleaning import agreed_cleaning
@@ -25,10 +26,6 @@ from albert_tf.tokenization.vocabulary_file import count_pieces, read_model
 
 # Beginning of the names of the pooler's weights.
 POOLER = "albert/pooler/"
-# Odds of no answer above which none is given.
-_THRESHOLD = "null_score_diff_threshold"
-# Of a task of several labels, the probabilities from which on they are given.
-LABEL_THRESHOLD = "label_threshold"
 
 
 def open_source(settings: SourceSettings) -> tuple[str, Pretrained, Tokenizer]:
@@ -98,6 +95,11 @@ def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
     if length > longest:
         raise InputError(f"--max_seq_length={length} is more than the model's max_position_embeddings={longest}")
     room_for_text(length, pair=True)
+    if settings.max_seq_length is not None and pretrained.task is not None:
+        # A question of the most pieces, [CLS], two [SEP] and a piece of the text.
+        needed = pretrained.task.settings.get("max_query_length", 0) + 4
+        if pretrained.task.head in ("span", "span_beam") and length < needed:
+            raise InputError(f"--max_seq_length={length} leaves no room beside long questions; give at least {needed}")
     return length
 
 
@@ -128,6 +130,13 @@ def with_thresholds(pretrained: Pretrained) -> Pretrained:
     return dataclasses.replace(pretrained, task=_with_threshold(pretrained.task, pretrained.source))
 
 
+# Without a dev split: what a task is asked with, and what that means.
+_USUAL = {
+    LABEL_THRESHOLD: (str(USUAL_THRESHOLD), f"a label is given from probability {USUAL_THRESHOLD} on"),
+    NULL_THRESHOLD: (0.0, "null odds above 0 count as no answer"),
+}
+
+
 def _with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
     """The task with the odds of no answer above which none is given, or with the thresholds of its labels.
 
@@ -135,34 +144,21 @@ def _with_threshold(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
         task: of a checkpoint.
         checkpoint: its folder; the evaluation beside it noted what was best on the dev split.
     """
-    if task.options.get(LABEL_THRESHOLD) in (ONE, EACH):
-        return _with_label_thresholds(task, checkpoint)
-    if task.name != "squad_v2" or task.options.get(_THRESHOLD) is not None:
+    option = open_threshold(task)
+    if option is None:
         return task
-    return dataclasses.replace(task, options={**task.options, _THRESHOLD: _dev_threshold(checkpoint)})
-
-
-def _with_label_thresholds(task: FinetunedTask, checkpoint: str) -> FinetunedTask:
-    found = thresholds_of_scores(task.options[LABEL_THRESHOLD], task.labels, read_evaluation(checkpoint) or {})
-    if found is None:
-        logging.warning(
-            "%s was not evaluated on a dev split: a label is given from probability %s on", checkpoint, USUAL_THRESHOLD
-        )
-        found = (USUAL_THRESHOLD,)
-    return dataclasses.replace(task, options={**task.options, LABEL_THRESHOLD: ",".join(map(repr, found))})
-
-
-def _dev_threshold(checkpoint: str) -> float:
-    threshold = (read_evaluation(checkpoint) or {}).get("best_f1_thresh")
-    if isinstance(threshold, int | float):
-        return float(threshold)
-    logging.warning("%s was not evaluated on a dev split: null odds above 0 count as no answer", checkpoint)
-    return 0.0
+    found = dev_thresholds(task, checkpoint)
+    if not found:
+        value, meaning = _USUAL[option]
+        logging.warning("%s was not evaluated on a dev split: %s", checkpoint, meaning)
+        found = {option: value}
+    return dataclasses.replace(task, options={**task.options, **found})
 
 
 def _check_output_dir(output_dir: str, overwrite: bool) -> None:
     if not output_dir:
         raise FlagError("--output_dir must name a folder other than /")
+    refuse_current_folder(output_dir, "--output_dir")
     files.recover(output_dir)
     if not tf.io.gfile.exists(output_dir):
         return

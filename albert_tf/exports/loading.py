@@ -1,6 +1,5 @@
 """Loading an export: is it there, is it one of ours and of the kind that is wanted, is it whole."""
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +8,6 @@ import tensorflow_text  # noqa: F401  (registers the operations of the tokenizer
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.exports.export_file import (
-    EXPORT_NAME,
-    EXTRA_FOLDER,
     SAVED_MODEL_NAME,
     check_files,
     holds_saved_model,
@@ -39,11 +36,6 @@ def load_export(saved_model: str, needed: Sequence[str]) -> tuple[Any, dict[str,
         raise InputError(f"no folder {saved_model}; give the --output_dir of export_saved_model")
     if not holds_saved_model(saved_model):
         raise InputError(f"{saved_model} is no SavedModel ({SAVED_MODEL_NAME} is missing)")
-    if not files.exists(os.path.join(saved_model, EXTRA_FOLDER, EXPORT_NAME)):
-        raise InputError(
-            f"{saved_model} is no export of albert_tf ({EXTRA_FOLDER}/{EXPORT_NAME} is missing); make one with "
-            "export_saved_model"
-        )
     about = read_export(saved_model)
     if not set(needed) & set(about["signatures"]):
         raise InputError(f"{saved_model} {_other_kind(about)}")

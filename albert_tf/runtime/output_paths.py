@@ -52,6 +52,17 @@ def check_outputs(outputs: Iterable[tuple[str, str | None]], overwrite: bool, in
             raise InputError(f"--{flag}: {path} is also among --input_file; write to another file")
 
 
+def refuse_current_folder(folder: str, named: str) -> None:
+    """Raises InputError if a folder that is made elsewhere and then renamed is the one that the program runs in.
+
+    Args:
+        folder: to make.
+        named: the flag or the words by which the error calls it.
+    """
+    if not files.is_remote(folder) and os.path.realpath(folder) == os.path.realpath(os.curdir):
+        raise InputError(f"{named}: {folder} is the current folder, which cannot be replaced; name a folder in it")
+
+
 def check_not_input(
     output: str | None, source: str | None, names: tuple[str, str] = ("output_file", "input_file")
 ) -> None:

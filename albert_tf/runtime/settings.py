@@ -201,7 +201,7 @@ def check(settings: Any) -> None:
         wanted = None if value is None and field.default is None else explain(value, field)
         if wanted:
             raise FlagError(f"--{name} must {wanted}. Received {value!r}.")
-        if isinstance(value, numbers.Real) and type(value) not in (bool, int, float):
+        if isinstance(value, numbers.Real) and not isinstance(value, int | float):
             object.__setattr__(settings, name, int(value) if isinstance(value, numbers.Integral) else float(value))
 
 

@@ -73,7 +73,9 @@ class TensorFlowSteps(Steps):
             taken += 1
         return progress, taken, last, goes_on
 
-    @tf.function(reduce_retracing=True)
+    # Traced anew for the batches of each stage: with relaxed shapes their numbers would be rounded otherwise than in a
+    # process that begins with that stage.
+    @tf.function
     def _take_on_device(self, iterator, num_steps, progress: Progress):
         taken, goes_on = tf.constant(0), tf.constant(True)
         last = tf.zeros([len(self.metrics)])

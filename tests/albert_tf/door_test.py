@@ -266,6 +266,8 @@ def test_an_export_takes_what_its_model_takes(in_work, exported, save_finetuned,
 
 
 def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "saved_model.pb").write_bytes(b"")
     for call, message in [
         (lambda: albert_tf.load(tmp_path / "none"), "no model here: there is nothing"),
         (lambda: albert_tf.load(""), "a path was expected"),
@@ -279,6 +281,7 @@ def test_bad_paths_and_formats_are_one_line(in_work, tmp_path):
         (lambda: albert_tf.make_dataset([], 2, 8, 2), "names no record file"),
         (lambda: albert_tf.make_dataset("none*", 2, 8, 2), "no file matches"),
         (lambda: albert_tf.load_tokenizer(tmp_path / "none"), "no checkpoint here"),
+        (lambda: albert_tf.load_tokenizer(tmp_path / "foreign"), "is no export of albert_tf"),
         (lambda: albert_tf.load_tokenizer(tmp_path / "none.model"), "does not exist"),
         (lambda: albert_tf.save(albert_tf.load("work/model"), "work/model"), "is there already"),
         (lambda: albert_tf.save(albert_tf.load("work/model"), tmp_path / "x", format="onnx"), "must be one of"),

@@ -123,6 +123,13 @@ def _texts(rng, count, shortest, longest):
     return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
 
 
+def test_an_export_is_long_enough_for_questions(finetuned, tmp_path):
+    folder, _ = finetuned("span", (), ("question", "context"), name="squad_v1", max_query_length=12)
+    places = {"init_checkpoint": folder, "output_dir": str(tmp_path / "x")}
+    with pytest.raises(InputError, match="--max_seq_length=15 leaves no room beside long questions; give at least 16"):
+        export_saved_model(ExportSettings(**places, max_seq_length=15))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name, beam",

@@ -116,6 +116,18 @@ def test_without_packing_every_example_has_a_row(packed):
     assert shapes.of(stage) == (settings.train_batch_size, S, 3)
 
 
+def test_the_steps_of_a_stage_are_traced_as_in_a_run_that_begins_with_it(packed, monkeypatch):
+    traced, own = [], PretrainingSteps._train_replica
+
+    def noting(self, batch, scale):
+        traced.append(tuple(batch["input_ids"].shape))
+        return own(self, batch, scale)
+
+    monkeypatch.setattr(PretrainingSteps, "_train_replica", noting)
+    run(dataclasses.replace(packed, batch_schedule="4:0.5,8:0.5"))
+    assert set(traced) == {(4, S), (8, S)}
+
+
 @pytest.mark.faults
 def test_a_packed_run_is_the_same_run_where_it_is_cut_off(packed, read_weights, read_log, caplog):
     caplog.set_level(logging.INFO, logger="absl")

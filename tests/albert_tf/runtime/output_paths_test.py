@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from albert_tf.conversion.checkpoint_format import check_output
 from albert_tf.runtime.errors import InputError
-from albert_tf.runtime.output_paths import STANDARD_INPUT, check_outputs
+from albert_tf.runtime.output_paths import STANDARD_INPUT, check_outputs, refuse_current_folder
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -53,6 +54,16 @@ def test_no_command_replaces_what_it_reads(command, tmp_path):
     assert done.returncode == 1
     assert f"--{flag}: {path} is also among --input_file; write to another file" in done.stderr
     assert path.read_text() == "kept"
+
+
+def test_the_current_folder_is_not_made_anew(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in (".", str(tmp_path), "../" + tmp_path.name):
+        with pytest.raises(InputError, match="--output_dir: .* is the current folder, which cannot be replaced"):
+            refuse_current_folder(folder, "--output_dir")
+        with pytest.raises(InputError, match="the output: .* is the current folder"):
+            check_output(folder)
+    refuse_current_folder("below", "--output_dir")
 
 
 def test_standard_input_is_no_file_among_those_read(tmp_path):
