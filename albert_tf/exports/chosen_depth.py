@@ -42,6 +42,11 @@ def exit_rule(settings: DepthSettings, pretrained: Pretrained) -> ExitRule | Non
     source, task = pretrained.source, pretrained.task
     if task is None or not task.early_exit:
         raise InputError(f"{source} has no exits; run_finetuning --early_exit trains a model with them")
+    if pretrained.model.exits.is_untrained:
+        raise InputError(
+            f"{source}: its exits are not fitted yet: the run was stopped before its first checkpoint by "
+            "--save_checkpoints_steps; go on with run_finetuning, or leave early exit out"
+        )
     scores = read_depth_scores(source)
     rule: dict[str, Any] = {"patience": settings.patience, "confidence": settings.exit_confidence}
     rule["min_layers"] = settings.min_layers or 1

@@ -96,7 +96,13 @@ class FinetuningResults:
             for split in self._data.dev_splits():
                 results["scores"][split.name] = self._score(split, chosen)
             self._note_scores(results["scores"], chosen)
-            if settings.early_exit or settings.score_layers:
+            if settings.early_exit and self._run.model.exits.is_untrained:
+                logging.warning(
+                    "%s: its exits are not fitted yet, so they are not scored; training fits them at a checkpoint by "
+                    "--save_checkpoints_steps",
+                    chosen.path,
+                )
+            elif settings.early_exit or settings.score_layers:
                 results["depth"] = self._score_depths(chosen)
         if settings.do_predict:
             if task.threshold_score is not None:

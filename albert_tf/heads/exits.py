@@ -66,6 +66,14 @@ class Exits(ConfiguredLayer):
         ]
         return ops.stack(logits, axis=1)
 
+    @property
+    def is_untrained(self) -> bool:
+        """True as long as all biases are the zeros that they begin with: nobody has trained the exits, or fitted them.
+
+        A run of fitted exits that is stopped before its first regular checkpoint leaves such.
+        """
+        return not any(np.any(ops.convert_to_numpy(head.bias)) for head in self.heads)
+
     def get_config(self):
         head = self.heads[0]
         more = {"num_labels": head.num_labels, "dropout_rate": head.dropout_rate, "pooling": self.pooling}

@@ -6,6 +6,7 @@ from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.config import AlbertConfig
+from albert_tf.heads.pooling import Pooling
 from albert_tf.records.manifest import Manifest
 from albert_tf.records.names import NSP, SOP
 from albert_tf.runtime.markdown_table import markdown_table
@@ -40,6 +41,7 @@ class CardFacts:
         task: what it was fine-tuned for, or None.
         license: in the hub's words, or None.
         cleaning: of texts.
+        pooling: how it makes one vector of a text, of a model for that; None of others.
     """
 
     repository: str
@@ -51,6 +53,7 @@ class CardFacts:
     task: FinetunedTask | None = None
     license: str | None = None
     cleaning: TextCleaning = OFFICIAL_CLEANING
+    pooling: Pooling | None = None
 
 
 def model_card(facts: CardFacts) -> str:
@@ -60,7 +63,7 @@ def model_card(facts: CardFacts) -> str:
         f"# {facts.repository.partition('/')[2]}",
         _summary(facts),
         "## Model\n\n" + _table(("setting", "value"), facts.config.to_dict().items()),
-        *_training(facts.provenance),
+        *_training(facts.provenance, facts.pooling is not None),
         *_data(facts.provenance),
         *_scores(facts.provenance),
         *_texts(facts),
@@ -70,21 +73,31 @@ def model_card(facts: CardFacts) -> str:
 
 
 def _header(facts: CardFacts) -> str:
-    lines = ["---", *([f"license: {facts.license}"] if facts.license else []), "library_name: transformers"]
-    return "\n".join([*lines, f"pipeline_tag: {_PIPELINES[facts.architecture]}", "tags:", "- albert", "---"])
+    library, pipeline = "transformers", _PIPELINES.get(facts.architecture, "feature-extraction")
+    if facts.pooling is not None:
+        library, pipeline = "sentence-transformers", "sentence-similarity"
+    lines = ["---", *([f"license: {facts.license}"] if facts.license else []), f"library_name: {library}"]
+    return "\n".join([*lines, f"pipeline_tag: {pipeline}", "tags:", f"- {_family(facts)}", "---"])
+
+
+def _family(facts: CardFacts) -> str:
+    return "bert" if facts.architecture.startswith("Bert") else "albert"
 
 
 def _summary(facts: CardFacts) -> str:
     task, provenance = facts.task, facts.provenance
     what = "pre-trained" if task is None else f"fine-tuned for {_plain(str(task))}"
+    if facts.pooling is not None:
+        what = f"for vectors of texts ({facts.pooling})" + (", trained" if provenance.state is not None else "")
     how = "" if provenance.state is not None else ", written"
     how += f" by albert_tf {facts.version}"
     if provenance.state is None and provenance.format is not None:
         how += f" from {provenance.format}"
-    return f"An {_PAPER}, {what}{how}. Its weights are those of an {facts.architecture} of transformers."
+    kind, article = (f"An {_PAPER}", "an") if _family(facts) == "albert" else ("A BERT", "a")
+    return f"{kind}, {what}{how}. Its weights are those of {article} {facts.architecture} of transformers."
 
 
-def _training(provenance: Provenance) -> Iterable[str]:
+def _training(provenance: Provenance, is_of_vectors: bool) -> Iterable[str]:
     state = provenance.state
     if state is None:
         return
@@ -93,7 +106,7 @@ def _training(provenance: Provenance) -> Iterable[str]:
         "examples read": f"{state.examples_seen:,}",
         "optimizer": state.optimizer,
     }
-    if state.task is None:
+    if state.task is None and not is_of_vectors:
         rows["sentence task"] = _SENTENCE_TASKS.get(state.sentence_task, state.sentence_task)
     rows |= {f"`--{name}`": _plain(value) for name, value in provenance.flags.items() if name != "optimizer"}
     yield "## Training\n\n" + _table(("setting", "value"), rows.items())
@@ -140,6 +153,15 @@ def _texts(facts: CardFacts) -> Iterable[str]:
 
 def _use(facts: CardFacts) -> Iterable[str]:
     name, architecture = facts.repository, facts.architecture
+    if facts.pooling is not None:
+        ours = f'import albert_tf\n\nvectors = albert_tf.Embedder("hf://{name}").embed(["A text.", "Another."])'
+        theirs_too = f'vectors = SentenceTransformer("{name}").encode(["A text.", "Another."])'
+        yield f"## Use\n\nWith albert_tf:\n\n```python\n{ours}\n```"
+        yield (
+            "With sentence-transformers:\n\n```python\nfrom sentence_transformers import SentenceTransformer\n\n"
+            f"{theirs_too}\n```"
+        )
+        return
     lines = [f'import albert_tf\n\nmodel = albert_tf.load("hf://{name}")']
     theirs = [f'model = {architecture}.from_pretrained("{name}")']
     imported = architecture

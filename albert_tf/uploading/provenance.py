@@ -13,8 +13,8 @@ from albert_tf.checkpoints.checkpoint_state import FOLDER_NAME, NO_OPTIMIZER, Tr
 from albert_tf.checkpoints.readable_checkpoint import find_readable_checkpoint
 from albert_tf.conversion.formats import recognise
 from albert_tf.conversion.native import NATIVE
-from albert_tf.finetuning.run import RESULTS_NAME, FinetuningRun
-from albert_tf.pretraining.run import PretrainingRun
+from albert_tf.finetuning.recipe import FITTED
+from albert_tf.finetuning.run import RESULTS_NAME
 from albert_tf.published.local_copy import local_copy
 from albert_tf.records.manifest import Manifest, read_manifest
 from albert_tf.records.record_files import are_as_noted
@@ -28,9 +28,21 @@ _FLAGS = (
     *("max_seq_length", "max_predictions_per_seq", "length_schedule", "batch_schedule", "masked_lm_prob", "ngram"),
     *("class_weights", "pos_weight", "label_smoothing", "freeze", "lora_rank", "lora_alpha", "early_exit"),
     *("exit_training", "exit_pooling", "exit_rate_factor", "distillation_temperature", "distillation_weight"),
+    *("objective", "pooling", "normalize", "temperature", "symmetric", "cosine_weight", "relation_weight"),
     *("weight_decay_rate", "max_gradient_norm", "precision", "random_seed"),
 )
 _NOTHING = ("", "None", "[]")
+# Flags that have no part in a run without another one, and those that another one takes the place of.
+_ONLY_WITH = {
+    **dict.fromkeys(("distillation_temperature", "distillation_weight"), "teacher"),
+    **dict.fromkeys(("exit_training", "exit_pooling", "exit_rate_factor"), "early_exit"),
+    "lora_alpha": "lora_rank",
+}
+_NOT_WITH = {
+    "num_train_epochs": "num_train_steps",
+    "warmup_proportion": "num_warmup_steps",
+    "train_batch_size": "batch_schedule",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,22 +87,28 @@ def find_provenance(path: str) -> Provenance:
     return Provenance(
         format.title,
         state if is_trained else None,
-        {name: flags[name] for name in _FLAGS if flags.get(name, "") not in _NOTHING},
+        {name: flags[name] for name in _FLAGS if name in flags and _had_a_part(name, flags)},
         _find_manifest(flags.get("input_file", ""), state) if is_trained else None,
         _find_scores(folder, run_dir),
     )
 
 
 def _read_flags(run_dir: str) -> dict[str, str]:
-    """The flags that a run left in its folder, by name."""
+    """The flags that a run left in its folder, by name, but those without a value; "--name" alone is true."""
     found: dict[str, str] = {}
-    for name in (PretrainingRun.FLAGS_NAME, FinetuningRun.FLAGS_NAME):
-        path = os.path.join(run_dir, name)
-        if files.exists(path):
-            lines = files.read_small(path).decode(errors="replace").splitlines()
+    for name in files.list_folder(run_dir):
+        if name.endswith(".flags"):
+            lines = files.read_small(os.path.join(run_dir, name)).decode(errors="replace").splitlines()
             pairs = [line.removeprefix("--").partition("=") for line in lines if line.startswith("--")]
-            found |= {flag: value for flag, equals, value in pairs if equals}
-    return found
+            found |= {flag: value if equals else "true" for flag, equals, value in pairs if value not in _NOTHING[1:]}
+    return {flag: value for flag, value in found.items() if value}
+
+
+def _had_a_part(name: str, flags: Mapping[str, str]) -> bool:
+    """Tells whether a flag says how a run learned, beside its others."""
+    if name == "exit_rate_factor" and flags.get("exit_training") == FITTED:
+        return False
+    return _ONLY_WITH.get(name, name) in flags and _NOT_WITH.get(name) not in flags
 
 
 def _find_manifest(patterns: str, state: TrainingState) -> Manifest | None:

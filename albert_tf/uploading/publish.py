@@ -15,10 +15,12 @@ from albert_tf.conversion import hugging_face_config
 from albert_tf.conversion.checkpoint_format import check_output
 from albert_tf.conversion.converter import convert
 from albert_tf.conversion.hugging_face import HUGGING_FACE
-from albert_tf.conversion.hugging_face_family import ALBERT
+from albert_tf.conversion.hugging_face_family import ALBERT, BERT
 from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning
 from albert_tf.conversion.pretrained import open_checkpoint
+from albert_tf.conversion.sentence_transformers import SENTENCE_TRANSFORMERS
 from albert_tf.conversion.settings import ConversionSettings
+from albert_tf.heads.pooling import Pooling
 from albert_tf.published.hub_upload import check_sign_in, upload
 from albert_tf.published.names import HubName
 from albert_tf.published.needed_files import VOCABULARY_NAME
@@ -35,6 +37,8 @@ CARD_NAME = "README.md"
 def publish(settings: PublicationSettings) -> str | None:
     """Writes the folder of a model as transformers has it, with its card, and uploads it.
 
+    A model for vectors of texts goes as sentence-transformers has it, without heads.
+
     Returns:
         the address of the commit; None after a dry run.
 
@@ -50,14 +54,19 @@ def publish(settings: PublicationSettings) -> str | None:
     if not settings.dry_run:
         check_sign_in(name)
     provenance = find_provenance(input_dir)
-    known = open_checkpoint(input_dir, _text_of(settings.albert_config_file))[1].cleaning
-    _check_cleaning(agreed_cleaning(settings.cleaning, known, input_dir), provenance)
+    known = open_checkpoint(input_dir, _text_of(settings.albert_config_file))[1]
+    _check_cleaning(agreed_cleaning(settings.cleaning, known.cleaning, input_dir), provenance)
+    if known.pooling is not None and settings.hugging_face_architecture is not None:
+        raise InputError(
+            f"{input_dir} makes vectors of texts ({known.pooling}) and goes to the hub as {SENTENCE_TRANSFORMERS.title}"
+            ", which says so; leave --hugging_face_architecture out"
+        )
     with tempfile.TemporaryDirectory() as place:
         folder = os.path.join(place, "model")
         conversion = ConversionSettings(
             input=input_dir,
             output=folder,
-            to_format=HUGGING_FACE.name,
+            to_format=(HUGGING_FACE if known.pooling is None else SENTENCE_TRANSFORMERS).name,
             albert_config_file=_text_of(settings.albert_config_file),
             spm_model_file=_text_of(settings.spm_model_file),
             allow_missing_heads=settings.allow_missing_heads,
@@ -65,8 +74,7 @@ def publish(settings: PublicationSettings) -> str | None:
             cleaning=settings.cleaning,
         )
         convert(conversion)
-        task = open_checkpoint(input_dir, conversion.albert_config_file)[1].task
-        write_card(folder, name, provenance, task, settings.license, settings.cleaning)
+        write_card(folder, name, provenance, known.task, settings.license, settings.cleaning, known.pooling)
         if output_dir is not None:
             with files.replace_folder(output_dir) as temporary:
                 shutil.copytree(folder, temporary, dirs_exist_ok=True)
@@ -97,6 +105,7 @@ def write_card(
     task: FinetunedTask | None,
     license: str | None = None,
     cleaning: TextCleaning = OFFICIAL_CLEANING,
+    pooling: Pooling | None = None,
 ) -> None:
     """Writes the card of a model into its folder.
 
@@ -107,20 +116,23 @@ def write_card(
         task: what it was fine-tuned for, or None.
         license: in the hub's words, or None.
         cleaning: of texts; that of a fine-tuned model's task comes first.
+        pooling: how it makes one vector of a text, of a model for that.
     """
     config_path = os.path.join(folder, hugging_face_config.CONFIG_NAME)
+    architecture = files.read_json(config_path)["architectures"][0]
     of_task = task is not None and task.cleaning
     facts = CardFacts(
         repository=name.repository,
         version=albert_tf.__version__,
-        config=hugging_face_config.read_config(config_path, ALBERT),
-        architecture=files.read_json(config_path)["architectures"][0],
+        config=hugging_face_config.read_config(config_path, BERT if architecture.startswith("Bert") else ALBERT),
+        architecture=architecture,
         has_vocabulary=files.exists(os.path.join(folder, VOCABULARY_NAME)),
         provenance=provenance,
         task=task,
         license=license,
         # What the tokenizer beside it does, where there is one.
         cleaning=folder_cleaning(folder) or (TextCleaning(**task.cleaning) if of_task else cleaning),
+        pooling=pooling,
     )
     with files.replace_file(os.path.join(folder, CARD_NAME)) as file:
         file.write(model_card(facts).encode())

@@ -99,6 +99,9 @@ def save_finetuned(export_vocabulary, small_config):
             model.span_categories.bias.assign(np.zeros(len(labels)))
             widths = model.span_categories.width_bias
             widths.assign(np.random.default_rng(3).normal(scale=0.05, size=widths.shape))
+        for number, exit_head in enumerate(model.exits.heads if early_exit else ()):
+            # Of exits that were trained, none of which is without a bias.
+            exit_head.bias.assign(np.random.default_rng(number).normal(scale=0.01, size=exit_head.bias.shape))
         folder.mkdir()
         tokenizer = AlbertTokenizer(export_vocabulary)
         task = FinetunedTask(head, len(labels) or 1, tuple(labels), name, fields, own, options=options or {})

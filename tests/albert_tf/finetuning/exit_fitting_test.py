@@ -6,13 +6,17 @@ import os
 import numpy as np
 import pytest
 
+import albert_tf
 from albert_tf.checkpoints.depth_scores import read_depth_scores
 from albert_tf.checkpoints.tensor_files import load_tensors
 from albert_tf.config import AlbertConfig
 from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.exports.chosen_depth import exit_rule
+from albert_tf.exports.depth import DepthSettings
+from albert_tf.finetuning import run as finetuning_run
 from albert_tf.finetuning.exit_fitting import exit_targets, fit_linear
 from albert_tf.finetuning.finetune import run
-from albert_tf.runtime.errors import FlagError
+from albert_tf.runtime.errors import FlagError, InputError
 
 RNG = np.random.default_rng(0)
 
@@ -61,5 +65,26 @@ def test_the_model_is_the_one_without_exits_and_they_are_fitted_to_it(finetuning
         np.testing.assert_array_equal(weights["fitted"][name], value)
     assert {np.abs(weights["fitted"][name]).max() > 0 for name in exits} == {True}
     assert load_pretrained(results["fitted"]["checkpoint"]).task.exit_pooling == "mean"
+    assert not albert_tf.load(results["fitted"]["checkpoint"]).exits.is_untrained
     scores = read_depth_scores(results["fitted"]["checkpoint"])
     assert scores["layers"]["3"] == pytest.approx(results["plain"]["scores"]["dev"]["accuracy"])
+
+
+def test_a_rule_asks_no_exits_that_were_not_fitted_yet(save_finetuned, tmp_path):
+    save_finetuned(tmp_path / "stopped", "classification", ("a", "b"), early_exit=True)
+    pretrained = load_pretrained(str(tmp_path / "stopped"))
+    for head in pretrained.model.exits.heads:
+        head.bias.assign(np.zeros(head.bias.shape))
+    for asked in ({"exit_confidence": 0.9}, {"patience": 1}, {"early_exit": True}):
+        with pytest.raises(InputError, match="stopped: its exits are not fitted yet: the run was stopped before its"):
+            exit_rule(DepthSettings(**asked), pretrained)
+
+
+def test_exits_that_were_not_fitted_yet_are_not_scored(finetuning_settings, monkeypatch, caplog):
+    path = finetuning_settings.albert_config_file
+    dataclasses.replace(AlbertConfig.from_json_file(path), num_hidden_layers=2).to_json_file(path)
+    monkeypatch.setattr(finetuning_run, "fit_exits", lambda run: None)
+    results = run(dataclasses.replace(finetuning_settings, early_exit=True, exit_training="fitted"))
+    assert "its exits are not fitted yet, so they are not scored" in caplog.text
+    assert "depth" not in results
+    assert read_depth_scores(results["checkpoint"]) == {}

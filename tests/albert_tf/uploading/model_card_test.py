@@ -6,6 +6,7 @@ import pytest
 
 from albert_tf.checkpoints.checkpoint_state import TrainingState
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.heads.pooling import Pooling
 from albert_tf.records.manifest import Manifest
 from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.uploading.model_card import CardFacts, model_card
@@ -45,6 +46,19 @@ def test_a_card_of_nothing_but_a_model_says_no_more(facts):
     assert 'albert_tf.load("hf://somebody/model")' in card
     assert 'AutoTokenizer.from_pretrained("somebody/model")' in card
     assert "pre-trained, written by albert_tf 0.1.0." in card
+
+
+def test_a_model_for_vectors_is_one_of_sentence_transformers(facts):
+    known = {"architecture": "AlbertModel", "pooling": Pooling("cls"), "provenance": Provenance("", STATE)}
+    card = model_card(dataclasses.replace(facts, **known))
+    assert _header(card)[:2] == ["library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+    assert "for vectors of texts (cls, of length 1), trained by albert_tf 0.1.0." in card
+    assert "sentence task" not in card and "pre-trained" not in card
+    assert 'SentenceTransformer("somebody/model").encode(' in card
+    assert 'albert_tf.Embedder("hf://somebody/model")' in card
+    bert = model_card(dataclasses.replace(facts, **known | {"architecture": "BertModel"}))
+    assert _header(bert)[-1] == "- bert"
+    assert "A BERT, for vectors of texts" in bert
 
 
 def test_a_run_is_described_by_its_steps_its_flags_its_data_and_its_scores(facts):

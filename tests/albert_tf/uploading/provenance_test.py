@@ -29,6 +29,28 @@ def test_a_run_tells_its_steps_and_the_flags_that_matter(run_dir):
     assert find_provenance(os.path.join(run_dir, "checkpoint-00000008")).state.step == 8
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (
+            ["early_exit", "exit_training=joint", "exit_rate_factor=10.0"],
+            {"early_exit", "exit_training", "exit_rate_factor"},
+        ),
+        (["early_exit", "exit_training=fitted", "exit_rate_factor=10.0"], {"early_exit", "exit_training"}),
+        (["noearly_exit", "exit_training=joint", "exit_rate_factor=10.0"], set()),
+        (["teacher=x", "distillation_weight=0.5"], {"distillation_weight"}),
+        (["teacher=", "distillation_weight=0.5", "lora_alpha=16.0"], set()),
+        (["lora_rank=8", "lora_alpha=16.0"], {"lora_rank", "lora_alpha"}),
+        (["num_train_epochs=3.0"], {"num_train_epochs"}),
+        (["num_train_steps=40", "num_train_epochs=3.0"], {"num_train_steps"}),
+    ],
+)
+def test_flags_without_a_part_in_the_training_are_not_told(finished, lines, told):
+    with open(os.path.join(finished.output_dir, "run_finetuning.flags"), "w") as file:
+        file.write("".join(f"--{line}\n" for line in lines))
+    assert set(find_provenance(finished.output_dir).flags) == told
+
+
 def test_the_scores_are_those_of_the_chosen_checkpoint(run_dir):
     assert find_provenance(run_dir).scores == {}
     folder = os.path.join(run_dir, "checkpoint-00000008")

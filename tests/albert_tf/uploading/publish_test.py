@@ -12,6 +12,8 @@ from hub_server import read_folder
 import albert_tf
 from albert_tf.conversion.hugging_face import save_hugging_face
 from albert_tf.conversion.hugging_face_tokenizer import folder_cleaning
+from albert_tf.conversion.pretrained import load_pretrained
+from albert_tf.heads.pooling import Pooling
 from albert_tf.models.named_weights import named_weights
 from albert_tf.models.pretraining import AlbertForPretraining
 from albert_tf.runtime.errors import InputError
@@ -82,6 +84,17 @@ def test_the_records_are_compared_with_how_the_model_says_that_texts_are_cleaned
     monkeypatch.setattr(publish_module, "write_card", lambda *arguments: None)
     assert _dry(str(tmp_path / "ours"), str(tmp_path / "folder")) is None
     assert folder_cleaning(str(tmp_path / "folder")) == kept
+
+
+def test_a_model_for_vectors_keeps_its_pooling(finished, small_vocabulary, tmp_path):
+    model = albert_tf.load(finished.output_dir)
+    model.pooling = Pooling("cls", True, 12)
+    albert_tf.save(model, tmp_path / "ours", vocabulary_file=small_vocabulary)
+    _dry(str(tmp_path / "ours"), str(tmp_path / "folder"))
+    assert load_pretrained(str(tmp_path / "folder")).pooling == model.pooling
+    assert "pipeline_tag: sentence-similarity" in (tmp_path / "folder" / "README.md").read_text()
+    with pytest.raises(InputError, match="makes vectors of texts .*; leave --hugging_face_architecture out"):
+        _dry(str(tmp_path / "ours"), str(tmp_path / "other"), hugging_face_architecture="AlbertModel")
 
 
 def test_a_folder_that_holds_something_is_left_alone(finished, tmp_path):
