@@ -22,6 +22,8 @@ from albert_tf.tokenization.text_cleaning import TextCleaning
 from albert_tf.tokenization.tokenizer_json import TOKENIZER_JSON
 from albert_tf.tokenization.vocabulary_file import is_vocabulary, may_be_vocabulary
 
+_GELUS = {"gelu", "gelu_new", "gelu_erf"}
+
 
 def agreed_config(
     given: AlbertConfig | None, read_own: Callable[[], AlbertConfig | None], source: str
@@ -45,6 +47,9 @@ def agreed_config(
         logging.warning("the config given is taken, not that of %s: %s", source, error)
         return given
     if own is not None:
+        if {given.hidden_act, own.hidden_act} <= _GELUS:
+            # Two forms of one function, 5e-4 apart: folders of transformers call either "gelu".
+            own = dataclasses.replace(own, hidden_act=given.hidden_act)
         compare_configs(given, own, source)
     return given
 

@@ -119,6 +119,13 @@ def test_a_config_by_which_the_weights_would_mean_something_else_is_refused(name
     assert albert_tf.load(tmp_path / "saved", config_file=config).config.hidden_dropout_prob == 0.25
 
 
+def test_the_other_form_of_gelu_may_be_given(random_model, save, tmp_path):
+    model = random_model()
+    save(model, tmp_path / "saved", "hugging_face")
+    dataclasses.replace(model.config, hidden_act="gelu_erf").to_json_file(str(tmp_path / "config.json"))
+    assert albert_tf.load(tmp_path / "saved", config_file=tmp_path / "config.json").config.hidden_act == "gelu_erf"
+
+
 def test_a_config_may_be_given_in_place_of_one_that_is_beyond_ours(random_model, save, tmp_path, caplog):
     model = random_model()
     save(model, tmp_path / "saved", "hugging_face")
