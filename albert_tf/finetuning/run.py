@@ -105,7 +105,7 @@ class FinetuningRun(FeatureRun):
         results |= {"checkpoint": chosen.path} | ({} if chosen.step is None else {"step": chosen.step})
         results |= self.results.write(chosen)
         chance = self._chance_loss() if settings.do_train else None
-        if chance is not None and is_stuck(settings.output_dir, self._num_train_steps(), chance):
+        if chance is not None and is_stuck(settings.output_dir, self.num_train_steps(), chance):
             results["stuck"] = True
         if self.cluster.is_chief:
             files.write_json(os.path.join(settings.output_dir, RESULTS_NAME), results)
@@ -120,7 +120,7 @@ class FinetuningRun(FeatureRun):
 
     def _warn_of_one_score(self) -> None:
         """Says so where the best checkpoint of a run can only be its last."""
-        settings, steps = self.settings, self._num_train_steps()
+        settings, steps = self.settings, self.num_train_steps()
         asked = self.data.settings.save_checkpoints_steps
         if settings.do_eval and asked is not None and asked >= steps:
             logging.warning(
@@ -152,7 +152,7 @@ class FinetuningRun(FeatureRun):
 
     def _make_diagnosis(self):
         chance = self._chance_loss()
-        warmup = self.settings.warmup_for(self._num_train_steps())
+        warmup = self.settings.warmup_for(self.num_train_steps())
         return None if chance is None else Diagnosis(chance, warmup)
 
     def _chance_loss(self) -> float | None:

@@ -64,22 +64,24 @@ class FeatureRun(TrainingRun):
         """Tells whether --early_stopping_patience evaluations in a row were no better than the best."""
         patience = self.settings.early_stopping_patience
         best = self.checkpoints.best()
-        if not patience or best is None or step >= self._num_train_steps():
+        if not patience or best is None or step >= self.num_train_steps():
             return False
-        since_best = -(-(step - run_checkpoints.step_of(best)) // self.settings.save_checkpoints_steps)
+        # A checkpoint between two of them, where the run was stopped, has none.
+        passed, at_best = (one // self.settings.save_checkpoints_steps for one in (step, run_checkpoints.step_of(best)))
+        since_best = passed - at_best
         if since_best < patience:
             return False
         logging.info("step %d: no better than %s for %d evaluations; the run ends here", step, best, since_best)
         return True
 
-    def _num_train_steps(self):
+    def num_train_steps(self):
         return self.settings.steps_for(len(self.training_features()))
 
     def _make_schedule(self):
         settings = self.settings
         total, warmup = 1, 0
         if settings.do_train:
-            total = self._num_train_steps()
+            total = self.num_train_steps()
             warmup = settings.warmup_for(total)
             settings.check_schedule(total, warmup)
         return build_schedule(settings, total, warmup)
@@ -111,7 +113,7 @@ class FeatureRun(TrainingRun):
             self.training_features(),
             self.batch_shape(settings.train_batch_size),
             settings.random_seed,
-            self._num_train_steps(),
+            self.num_train_steps(),
             state.step,
             context,
         )
@@ -121,7 +123,7 @@ class FeatureRun(TrainingRun):
         settings, examples = self.settings, len(self.training_features())
         rows = settings.steps_per_epoch(examples) * settings.train_batch_size
         return RunFacts(
-            num_train_steps=self._num_train_steps(),
+            num_train_steps=self.num_train_steps(),
             examples_per_step=settings.train_batch_size,
             tokens_per_step=0,
             examples_per_epoch=examples,

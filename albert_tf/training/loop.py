@@ -169,11 +169,9 @@ class TrainingEvents:
 
     def evaluate_if_left_out(self) -> None:
         """Makes up for the evaluation of the checkpoint that the run goes on from, or its report, if it was cut off."""
-        if (
-            not self._settings.do_eval
-            or not self._state.step
-            or self._state.step % self._settings.save_checkpoints_steps
-        ):
+        step = self._state.step
+        is_due = step % self._settings.save_checkpoints_steps == 0 or step == self._run.num_train_steps()
+        if not (self._settings.do_eval and step and is_due):
             return
         folder = self._run.checkpoints.path(self._state.step)
         found = read_evaluation(folder)

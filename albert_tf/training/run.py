@@ -148,7 +148,8 @@ class TrainingRun(abc.ABC):
         (said,) = self.agreement.mean(float(self.cluster.is_chief and self.ends_early(step)))
         return said > 0
 
-    def _num_train_steps(self) -> int:
+    def num_train_steps(self) -> int:
+        """The step at which the run ends."""
         return self.settings.num_train_steps
 
     def _train(self) -> None:
@@ -217,7 +218,7 @@ class TrainingRun(abc.ABC):
 
     def _plan(self) -> loop.LoopPlan:
         names = ("log_steps", "save_checkpoints_steps", "iterations_per_loop")
-        return loop.LoopPlan(self._num_train_steps(), **{name: getattr(self.settings, name) for name in names})
+        return loop.LoopPlan(self.num_train_steps(), **{name: getattr(self.settings, name) for name in names})
 
     def _restore_or_initialise(self) -> TrainingState:
         settings = self.settings
@@ -234,9 +235,9 @@ class TrainingRun(abc.ABC):
                 self._flags_before(), settings.resolved_flags, restored.step
             ):
                 logging.warning("%s", changed)
-            if settings.do_train and restored.step >= self._num_train_steps():
-                tell = logging.info if restored.step == self._num_train_steps() else logging.warning
-                tell("no step is left: the run is at %d, it was to have %d", restored.step, self._num_train_steps())
+            if settings.do_train and restored.step >= self.num_train_steps():
+                tell = logging.info if restored.step == self.num_train_steps() else logging.warning
+                tell("no step is left: the run is at %d, it was to have %d", restored.step, self.num_train_steps())
             logging.info("going on from step %d of %s", restored.step, settings.output_dir)
             carried = ("step", "examples_seen", "nonfinite_steps", "loss_scale")
             return dataclasses.replace(fresh, **{name: getattr(restored, name) for name in carried})

@@ -10,7 +10,7 @@ import pytest
 from bit_flips import TENSORS, flip_bit
 
 from albert_tf.checkpoints import run_checkpoints
-from albert_tf.checkpoints.checkpoint_evaluation import write_evaluation
+from albert_tf.checkpoints.checkpoint_evaluation import read_evaluation, write_evaluation
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
 from albert_tf.finetuning import finetune
 from albert_tf.finetuning import results as finetuning_results
@@ -20,6 +20,7 @@ from albert_tf.finetuning.finetune import open_data, run
 from albert_tf.runtime.errors import DamagedError
 from albert_tf.tasks.registry import TaskOptions
 from albert_tf.training.cluster import Cluster
+from albert_tf.training.feature_run import FeatureRun
 
 
 @pytest.mark.slow
@@ -106,6 +107,30 @@ def test_patience_ends_a_run_that_gets_no_better_and_it_stays_ended(finetuning_s
     assert [line["step"] for line in read_log(settings.output_dir) if line["kind"] == "eval"] == [2, 4, 6]
     assert run(settings)["step"] == 2
     assert [line["step"] for line in read_log(settings.output_dir) if line["kind"] == "train"][-1] == 6
+
+
+@pytest.mark.parametrize(
+    ("best", "step", "ends"),
+    [(4, 4, False), (4, 6, False), (4, 8, False), (4, 11, False), (4, 12, True), (6, 12, True)],
+)
+def test_patience_counts_evaluations_and_no_checkpoint_at_which_the_run_was_stopped(best, step, ends):
+    run_so_far = types.SimpleNamespace(
+        settings=types.SimpleNamespace(early_stopping_patience=2, save_checkpoints_steps=4),
+        checkpoints=types.SimpleNamespace(best=lambda: f"run/checkpoint-{best:08d}"),
+        num_train_steps=lambda: 40,
+    )
+    assert FeatureRun.ends_early(run_so_far, step) == ends
+
+
+@pytest.mark.faults
+def test_the_evaluation_of_the_last_checkpoint_is_made_up_for(finetuning_settings):
+    settings = dataclasses.replace(finetuning_settings, num_train_steps=3, save_checkpoints_steps=2)
+    results = run(settings)
+    last = os.path.join(settings.output_dir, "checkpoint-00000003")
+    before = read_evaluation(last)
+    os.remove(os.path.join(last, "evaluation.json"))
+    assert run(settings)["scores"] == results["scores"]
+    assert read_evaluation(last) == before
 
 
 @pytest.mark.slow
