@@ -1,6 +1,7 @@
-"""Short descriptions of the contents of files: their sizes and their SHA-256."""
+"""Short descriptions of files: of their contents, sizes and SHA-256; of when they were changed, stamps."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,21 @@ def describe_file(path: str, longest: int | None = None) -> dict[str, Any]:
             digest.update(block)
             size += len(block)
     return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def stamp_of(path: str) -> tuple[int, int]:
+    """Size of a file, local or remote, and time of its last change (nanoseconds): other ones after it was written to.
+
+    Raises:
+        OSError: it is gone.
+    """
+    if files.is_remote(path):
+        from albert_tf.runtime.tensorflow_import import remote_files
+
+        found = remote_files().stat(path)
+        return found.length, found.mtime_nsec
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
 
 
 def digest_of_files(paths: Iterable[str]) -> str:

@@ -88,7 +88,7 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
         InputError: it belongs to a different job.
     """
     path = os.path.join(folder, _JOB_FILE)
-    found = _read_job(path)
+    found = read_note(path)
     job = json.loads(to_json(job))
     if found is not None and found != job and not overwrite:
         raise OtherJobError(
@@ -159,7 +159,7 @@ def holds_job(output: str, job: Mapping[str, Any]) -> bool:
     """Tells whether the workspace of an output, if there is one, is that of this job."""
     if files.is_remote(output):
         return False
-    return _read_job(os.path.join(workspace_of(output), _JOB_FILE)) == json.loads(to_json(job))
+    return read_note(os.path.join(workspace_of(output), _JOB_FILE)) == json.loads(to_json(job))
 
 
 def workspace_of(output: str) -> str:
@@ -186,6 +186,14 @@ def write_note(path: str, values: Mapping[str, Any]) -> None:
         raise
 
 
+def read_note(path: str) -> Any:
+    """Reads what write_note wrote; None if there is nothing that can be read, as after a power cut."""
+    try:
+        return json.loads(Path(path).read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
 @contextlib.contextmanager
 def naming(path: str):
     """Gives an error of writing (a full disk) the name of the file, which the system leaves out."""
@@ -195,14 +203,6 @@ def naming(path: str):
         if error.filename is None:
             error.filename = path
         raise
-
-
-def _read_job(path: str) -> Any:
-    """Reads which job the workspace says it belongs to; None if it says nothing that can be read."""
-    try:
-        return json.loads(Path(path).read_bytes())
-    except (FileNotFoundError, ValueError):
-        return None
 
 
 def _remove(folder: str) -> None:

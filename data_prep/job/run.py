@@ -16,15 +16,14 @@ from absl import logging
 import albert_tf
 from albert_tf.records.manifest import Manifest
 from albert_tf.runtime import files
-from albert_tf.runtime.digests import describe_file
-from albert_tf.runtime.errors import InputError
+from albert_tf.runtime.digests import describe_file, stamp_of
 from albert_tf.runtime.progress import ByteProgress
 from albert_tf.runtime.worker_pool import WorkerPool, count_cores, end_on_terminate
 from albert_tf.runtime.workspace import (
-    describe_differences,
     enter_job,
     holds_job,
     open_workspace,
+    read_note,
     remove_finished,
     write_note,
 )
@@ -38,6 +37,7 @@ from data_prep.job.shards import OutputFiles
 from data_prep.job.summary import (
     check_enough,
     check_no_empty,
+    check_unchanged,
     describe,
     log_summary,
 )
@@ -57,6 +57,7 @@ class _Run:
         job: what is to be done.
         output: where it goes.
         paths: the input.
+        stamps: of each, from before its checksum was taken.
         identity: flags, vocabulary, input and output, as the manifest has them.
         folder: the workspace.
         maker: does units of work here.
@@ -67,6 +68,7 @@ class _Run:
     job: RecordJob
     output: OutputFiles
     paths: list[str]
+    stamps: list[tuple[int, int]]
     identity: dict
     folder: str
     maker: UnitMaker
@@ -104,8 +106,9 @@ def create_records(job: RecordJob) -> Manifest | None:
         for path in paths:
             job.reading.format_of(path)
         output.check_apart([*paths, job.spm_model_file])
+        stamps = [*map(stamp_of, paths)]
         identity = _identify(job, output, paths, tokenizer)
-        if (finished := _find_finished(output, identity, job.overwrite)) is not None:
+        if (finished := output.find_finished(identity, job.overwrite)) is not None:
             logging.info("%s: all of it is there already, made with the same flags of the same text", output.manifest)
             remove_finished(output.name, identity)
             return finished
@@ -119,10 +122,10 @@ def create_records(job: RecordJob) -> Manifest | None:
         if not (job.overwrite or holds_job(output.name, identity)):
             output.check_no_strangers()
         try:
-            manifest = _make(job, output, paths, identity, tokenizer, check_for_end)
+            manifest = _make(job, output, paths, stamps, identity, tokenizer, check_for_end)
         except FileNotFoundError:
             # Another task has finished the job and removed the workspace.
-            manifest = _find_finished(output, identity, False) if job.num_tasks > 1 else None
+            manifest = output.find_finished(identity, False) if job.num_tasks > 1 else None
             if manifest is None:
                 raise
         except (OSError, KeyboardInterrupt, SystemExit):
@@ -137,6 +140,7 @@ def _make(
     job: RecordJob,
     output: OutputFiles,
     paths: list[str],
+    stamps: list[tuple[int, int]],
     identity: dict,
     tokenizer: Tokenizer,
     check_for_end: Callable[[], None],
@@ -146,13 +150,13 @@ def _make(
     with open_workspace(output.name, shared=several, remove=first_task) as folder:
         if enter_job(folder, identity, job.overwrite, shared=several):
             logging.info("going on with what an earlier run finished, in %s", folder)
-        elif several and (finished := _find_finished(output, identity, job.overwrite)) is not None:
+        elif several and (finished := output.find_finished(identity, job.overwrite)) is not None:
             # Another task finished the job, and removed its folder, just before this one made it again.
             shutil.rmtree(folder)
             return finished
         maker = UnitMaker(tokenizer, job.settings, job.reading, folder, job.drop_duplicate_documents)
         with WorkerPool(job.num_workers or count_cores(), maker, job.dask_scheduler) as workers:
-            run = _Run(job, output, paths, identity, folder, maker, workers, check_for_end)
+            run = _Run(job, output, paths, stamps, identity, folder, maker, workers, check_for_end)
             manifest = _write(run)
         check_for_end()
         if not first_task:
@@ -177,33 +181,6 @@ def _identify(job: RecordJob, output: OutputFiles, paths: list[str], tokenizer: 
     }
 
 
-def _find_finished(output: OutputFiles, identity: dict, overwrite: bool) -> Manifest | None:
-    """The manifest of the output if this very job has written it and its files are whole; else None.
-
-    Raises:
-        InputError: a different job has written it, and is not to be overwritten.
-    """
-    manifest = output.read_manifest()
-    if manifest is None:
-        return None
-    found = {name: getattr(manifest, name) for name in ("flags", "vocabulary", "input")}
-    wanted = {name: identity[name] for name in found}
-    if found != wanted:
-        if overwrite:
-            return None
-        raise InputError(
-            f"{output.manifest} was made with {describe_differences(found, wanted)}; give --overwrite to replace it, "
-            "or another --output_file"
-        )
-    if [file["name"] for file in manifest.files] != identity["output"]:
-        return None
-    for path, file in zip(output.paths, manifest.files):
-        if not files.exists(path) or describe_file(path) != {name: file[name] for name in ("bytes", "sha256")}:
-            logging.warning("%s is missing or is not as it was made; the records are made again", path)
-            return None
-    return manifest
-
-
 def _write(run: _Run) -> Manifest:
     """All stages up to the finished files in the workspace; returns their manifest."""
     job, num_files = run.job, len(run.output.paths)
@@ -226,8 +203,8 @@ def _tokenize(run: _Run) -> list[dict]:
     """Makes the ids of all parts; returns their headers, in order."""
     job = run.job
     note = os.path.join(run.folder, _TOKENS_NOTE)
-    if os.path.exists(note):
-        return files.read_json(note)["parts"]
+    if (finished := _find_tokens(run, note)) is not None:
+        return finished
     headers: dict[int, dict] = {}
     total = size_of_files(run.paths)
     for own in (True, False) if job.num_tasks > 1 else (True,):
@@ -246,8 +223,26 @@ def _tokenize(run: _Run) -> list[dict]:
             for place, header in enumerate(made):
                 headers[chosen[place]] = header
                 run.check_for_end()
+    check_unchanged(run.paths, run.stamps, run.identity["input"])
     write_note(note, {"parts": [headers[part] for part in sorted(headers)]})
     return files.read_json(note)["parts"]
+
+
+def _find_tokens(run: _Run, note: str) -> list[dict] | None:
+    """The headers of all parts, if an earlier run noted that it had made their ids and each is whole; else None."""
+    noted = (read_note(note) or {}).get("parts")
+    if noted is None:
+        return None
+    numbers = ((part,) for part in range(len(noted)))
+    damaged = []
+    for part, header in enumerate(run.workers.map(UnitMaker.find_tokens, numbers, lambda task: f"part {task[0]}")):
+        if header != noted[part]:
+            damaged.append(os.path.basename(run.maker.tokens_path(part)))
+        run.check_for_end()
+    if not damaged:
+        return noted
+    logging.warning("%s: %s is not as it was made; what is damaged is made again", run.folder, ", ".join(damaged[:3]))
+    return None
 
 
 def _draw(run: _Run, parts: list[dict], num_buckets: int) -> tuple[Counter, RecordStatistics, int]:

@@ -13,14 +13,17 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from absl import logging
 
 from albert_tf.records.manifest import MANIFEST_SUFFIX, Manifest
 from albert_tf.records.record_files import file_size
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import FlagError, InputError
-from albert_tf.runtime.workspace import naming
+from albert_tf.runtime.workspace import describe_differences, naming
 from data_prep.examples.draws import shuffled_order
 from data_prep.job.unit_files import load_unit, write_unit
 
@@ -107,6 +110,36 @@ class OutputFiles:
         if not files.exists(self.manifest):
             return None
         return Manifest.from_json(files.read_small(self.manifest).decode("utf-8", "replace"), self.manifest)
+
+    def find_finished(self, identity: Mapping[str, Any], overwrite: bool) -> Manifest | None:
+        """The manifest that stands there if this very job has written it and its files are whole; else None.
+
+        Args:
+            identity: of the job: flags, vocabulary, input and output, as the manifest has them.
+            overwrite: whether that of a different job may be replaced.
+
+        Raises:
+            InputError: a different job has written it, and is not to be overwritten.
+        """
+        manifest = self.read_manifest()
+        if manifest is None:
+            return None
+        found = {name: getattr(manifest, name) for name in ("flags", "vocabulary", "input")}
+        wanted = {name: identity[name] for name in found}
+        if found != wanted:
+            if overwrite:
+                return None
+            raise InputError(
+                f"{self.manifest} was made with {describe_differences(found, wanted)}; give --overwrite to replace it, "
+                "or another --output_file"
+            )
+        if [file["name"] for file in manifest.files] != identity["output"]:
+            return None
+        for path, file in zip(self.paths, manifest.files):
+            if not files.exists(path) or describe_file(path) != {name: file[name] for name in ("bytes", "sha256")}:
+                logging.warning("%s is missing or is not as it was made; the records are made again", path)
+                return None
+        return manifest
 
     def publish(self, temporary_paths: Sequence[str], manifest_json: str) -> None:
         """Moves finished shards to their names, then the manifest, which is written before anything is moved.

@@ -1,4 +1,4 @@
-"""Summary of a job's result: whether it is enough, its manifest, and a few lines about it."""
+"""Summary of a job's result: whether it is enough, and of the text as given; its manifest; a few lines about it."""
 
 from collections import Counter
 
@@ -6,6 +6,7 @@ from absl import logging
 
 from albert_tf.records.manifest import Manifest
 from albert_tf.records.masking_rules import DYNAMIC, PieceIds, masking_to_json
+from albert_tf.runtime.digests import describe_file, stamp_of
 from albert_tf.runtime.errors import InputError
 from data_prep.examples.instances import explain_no_examples
 from data_prep.inspection.statistics import RecordStatistics
@@ -38,6 +39,20 @@ def check_no_empty(described: list[dict], output: OutputFiles) -> None:
         raise InputError(
             f"{empty} of {len(output.paths)} files would hold no example; give a smaller --output_file=path@N"
         )
+
+
+def check_unchanged(paths: list[str], stamps: list[tuple[int, int]], described: list[dict]) -> None:
+    """Raises InputError if the text that was read may not be the one whose checksum the manifest is to have.
+
+    Args:
+        paths: the input.
+        stamps: of each, from before its checksum was taken.
+        described: the entries of the input in the manifest.
+    """
+    for path, stamp, entry in zip(paths, stamps, described):
+        # One that was touched and has the same contents is the same text.
+        if stamp_of(path) != stamp and {"name": entry["name"], **describe_file(path)} != entry:
+            raise InputError(f"--input_file: {path} changed while it was read; try again when nothing writes to it")
 
 
 def describe(

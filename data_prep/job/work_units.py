@@ -17,7 +17,7 @@ import numpy as np
 from albert_tf.records.record_files import frame
 from albert_tf.runtime import files
 from albert_tf.runtime.digests import describe_file
-from albert_tf.runtime.workspace import temporary_of, write_note
+from albert_tf.runtime.workspace import read_note, temporary_of, write_note
 from albert_tf.tokenization.base import Tokenizer
 from data_prep.examples.draws import Draws, derive_seed
 from data_prep.examples.instances import InstanceSettings, draw_instances, encode_instances
@@ -82,9 +82,9 @@ class UnitMaker:
     def tokenize(self, part: Part) -> dict:
         """Writes the ids of a part; returns the unit's header: numbers of documents, sentences and pieces."""
         path, digest = self.tokens_path(part.index), part.digest()
-        found = read_unit(path, check=True)
-        if found is not None and found.header["digest"] == digest:
-            return found.header
+        found = self.find_tokens(part.index)
+        if found is not None and found["digest"] == digest:
+            return found
         store, digests = self.encode(part)
         header = {
             "digest": digest,
@@ -97,6 +97,11 @@ class UnitMaker:
             arrays["digests"] = digests
         write_unit(path, header, arrays)
         return header
+
+    def find_tokens(self, part: int) -> dict | None:
+        """The header of the ids of a part, of which all is read, if they are there and whole; else None."""
+        found = read_unit(self.tokens_path(part), check=True)
+        return None if found is None else found.header
 
     def encode(self, part: Part) -> tuple[TokenStore, np.ndarray]:
         """The ids of a part, and a digest of each document: uint64, two for each."""
@@ -158,9 +163,8 @@ class UnitMaker:
         """Writes a file of records, from its buckets of all units; returns its entry in the manifest."""
         path = self.shard_path(shard)
         note = f"{path}.json"
-        if os.path.exists(note):
-            described = files.read_json(note)
-            expected = {name: described[name] for name in ("bytes", "sha256")}
+        if (described := read_note(note)) is not None:
+            expected = {name: described.get(name) for name in ("bytes", "sha256")}
             for place in (path, final_path):
                 # A run killed while it gave the files their names has moved some of them.
                 if not files.is_remote(place) and os.path.isfile(place) and describe_file(place) == expected:

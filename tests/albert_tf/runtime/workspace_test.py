@@ -11,7 +11,9 @@ from albert_tf.runtime.workspace import (
     describe_differences,
     enter_job,
     open_workspace,
+    read_note,
     remove_finished,
+    write_note,
 )
 
 JOB = {"flags": {"dupe_factor": 2, "ngram": 3}, "vocabulary": {"sha256": "a"}, "input": [{"name": "x"}], "output": []}
@@ -117,3 +119,13 @@ def test_what_jobs_differ_in_is_said_in_a_few_words():
     assert describe_differences(JOB, {**JOB, "input": [{"name": "x", "bytes": 1}]}) == "other input (x)"
     assert describe_differences(JOB, {**JOB, "input": [*JOB["input"], {"name": "y"}]}) == "other input (more files now)"
     assert describe_differences(JOB, {**JOB, "output": ["a"]}) == "other output files"
+
+
+def test_a_note_that_cannot_be_read_is_none(tmp_path):
+    path = tmp_path / "note"
+    assert read_note(str(path)) is None
+    write_note(str(path), {"parts": [1]})
+    assert read_note(str(path)) == {"parts": [1]}
+    for damage in (b"", path.read_bytes()[:5], b"\xff" + path.read_bytes()):
+        path.write_bytes(damage)
+        assert read_note(str(path)) is None

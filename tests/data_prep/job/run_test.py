@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import lzma
+import os
 import re
 import subprocess
 import sys
@@ -22,10 +23,13 @@ from albert_tf.records.pretraining_records import (
     read_manifest,
 )
 from albert_tf.records.record_files import read_records
+from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.job.run import create_records
 from data_prep.job.settings import RecordJob
-from data_prep.text.documents import PART_CHARACTERS
+from data_prep.job.shards import OutputFiles
+from data_prep.job.work_units import UnitMaker
+from data_prep.text.documents import PART_CHARACTERS, read_parts
 from data_prep.text.text_reading import TextReading
 
 
@@ -208,3 +212,86 @@ def test_json_of_the_manifest_is_for_people(small_corpus, small_vocabulary, tmp_
             "sha256": hashlib.sha256(Path(small_corpus).read_bytes()).hexdigest(),
         }
     ]
+
+
+def _end_before(stage, job, monkeypatch):
+    """Runs a job that ends as by Ctrl-C when a stage begins."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(*stage, interrupt)
+        create_records(job)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("damage", ["a bit", "cut short", "gone", "note"])
+def test_damaged_ids_are_made_again_by_the_run_that_goes_on(
+    small_corpus, small_vocabulary, tmp_path, monkeypatch, caplog, make_job, checksums, damage, workers
+):
+    create_records(make_job(small_corpus, small_vocabulary, tmp_path / "whole" / "r@2"))
+    job = make_job(small_corpus, small_vocabulary, tmp_path / "out" / "r@2")
+    _end_before((UnitMaker, "draw"), job, monkeypatch)
+    folder = tmp_path / "out" / ".r.partial"
+    damaged, kept = folder / "tokens-000001", folder / "tokens-000000"
+    if damage == "note":
+        damaged = folder / "tokens.json"
+        damaged.write_bytes(b"")
+    elif damage == "gone":
+        damaged.unlink()
+    else:
+        contents = bytearray(damaged.read_bytes())
+        contents[100] ^= 1
+        damaged.write_bytes(contents if damage == "a bit" else contents[: len(contents) // 2])
+    time_made = kept.stat().st_mtime_ns
+    _end_before((UnitMaker, "gather"), job, monkeypatch)
+    assert kept.stat().st_mtime_ns == time_made
+    assert ("tokens-000001 is not as it was made" in caplog.text) == (damage != "note")
+    create_records(dataclasses.replace(job, num_workers=workers))
+    assert checksums(tmp_path / "out") == checksums(tmp_path / "whole")
+
+
+def test_a_file_whose_note_is_damaged_is_made_again(
+    small_corpus, small_vocabulary, tmp_path, monkeypatch, make_job, checksums
+):
+    create_records(make_job(small_corpus, small_vocabulary, tmp_path / "whole" / "r@2"))
+    job = make_job(small_corpus, small_vocabulary, tmp_path / "out" / "r@2")
+    _end_before((OutputFiles, "publish"), job, monkeypatch)
+    (tmp_path / "out" / ".r.partial" / "shard-00001.json").write_bytes(b"")
+    create_records(job)
+    assert checksums(tmp_path / "out") == checksums(tmp_path / "whole")
+
+
+def test_ids_are_read_once_by_a_run_that_goes_on(small_corpus, small_vocabulary, tmp_path, monkeypatch, make_job):
+    job = make_job(small_corpus, small_vocabulary, tmp_path / "out" / "r@2")
+    _end_before((UnitMaker, "draw"), job, monkeypatch)
+    found = UnitMaker.find_tokens
+    read = []
+    monkeypatch.setattr(UnitMaker, "find_tokens", lambda maker, part: read.append(part) or found(maker, part))
+    monkeypatch.setattr(UnitMaker, "tokenize", None)
+    create_records(job)
+    assert read == sorted(set(read)) != []
+
+
+@pytest.mark.parametrize("change", ["grown", "touched"])
+def test_text_that_changes_while_it_is_read_is_refused_and_leaves_nothing(
+    small_corpus, small_vocabulary, tmp_path, monkeypatch, make_job, checksums, change
+):
+    create_records(make_job(small_corpus, small_vocabulary, tmp_path / "whole" / "r@2"))
+    job = make_job(small_corpus, small_vocabulary, tmp_path / "out" / "r@2")
+    text = Path(small_corpus).read_text()
+
+    def read_after_a_change(*arguments):
+        Path(small_corpus).write_text(text + "\n\nbada.\nfalo.\n" * (change == "grown"))
+        os.utime(small_corpus, (1, 1))
+        return read_parts(*arguments)
+
+    monkeypatch.setattr("data_prep.job.run.read_parts", read_after_a_change)
+    if change == "grown":
+        with pytest.raises(InputError, match=r"--input_file: .*corpus\.txt changed while it was read; try again when"):
+            create_records(job)
+        assert not (tmp_path / "out").exists()
+    else:
+        create_records(job)
+        assert checksums(tmp_path / "out") == checksums(tmp_path / "whole")
