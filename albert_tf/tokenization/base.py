@@ -1,6 +1,7 @@
 """The interface of a tokenizer, whatever its vocabulary is: text to ids and back, and the inputs of a model."""
 
 import abc
+import operator
 import reprlib
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
@@ -178,10 +179,10 @@ class Tokenizer(abc.ABC):
         """The text of ids; [CLS], [SEP], [MASK] and <unk> are shown as such, <pad> is left out.
 
         Raises:
-            InputError: an id is none of the vocabulary's.
+            InputError: an id is none of the vocabulary's, or `ids` is not those of one text.
         """
         size = self.vocab_size
-        kept = [int(piece_id) for piece_id in ids if piece_id != self.pad_id]
+        kept = [piece_id for piece_id in map(_whole, items_of(ids, "ids")) if piece_id != self.pad_id]
         if wrong := [piece_id for piece_id in kept if not 0 <= piece_id < size]:
             raise InputError(f"`ids` must lie between 0 and {size - 1}. Received {wrong[0]}.")
         special = (self.cls_id, self.sep_id, self.mask_id)
@@ -197,6 +198,16 @@ class Tokenizer(abc.ABC):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._load()
+
+
+def _whole(piece_id: Any) -> int:
+    try:
+        # Numbers of NumPy, TensorFlow and JAX are whole numbers too.
+        return operator.index(piece_id)
+    except TypeError:
+        raise InputError(
+            f"`ids` must be whole numbers, those of one text. Received {reprlib.repr(piece_id)} among them."
+        ) from None
 
 
 def check_text(text: object) -> None:

@@ -77,19 +77,25 @@ class OutputFiles:
         """Sees that what stands at these names may be replaced.
 
         Raises:
-            InputError: a name is a folder, or the manifest's name belongs to a set of other files.
+            InputError: a name is a folder, or the manifest's name belongs to a set of other files, or to one in which
+                these have another order.
         """
         for path in self.paths:
             if not files.is_remote(path) and Path(path).is_dir():
                 raise InputError(f"--output_file: {path} is a folder; give a file name, as in {path}/train@8")
         manifest = self.read_manifest()
         if manifest is not None and not overwrite:
-            listed = sorted(file["name"] for file in manifest.files)
-            if listed != sorted(map(os.path.basename, self.paths)):
-                first = next(iter(listed), "none")
+            listed, names = [file["name"] for file in manifest.files], [*map(os.path.basename, self.paths)]
+            if sorted(listed) != sorted(names):
+                first = min(listed, default="none")
                 raise InputError(
                     f"{self.manifest} belongs to other files ({first}, {len(listed)} in all); delete that set "
                     "or choose another --output_file"
+                )
+            if listed != names:
+                raise InputError(
+                    f"--output_file: {self.manifest} has these files in another order ({','.join(listed)}); keep to "
+                    "it, or give --overwrite to write them anew"
                 )
 
     def check_apart(self, sources: Sequence[str]) -> None:

@@ -142,6 +142,27 @@ def test_decoding_restores_cleaned_text_and_shows_special_pieces(official_tokeni
     assert official_tokenizer.decode(np.array(ids)) == "[CLS] a [MASK]. [SEP]"
 
 
+@pytest.mark.parametrize("wrong", [[[1, 2]], np.array([[1]]), "ab", "12", [None], [1, 2.0], 5, {1: 2}])
+def test_only_the_ids_of_one_text_are_decoded(small_tokenizer, wrong):
+    with pytest.raises(InputError, match=r"`ids` must be whole numbers, those of one text|a list of ids was expected"):
+        small_tokenizer.decode(wrong)
+
+
+def test_ids_of_any_library_are_decoded(small_tokenizer):
+    class Scalar:
+        """A number of TensorFlow or JAX."""
+
+        def __init__(self, number):
+            self.number = number
+
+        def __index__(self):
+            return self.number
+
+    ids = small_tokenizer.encode("bada falo")
+    for given in (tuple(ids), np.array(ids, np.uint8), [*map(Scalar, ids)], iter(ids)):
+        assert small_tokenizer.decode(given) == "bada falo"
+
+
 def test_a_pickled_tokenizer_needs_no_file(small_model, tmp_path):
     copy = tmp_path / "copy.model"
     with open(small_model, "rb") as file:

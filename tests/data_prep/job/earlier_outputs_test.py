@@ -27,6 +27,20 @@ def test_more_files_or_fewer_are_another_set(small_corpus, small_vocabulary, tmp
     assert [(file["name"], file["examples"]) for file in one.files] == [("a", whole.num_examples)]
 
 
+def test_the_same_files_in_another_order_are_replaced_on_request_alone(
+    small_corpus, small_vocabulary, tmp_path, make_job, checksums
+):
+    a, b, c = (str(tmp_path / "out" / name) for name in "abc")
+    create_records(make_job(small_corpus, small_vocabulary, f"{a},{b},{c}"))
+    before = checksums(tmp_path / "out")
+    with pytest.raises(InputError, match=r"has these files in another order \(a,b,c\); keep to it, or give --over"):
+        create_records(make_job(small_corpus, small_vocabulary, f"{a},{c},{b}"))
+    assert checksums(tmp_path / "out") == before
+    create_records(make_job(small_corpus, small_vocabulary, f"{a},{c},{b}", overwrite=True))
+    after = checksums(tmp_path / "out")
+    assert (after["a"], after["b"], after["c"]) == (before["a"], before["c"], before["b"])
+
+
 def test_what_is_finished_is_not_made_again(small_corpus, small_vocabulary, tmp_path, monkeypatch, make_job, checksums):
     job = make_job(small_corpus, small_vocabulary, tmp_path / "out" / "train@2")
     manifest = create_records(job)
