@@ -42,12 +42,12 @@ def list_files(patterns: str, flag: str = "input_file") -> list[str]:
         flag: the flag the patterns came from, for the error.
 
     Returns:
-        Paths, without repeats, in the order of the patterns.
+        Paths in the order of the patterns; a file of several names, as a.txt and ./a.txt or a link to it, by the first.
 
     Raises:
         InputError: a pattern matches no file, or names a folder.
     """
-    found: list[str] = []
+    found: dict[str, str] = {}
     for pattern in (part.strip() for part in patterns.split(",")):
         if not pattern:
             continue
@@ -60,10 +60,11 @@ def list_files(patterns: str, flag: str = "input_file") -> list[str]:
                 raise InputError(f"--{flag}: {folders[0]} is a folder; name the files in it, as in {folders[0]}/*")
         if not matches:
             raise InputError(f"--{flag}: no file matches {pattern!r}")
-        found.extend(matches)
+        for match in matches:
+            found.setdefault(match if is_remote(match) else os.path.realpath(match), match)
     if not found:
         raise InputError(f"--{flag} names no file; received {patterns!r}")
-    return list(dict.fromkeys(found))
+    return list(found.values())
 
 
 def exists(path: str) -> bool:

@@ -51,9 +51,10 @@ class CollectionSettings:
             raise FlagError(
                 f"--heldout_every must be at least 2; received {self.heldout_every}, which leaves nothing to train on"
             )
-        if self.max_megabytes < 0 or self.num_workers < 0:
+        # So written, it refuses what is no number too.
+        if not (self.max_megabytes >= 0 and self.num_workers >= 0):
             raise FlagError(
-                "--max_megabytes and --num_workers must not be negative; "
+                "--max_megabytes and --num_workers must be 0 or more; "
                 f"received {self.max_megabytes} and {self.num_workers}"
             )
         if self.output_file == self.heldout_output_file:

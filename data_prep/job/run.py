@@ -103,8 +103,7 @@ def create_records(job: RecordJob) -> Manifest | None:
         logging.warning("%s", low_budget)
     given = input_files(job.input_file, os.path.dirname(output.manifest), job.reading.input_format)
     with end_on_terminate() as check_for_end, given as paths:
-        for path in paths:
-            job.reading.format_of(path)
+        job.reading.check_files(paths)
         output.check_apart([*paths, job.spm_model_file])
         stamps = [*map(stamp_of, paths)]
         identity = _identify(job, output, paths, tokenizer)

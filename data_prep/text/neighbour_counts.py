@@ -68,8 +68,7 @@ def count_embeddings(settings: EmbeddingCounting) -> tuple[int, int]:
     """
     folder = os.path.dirname(settings.output_file)
     with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
-        for path in paths:
-            settings.reading.format_of(path)
+        settings.reading.check_files(paths)
         return _count_files(paths, settings)
 
 

@@ -66,6 +66,7 @@ def split_files(settings: SentenceSplitting) -> SentenceCounts:
         replace_file(settings.output_file) as raw,
         _compressed(raw, settings.output_file) as output,
     ):
+        settings.reading.check_files(paths)
         documents = read_documents(paths, LONGEST_PIECE, False, progress.advance, settings.reading)
         _write_documents(documents, settings.reading, output, counts)
         if not counts.sentences:

@@ -2,7 +2,10 @@
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from typing import Annotated
+
+from absl import logging
 
 from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.settings import CountOrNone, OneOf, check, described
@@ -10,6 +13,8 @@ from albert_tf.runtime.text_endings import COMPRESSED, NOT_TEXT, RAW_FORMATS
 
 # Settings without effect on text that is split into sentences already.
 _OF_RAW_TEXT = ("language", "longest_sentence", "headings", "blank_line", "text_column")
+# Settings that only some formats have a use for.
+_OF_FORMATS = {"headings": ("jsonl", "parquet"), "blank_line": ("text",), "text_column": ("parquet",)}
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*", re.IGNORECASE)
 
 
@@ -49,6 +54,21 @@ class TextReading:
                 raise FlagError(
                     f"--{field.name} is for raw text, which --split_sentences splits; give that too, or leave out "
                     f"--{field.name}. Received {value!r}"
+                )
+
+    def check_files(self, paths: Iterable[str]) -> None:
+        """Sees that each file can be read as what it is, and warns of settings that none of them has a use for.
+
+        Raises:
+            InputError: as of format_of.
+        """
+        found = {self.format_of(path) for path in paths}
+        for field in dataclasses.fields(self):
+            value, formats = getattr(self, field.name), _OF_FORMATS.get(field.name)
+            if formats and value != field.default and found.isdisjoint(formats):
+                logging.warning(
+                    "--%s=%s has no effect on files of %s: it is for %s",
+                    *(field.name, value, " and ".join(sorted(found)), " and ".join(formats)),
                 )
 
     def format_of(self, path: str) -> str:

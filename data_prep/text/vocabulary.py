@@ -43,6 +43,8 @@ LONGEST_SENTENCE = 4192
 NUM_THREADS = 16
 # Of the sample of a larger corpus; sentencepiece would take another in every process, whatever its seed.
 _SEED = 12345
+# sentencepiece works for many minutes on some larger sizes, without a word, and refuses others.
+_MOST_PIECES = 10_000_000
 # sentencepiece refuses to sample fewer; what it is given it takes whole.
 _SMALLEST_SAMPLE = 101
 
@@ -61,7 +63,9 @@ class VocabularyTraining:
     ]
     model_prefix: Annotated[str, "Where to write: PREFIX.model and PREFIX.vocab, or PREFIX.txt of WordPiece."]
     kind: Annotated[str, OneOf(SENTENCEPIECE, WORDPIECE), "Kind of vocabulary; WordPiece is BERT's."] = SENTENCEPIECE
-    vocab_size: Annotated[int, Bounds(len(FIRST_PIECES) + 1), "Number of pieces, special ones among them."] = 30_000
+    vocab_size: Annotated[
+        int, Bounds(len(FIRST_PIECES) + 1, _MOST_PIECES), "Number of pieces, special ones among them."
+    ] = 30_000
     character_coverage: Annotated[
         float,
         Interval("[0.98, 1]"),
@@ -103,8 +107,7 @@ def train(settings: VocabularyTraining) -> int:
     warn_of_idle(settings)
     folder = os.path.dirname(settings.model_prefix)
     with input_files(settings.input_file, folder, settings.reading.input_format) as paths:
-        for path in paths:
-            settings.reading.format_of(path)
+        settings.reading.check_files(paths)
         return (_train_word_pieces if settings.kind == WORDPIECE else _train_on_files)(paths, settings)
 
 
@@ -177,6 +180,11 @@ class _Sentences:
             self.error = error
             raise
         logging.info("read %d sentences; training, which takes minutes for a large corpus", self.count)
+
+    @property
+    def is_sampled(self) -> bool:
+        """Tells whether only a sample of the sentences is trained on."""
+        return self._total > 0
 
     def _cleaned(self) -> Iterator[str]:
         for sentence in self.read():
@@ -272,9 +280,12 @@ def _explain(message: str, sentences: _Sentences, settings: VocabularyTraining) 
     if not sentences.count:
         return InputError(f"--input_file: there is no text in {settings.input_file}")
     if match := _TOO_HIGH.search(message):
+        text, more = f"this corpus of {sentences.count} sentences", "more text"
+        if sentences.is_sampled:
+            text, more = f"a sample of {settings.input_sentence_size} sentences", "a larger --input_sentence_size"
         return InputError(
-            f"--vocab_size={settings.vocab_size} is too large for this corpus of {sentences.count} sentences; "
-            f"it allows at most {match[1]}. Give that or less, or more text"
+            f"--vocab_size={settings.vocab_size} is too large for {text}; it allows at most {match[1]}. Give that or "
+            f"less, or {more}"
         )
     if match := _TOO_LOW.search(message):
         return InputError(

@@ -273,3 +273,15 @@ def test_a_huge_file_is_no_json(tmp_path):
         file.truncate(1 << 40)
     with pytest.raises(InputError, match="huge.json: larger than 64 MiB"):
         files.read_json(str(tmp_path / "huge.json"))
+
+
+def test_a_file_of_several_names_is_listed_once_by_its_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in "bca":
+        (tmp_path / name).write_text("same text")
+    (tmp_path / "link").symlink_to("c")
+    assert files.list_files(f"./b,link,b,{tmp_path}/a,*") == ["./b", "link", f"{tmp_path}/a"]
+    for name in ("z", "y"):
+        _write(f"ram://{tmp_path.name}", name, b"text")
+    remote = f"ram://{tmp_path.name}"
+    assert files.list_files(f"{remote}/z,{remote}/*") == [f"{remote}/z", f"{remote}/y"]

@@ -127,7 +127,8 @@ def test_a_folder_without_prose_is_refused_and_nothing_is_written(tmp_path):
     [
         ({"heldout_output_file": "b", "heldout_every": 1}, "--heldout_every must be at least 2; received 1"),
         ({"heldout_output_file": "a"}, "are the same file, a"),
-        ({"max_megabytes": -1.0}, "must not be negative; received -1.0"),
+        ({"max_megabytes": -1.0}, "must be 0 or more; received -1.0"),
+        ({"max_megabytes": float("nan")}, "must be 0 or more; received nan"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(values, message):

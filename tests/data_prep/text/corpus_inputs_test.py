@@ -16,10 +16,14 @@ from pathlib import Path
 import pytest
 
 from albert_tf.runtime.errors import InputError
+from albert_tf.tokenization.tokenizer import AlbertTokenizer
 from data_prep.examples.instances import InstanceSettings
 from data_prep.job.run import create_records
 from data_prep.job.settings import RecordJob
+from data_prep.text.neighbour_counts import EmbeddingCounting, count_embeddings
+from data_prep.text.sentence_files import SentenceSplitting, split_files
 from data_prep.text.text_reading import TextReading
+from data_prep.text.vocabulary import VocabularyTraining, train
 
 pyarrow = pytest.importorskip("pyarrow")
 zstandard = pytest.importorskip("zstandard")
@@ -260,3 +264,36 @@ def test_2000_damaged_inputs_make_records_or_one_line(texts, small_vocabulary, t
                 file.unlink()
             output.parent.rmdir()
     assert 500 < refused < 1950
+
+
+@pytest.mark.parametrize(
+    ("setting", "without", "message"),
+    [
+        ({"headings": "keep"}, "a.txt", "--headings=keep has no effect on files of text: it is for jsonl and parquet"),
+        ({"blank_line": "paragraph"}, "a.jsonl", "has no effect on files of jsonl: it is for text"),
+        ({"text_column": "body"}, "a.txt,a.jsonl", "has no effect on files of jsonl and text: it is for parquet"),
+        ({"longest_sentence": 50, "language": "de"}, "a.txt", None),
+    ],
+)
+def test_a_setting_that_no_file_has_a_use_for_is_told_of(setting, without, message, caplog):
+    reading = TextReading(split_sentences=True, **setting)
+    reading.check_files(["a.txt", "a.jsonl", "a.parquet"])
+    assert caplog.text == ""
+    reading.check_files(without.split(","))
+    assert caplog.text == "" if message is None else message in caplog.text
+
+
+def test_every_command_of_text_tells_of_it(small_vocabulary, tmp_path, caplog):
+    path = tmp_path / "a.txt"
+    path.write_text("Bada falo. Falo bada.\n\nFalo bada bada. Bada.\n\n" * 20)
+    reading = TextReading(split_sentences=True, headings="keep")
+    tokenizer, out = AlbertTokenizer(small_vocabulary), str(tmp_path / "out")
+    for command in (
+        lambda: create_records(_job(path, small_vocabulary, out, reading=reading)),
+        lambda: split_files(SentenceSplitting(str(path), out, reading)),
+        lambda: train(VocabularyTraining(str(path), out, "wordpiece", vocab_size=20, reading=reading)),
+        lambda: count_embeddings(EmbeddingCounting(str(path), out, tokenizer, embedding_size=2, reading=reading)),
+    ):
+        caplog.clear()
+        command()
+        assert "--headings=keep has no effect" in caplog.text

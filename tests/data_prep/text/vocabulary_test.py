@@ -191,6 +191,13 @@ def test_a_vocabulary_too_large_for_the_corpus_says_what_it_allows(corpus, tmp_p
     train(VocabularyTraining(corpus, str(tmp_path / "v"), vocab_size=largest))
 
 
+def test_a_vocabulary_too_large_for_the_sample_asks_for_a_larger_one(corpus, tmp_path):
+    settings = {"input_file": corpus, "model_prefix": str(tmp_path / "v"), "input_sentence_size": 5}
+    message = error_of(**settings, vocab_size=300)
+    assert "--vocab_size=300 is too large for a sample of 5 sentences" in message
+    assert message.endswith("or a larger --input_sentence_size")
+
+
 def test_bad_input_is_one_line_and_leaves_nothing(corpus, tmp_path):
     (tmp_path / "empty.txt").write_text("\n \n")
     (tmp_path / "latin.txt").write_bytes(b"text\ncaf\xe9\n")
@@ -207,6 +214,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(corpus, tmp_path):
 def test_settings_are_checked():
     for settings, message in (
         ({"vocab_size": 13}, "--vocab_size must be at least 14"),
+        ({"vocab_size": 10_000_001}, "--vocab_size must be at most 10,000,000"),
         ({"character_coverage": 0.5}, r"--character_coverage must lie in \[0.98, 1\]. Received 0.5"),
         ({"input_sentence_size": 0}, "--input_sentence_size must be at least 1. Received 0"),
         ({"model_prefix": "folder/"}, "--model_prefix must end in a file name"),
