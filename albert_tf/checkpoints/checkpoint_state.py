@@ -54,6 +54,8 @@ class TrainingState:
         pooling: how a text becomes one vector, the fields of heads.pooling.Pooling, of a model that is trained for
             that; else None.
         teacher_files: as input_files, of what is learned of the examples besides.
+        init_sha256: of the weights that a fine-tuning started from; None where they were random numbers, and in
+            checkpoints of earlier versions.
     """
 
     step: int
@@ -71,6 +73,7 @@ class TrainingState:
     batch_halves: bool = False
     pooling: dict[str, Any] | None = None
     teacher_files: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    init_sha256: str | None = None
 
     def finetuned_task(self, where: str) -> FinetunedTask | None:
         """The task the model is fine-tuned for; None in pre-training. `where` names the checkpoint in an error."""
@@ -220,6 +223,7 @@ _IS_SOUND: dict[str, Callable[[Any], bool]] = {
     "random_seed": lambda value: type(value) is int,
     "input_files": _are_files,
     "teacher_files": _are_files,
+    "init_sha256": _or_none(_is_word),
     "optimizer": _is_word,
     "vocabulary": _or_none(_is_vocabulary),
     "sentence_task": lambda value: value in SENTENCE_TASKS,

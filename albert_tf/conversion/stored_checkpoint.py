@@ -107,6 +107,15 @@ class StoredCheckpoint:
         told = (self.task.cleaning if self.task is not None else None) or (self.vocabulary or {}).get("cleaning")
         return TextCleaning(**told) if told else self.tokenizer_cleaning
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the tensors, whichever files they lie in: other weights have another one."""
+        digest = hashlib.sha256()
+        for name, array in sorted(self.arrays.items()):
+            digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())
+            digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        return digest.hexdigest()
+
     def without(self, names: Collection[str], why: str) -> "StoredCheckpoint":
         """The same without the tensors of these names, which are skipped for a reason."""
         left_out = tuple(name for name in self.arrays if name in names)

@@ -12,6 +12,7 @@ from albert_tf.conversion.native import describe_checkpoint
 from albert_tf.conversion.pretrained import open_checkpoint
 from albert_tf.conversion.stored_checkpoint import StoredCheckpoint
 from albert_tf.runtime import files
+from albert_tf.runtime.digests import describe_file
 from albert_tf.runtime.errors import InputError
 from albert_tf.tokenization.base import Tokenizer
 from albert_tf.tokenization.text_cleaning import TextCleaning, agreed_cleaning
@@ -69,6 +70,29 @@ def _checkpoint_of_run(output_dir: str) -> list[StoredCheckpoint]:
     except InputError:
         # Whoever loads the weights says what is wrong with them.
         return []
+
+
+def describe_origins(settings: Any) -> dict[str, Any]:
+    """The weights that a fine-tuning starts from, and its teacher, as checkpoints note them: fields of TrainingState.
+
+    Args:
+        settings: finetuning.recipe.RecipeSettings.
+
+    Raises:
+        InputError: there is no such checkpoint, or no such teacher.
+    """
+    source, teacher = settings.init_checkpoint, settings.teacher
+    digest = None if source is None else open_checkpoint(os.fspath(source))[1].digest
+    return {"init_sha256": digest, "teacher_files": [] if teacher is None else [_describe_teacher(os.fspath(teacher))]}
+
+
+def _describe_teacher(teacher: str) -> dict[str, Any]:
+    """The file of what a teacher said; or a model by its weights, whatever else lies in its folder."""
+    name = os.path.basename(os.path.normpath(teacher))
+    if os.path.isfile(teacher) or teacher.endswith(".jsonl"):
+        return {"name": name, **describe_file(teacher)}
+    stored = open_checkpoint(teacher)[1]
+    return {"name": name, "bytes": sum(array.nbytes for array in stored.arrays.values()), "sha256": stored.digest}
 
 
 def check_sizes(settings: Any, max_seq_length: int, config: AlbertConfig, tokenizer: Tokenizer) -> None:

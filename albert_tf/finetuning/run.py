@@ -23,7 +23,7 @@ from albert_tf.finetuning.earlier_runs import (
 )
 from albert_tf.finetuning.exit_fitting import fit_exits
 from albert_tf.finetuning.freezing import freeze, is_lora_target
-from albert_tf.finetuning.model_source import warn_of_own_checkpoint
+from albert_tf.finetuning.model_source import describe_origins, warn_of_own_checkpoint
 from albert_tf.finetuning.objectives import make_objective
 from albert_tf.finetuning.results import Chosen, FinetuningResults
 from albert_tf.finetuning.settings import FinetuningSettings
@@ -213,9 +213,8 @@ class FinetuningRun(FeatureRun):
     def _input_files(self):
         return self.task.input_files(self.data.training_split().name)
 
-    def _teacher_files(self):
-        teacher = self.settings.teacher
-        return [os.fspath(teacher)] if teacher is not None and os.path.isfile(teacher) else []
+    def fresh_state(self):
+        return dataclasses.replace(super().fresh_state(), **describe_origins(self.settings))
 
     def _state_facts(self):
         return {

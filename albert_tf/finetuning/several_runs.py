@@ -2,7 +2,7 @@
 
 A run that is done, under the same flags and of the same data, is not done again: a command that was cut off goes on
 where it was, and more seeds or rates join those that are there. Its results say by a digest of the flags and the data
-what they are the results of.
+what they are the results of, its checkpoints by one of the weights that it started from.
 """
 
 import collections
@@ -17,9 +17,11 @@ import keras
 from absl import logging
 
 from albert_tf.checkpoints import run_checkpoints
+from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.finetuning.data import FinetuningData
 from albert_tf.finetuning.ensemble import has_outputs, score_ensemble
 from albert_tf.finetuning.folds import FoldData
+from albert_tf.finetuning.model_source import describe_origins
 from albert_tf.finetuning.run import RESULTS_NAME
 from albert_tf.finetuning.settings import FinetuningSettings
 from albert_tf.finetuning.summary import summarise
@@ -33,6 +35,8 @@ RunOne = Callable[[FinetuningSettings, FinetuningData], dict[str, Any]]
 _OF_ALL = ("learning_rate", "num_seeds", "num_folds", "random_seed", "restart_failed_seeds")
 # Of the results of several: either of these keys holds those of each.
 _SUMMARY_KEYS = frozenset(("seeds", "runs"))
+# The flags of which fields of TrainingState say what lay there.
+_ORIGINS = {"init_sha256": "init_checkpoint", "teacher_files": "teacher"}
 # Of a run's results: the key of the member that they are of.
 _RUN_KEY = "run_key"
 
@@ -155,6 +159,8 @@ def _run_member(
     settings: FinetuningSettings, data: FinetuningData, session: Session, run_one: RunOne, member: Member
 ) -> dict[str, Any]:
     """The results of a run, which may be there already."""
+    if settings.do_train:
+        _check_origins(member.settings)
     folder = member.settings.output_dir
     path = os.path.join(folder, RESULTS_NAME)
     results = files.read_json(path) if files.exists(path) else {}
@@ -172,3 +178,34 @@ def _run_member(
         if session.cluster.is_chief:
             files.write_json(path, results | {_RUN_KEY: wanted})
     return results
+
+
+def _check_origins(settings: FinetuningSettings) -> None:
+    """Sees that a run that is there was trained from the weights, and by the teacher, that are there now.
+
+    It would go on with its own weights, and its scores would stand beside those of runs from others.
+
+    Raises:
+        InputError: it was trained from others.
+    """
+    folder = os.fspath(settings.output_dir)
+    known = newest_state(folder)
+    for field, now in describe_origins(settings).items() if known is not None else ():
+        before, flag = getattr(known, field), _ORIGINS[field]
+        path = getattr(settings, flag)
+        if now and not before:
+            logging.warning(
+                "%s does not say what it was trained from, as runs of earlier versions do not: whether that lies at "
+                "--%s=%s now is not known",
+                *(folder, flag, path),
+            )
+        elif now and _contents(before) != _contents(now):
+            raise InputError(
+                f"{folder} was trained from other contents of --{flag} than lie at {path} now; name another "
+                "--output_dir, or remove this folder to train it anew"
+            )
+
+
+def _contents(noted: Any) -> Any:
+    """The contents that a note tells of; how files are called does not count."""
+    return noted if isinstance(noted, str) else [file.get("sha256") for file in noted]

@@ -227,7 +227,7 @@ class TrainingRun(abc.ABC):
         self._compare_with_other_workers(restored.step if restored is not None else 0)
         if restored is not None:
             check_vocabulary(restored.vocabulary, fresh.vocabulary, settings.output_dir)
-            for name in ("random_seed", "input_files", "teacher_files", "sentence_task"):
+            for name in ("random_seed", "input_files", "teacher_files", "init_sha256", "sentence_task"):
                 before, now = getattr(restored, name), getattr(fresh, name)
                 if warning := run_description.describe_change(name, before, now, restored.step):
                     logging.warning("%s", warning)
@@ -239,7 +239,7 @@ class TrainingRun(abc.ABC):
                 tell = logging.info if restored.step == self.num_train_steps() else logging.warning
                 tell("no step is left: the run is at %d, it was to have %d", restored.step, self.num_train_steps())
             logging.info("going on from step %d of %s", restored.step, settings.output_dir)
-            carried = ("step", "examples_seen", "nonfinite_steps", "loss_scale")
+            carried = ("step", "examples_seen", "nonfinite_steps", "loss_scale", "init_sha256")
             return dataclasses.replace(fresh, **{name: getattr(restored, name) for name in carried})
         source = settings.first_weights
         if source is not None:

@@ -123,6 +123,10 @@ def describe_change(name: str, before: Any, now: Any, step: int) -> str | None:
     """A warning that a run goes on with something else than it began with; None if it does not."""
     if before == now:
         return None
+    if name == "init_sha256":
+        # Earlier versions noted none; that the flag came or went is told by the flags.
+        told = f"other weights lie at --init_checkpoint than this run started from; its own, of step {step}, go on"
+        return told if before and now else None
     if name not in _OF_FILES:
         return f"{name} was {before} up to step {step}, is {now} now"
     if name == "teacher_files" and not before:

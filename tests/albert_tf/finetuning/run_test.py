@@ -12,10 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from albert_tf.checkpoints.newest_state import newest_state
 from albert_tf.conversion.pretrained import load_pretrained
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.finetune import run
+from albert_tf.finetuning.model_source import describe_origins
 from albert_tf.finetuning.summary import format_results
 from albert_tf.models.classification import AlbertForSequenceClassification
 from albert_tf.reports.run_folder import read_run
@@ -124,3 +126,23 @@ def test_a_run_that_python_began_leaves_its_flags_and_tells_of_changed_ones(fine
     assert (shown.value("max_seq_length"), shown.value("learning_rate")) == (48, 0.003)
     run(dataclasses.replace(settings, num_train_steps=3, learning_rate=0.001))
     assert "--num_train_steps was 2, is 3 now; --learning_rate was 0.003, is 0.001 now" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_run_notes_the_weights_it_started_from_and_tells_of_others(finetuning_settings, tmp_path, caplog):
+    first, other = str(tmp_path / "first"), dataclasses.replace(finetuning_settings, random_seed=2)
+    short = {"num_train_steps": 1, "num_warmup_steps": 0, "do_eval": False}
+    run(dataclasses.replace(finetuning_settings, output_dir=first, **short))
+    settings = dataclasses.replace(finetuning_settings, init_checkpoint=first, **short)
+    run(settings)
+    noted = newest_state(settings.output_dir).init_sha256
+    # A score that comes later is nothing to those who start from the weights.
+    run(dataclasses.replace(finetuning_settings, output_dir=first, do_train=False, do_eval=True))
+    assert describe_origins(settings) == {"init_sha256": noted, "teacher_files": []}
+    shutil.rmtree(first)
+    run(dataclasses.replace(other, output_dir=first, **short))
+    assert "other weights lie at --init_checkpoint" not in caplog.text
+    run(dataclasses.replace(settings, num_train_steps=2))
+    assert "other weights lie at --init_checkpoint than this run started from; its own, of step 1, go on" in caplog.text
+    # It is still a run from the former ones.
+    assert newest_state(settings.output_dir).init_sha256 == noted != describe_origins(settings)["init_sha256"]

@@ -90,6 +90,56 @@ def test_a_run_is_done_only_by_results_of_the_same_flags(finetuning_settings, mo
     assert ran[8:] == [1, 2]
 
 
+@pytest.fixture
+def done_twice(finetuning_settings, monkeypatch, tmp_path):
+    """A function that says there are runs of some origins, and runs them again, their teacher and first weights 1."""
+    monkeypatch.setattr(several_runs.keras.backend, "clear_session", lambda: None)
+    now = {"init_sha256": "1", "teacher_files": [{"name": "t", "bytes": 3, "sha256": "1"}]}
+    monkeypatch.setattr(several_runs, "describe_origins", lambda settings: now)
+    changes = {"num_seeds": 2, "init_checkpoint": "first", "teacher": "t.jsonl"}
+    settings = dataclasses.replace(finetuning_settings, **changes)
+    data = types.SimpleNamespace(task=types.SimpleNamespace(metric="f1"), digest="1")
+    session = types.SimpleNamespace(cluster=Cluster(), hold=lambda folder: contextlib.nullcontext())
+    ran = []
+
+    def run_one(settings, data):
+        ran.append(settings.random_seed)
+        return {"task_name": "t", "random_seed": settings.random_seed}
+
+    def again(**noted):
+        several_runs.run_members(settings, data, session, run_one)
+        known = types.SimpleNamespace(**{**now, **noted})
+        monkeypatch.setattr(several_runs, "newest_state", lambda folder: known)
+        several_runs.run_members(settings, data, session, run_one)
+        return ran
+
+    return again
+
+
+@pytest.mark.parametrize(
+    ("noted", "flag"),
+    [
+        ({"init_sha256": "2"}, "--init_checkpoint than lie at first now"),
+        ({"teacher_files": [{"name": "t", "bytes": 3, "sha256": "2"}]}, "--teacher than lie at t.jsonl now"),
+    ],
+)
+def test_a_run_from_other_weights_or_of_another_teacher_is_not_taken_for_one_of_these(done_twice, noted, flag):
+    with pytest.raises(InputError, match=f"seed-1 was trained from other contents of {flag}; name another --output"):
+        done_twice(**noted)
+
+
+@pytest.mark.parametrize("noted", [{}, {"teacher_files": [{"name": "moved", "bytes": 3, "sha256": "1"}]}])
+def test_a_run_from_the_same_weights_is_not_done_again(done_twice, noted, caplog):
+    assert done_twice(**noted) == [1, 2]
+    assert "is not known" not in caplog.text
+
+
+def test_a_run_of_an_earlier_version_is_not_done_again_and_a_warning_tells_of_it(done_twice, caplog):
+    assert done_twice(init_sha256=None) == [1, 2]
+    assert "does not say what it was trained from" in caplog.text
+    assert "lies at --init_checkpoint=first now is not known" in caplog.text
+
+
 @pytest.mark.parametrize("text", ["1e-5,", "1e-5,1e-5", "1e-5,-1", "a,b", "nan,1"])
 def test_rates_that_are_none_are_refused(finetuning_settings, text):
     with pytest.raises(InputError, match="--learning_rate must be a number, or different ones with commas"):

@@ -86,3 +86,11 @@ def test_changed_input_files_are_told_apart_by_size_and_by_contents():
         "the teacher's outputs are not those of the checkpoint of step 3: a is gone"
     )
     assert describe_change("random_seed", 1, 2, 3) == "random_seed was 1 up to step 3, is 2 now"
+
+
+def test_other_weights_to_start_from_are_told_of_where_both_are_known():
+    assert describe_change("init_sha256", "1", "2", 3) == (
+        "other weights lie at --init_checkpoint than this run started from; its own, of step 3, go on"
+    )
+    assert describe_change("init_sha256", "1", "1", 3) is None
+    assert describe_change("init_sha256", None, "2", 3) is describe_change("init_sha256", "1", None, 3) is None
