@@ -13,8 +13,11 @@ import numpy as np
 from absl import logging
 
 from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH, Feature, FeatureSet
-from albert_tf.runtime.settings import check, described
+from albert_tf.runtime.settings import Bounds, check, described
 from albert_tf.tokenization.base import Tokenizer
+
+# Of less nothing is left: no question that is read, no answer that is found.
+_ONE_OR_MORE = Bounds(1)
 
 
 class Unsaid(int):
@@ -26,17 +29,21 @@ class Unsaid(int):
 class TaskSettings:
     """The lengths and sizes of a task; the defaults are those of the official run_*.py."""
 
-    max_seq_length: Annotated[int, "The most pieces of an example, or a window over a text, [CLS] and [SEP] too."] = (
-        Unsaid(512)
-    )
-    max_query_length: Annotated[int, "SQuAD: the most pieces of a question; the rest of it is cut off."] = Unsaid(64)
-    doc_stride: Annotated[int, "Pieces between the starts of two windows over a long text."] = Unsaid(128)
-    max_qa_length: Annotated[int, "RACE: the most pieces of question and option; the last ones are kept."] = Unsaid(128)
-    n_best_size: Annotated[int, "SQuAD: answers listed for each question."] = Unsaid(20)
-    max_answer_length: Annotated[int, "SQuAD: the most pieces of an answer."] = Unsaid(30)
-    max_span_length: Annotated[int, "span_categories: the most pieces of a span; longer ones are not found."] = Unsaid(
-        MAX_SPAN_LENGTH
-    )
+    max_seq_length: Annotated[
+        int, _ONE_OR_MORE, "The most pieces of an example, or a window over a text, [CLS] and [SEP] too."
+    ] = Unsaid(512)
+    max_query_length: Annotated[
+        int, _ONE_OR_MORE, "SQuAD: the most pieces of a question; the rest of it is cut off."
+    ] = Unsaid(64)
+    doc_stride: Annotated[int, _ONE_OR_MORE, "Pieces between the starts of two windows over a long text."] = Unsaid(128)
+    max_qa_length: Annotated[
+        int, _ONE_OR_MORE, "RACE: the most pieces of question and option; the last ones are kept."
+    ] = Unsaid(128)
+    n_best_size: Annotated[int, _ONE_OR_MORE, "SQuAD: answers listed for each question."] = Unsaid(20)
+    max_answer_length: Annotated[int, _ONE_OR_MORE, "SQuAD: the most pieces of an answer."] = Unsaid(30)
+    max_span_length: Annotated[
+        int, _ONE_OR_MORE, "span_categories: the most pieces of a span; longer ones are not found."
+    ] = Unsaid(MAX_SPAN_LENGTH)
 
     def __post_init__(self) -> None:
         check(self)

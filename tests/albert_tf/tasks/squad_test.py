@@ -68,9 +68,11 @@ def test_spans_backwards_and_too_long_ones_are_no_answers(make_squad, tokenizer)
 def test_no_allowed_span_gives_an_empty_answer(make_squad, tokenizer):
     task = make_squad("squad_v1", ("1", "where", ["paris"], False))
     examples = task.examples("dev")
-    settings = TaskSettings(max_seq_length=200, max_answer_length=0)
+    settings = TaskSettings(max_seq_length=200, n_best_size=1, max_answer_length=1)
     features = make_features(task, examples, tokenizer, settings)
-    [prediction] = task.predictions(examples, features, plain_outputs(features, [], 200), settings)
+    first, last = place_of(features[0], "river")[0], place_of(features[0], "paris")[1]
+    backwards = plain_outputs(features, [(0, last, first, 9.0)], 200)
+    [prediction] = task.predictions(examples, features, backwards, settings)
     assert prediction.best.text == ""
     assert task.scores(examples, [prediction]) == {"exact": 0.0, "f1": 0.0}
 
