@@ -8,7 +8,7 @@ from typing import Any
 from albert_tf.experiments.command_lines import EVALUATION, RECORDS
 from albert_tf.experiments.fields import as_object, as_seeds, as_text, check_keys, read_values
 from albert_tf.experiments.paper_figures import PaperFigures, read_figures
-from albert_tf.experiments.row import BASE_KEYS, Row, flags_of, make_row
+from albert_tf.experiments.row import BASE_KEYS, Row, check_nulls, flags_of, make_row
 from albert_tf.experiments.task_columns import TaskColumn, read_tasks
 from albert_tf.pretraining.settings import PretrainingSettings
 from albert_tf.runtime import shipped_files
@@ -77,6 +77,7 @@ def read_experiment(
     check_keys(values, _KEYS, path, ("question", "base", "rows"))
     base = as_object(values["base"], f"{path}: base")
     check_keys(base, BASE_KEYS, f"{path}: base", ("model", "budget"))
+    check_nulls(base, f"{path}: base")
     rows = as_object(values["rows"], f"{path}: rows")
     if not rows:
         raise InputError(f"{path}: rows: give at least one")

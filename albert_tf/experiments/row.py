@@ -25,6 +25,7 @@ from albert_tf.runtime.errors import InputError
 _OPTIONAL = (VOCABULARY, EMBEDDINGS)
 _SECTIONS = ("config", VOCABULARY, RECORDS, EMBEDDINGS, PRETRAINING)
 BASE_KEYS = ("model", "more_text", *_SECTIONS, "budget")
+_CONFIG_KEYS = tuple(field.name for field in dataclasses.fields(AlbertConfig))
 _ROW_KEYS = (*BASE_KEYS, "start_from")
 # Flags of the base that a row does without which starts from another's weights.
 _INITIAL = ("init_checkpoint", "init_from_group0", "allow_missing_heads", "init_position_waves", "init_output_bias")
@@ -85,6 +86,7 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
         )
     changes = as_object(changes, where)
     check_keys(changes, _ROW_KEYS, where)
+    check_nulls(changes, where, base)
     start_from = changes.get("start_from")
     if start_from is not None:
         base = _without_initial_values(base, where)
@@ -164,6 +166,34 @@ def merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]
     {'ngram': 1}
     """
     return {name: value for name, value in {**base, **changes}.items() if value is not None}
+
+
+def check_nulls(part: Mapping[str, Any], where: str, base: Mapping[str, Any] | None = None) -> None:
+    """Sees that every null of a row, or of the base, takes out what there is: a misspelt name would change nothing.
+
+    Args:
+        part: the row's changes, or the base.
+        where: the file and the row, for errors.
+        base: of the row; None where the part is the base itself.
+
+    Raises:
+        InputError: one line that names the section and the key.
+    """
+    for section in names_of(part, _SECTIONS):
+        if part[section] is None and section in _OPTIONAL:
+            continue
+        if part[section] is None:
+            raise InputError(f"{where}: {section}: null takes out one flag, not all; name each, or leave {section} out")
+        values = as_object(part[section], f"{where}: {section}")
+        nulls = dict.fromkeys(name for name, value in values.items() if value is None)
+        if section == "config":
+            check_keys(nulls, _CONFIG_KEYS, f"{where}: {section}")
+        else:
+            check_flags(section, nulls, where)
+        known = nulls if base is None else as_object(base.get(section) or {}, f"{where}: {section}")
+        idle = next((name for name in nulls if name not in known), None)
+        if idle is not None:
+            raise InputError(f"{where}: {section}: {idle!r} is null, but the base has none to take out; leave it out")
 
 
 def flags_of(kind: str, values: Any, where: str) -> dict[str, Any]:

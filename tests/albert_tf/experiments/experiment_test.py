@@ -107,6 +107,26 @@ def test_a_trial_gives_every_row_as_many_steps(write):
         ({"rows": {"x": {"records": {"ngram": "many"}}}}, "row x: records: 'ngram' cannot be 'many'"),
         ({"rows": {"x": {"embeddings": {"windows": 2}}}}, "row x: embeddings: count_embeddings has no flag 'windows'"),
         ({"rows": {"x": {"pretraining": {"optimizer": "sgd"}}}}, "row x: pretraining: 'optimizer' cannot be 'sgd'"),
+        (
+            {"rows": {"x": {"pretraining": {"lenght_schedule": None}}}},
+            r"row x: pretraining: run_pretraining has no flag 'lenght_schedule'; did you mean length_schedule\?",
+        ),
+        (
+            {"rows": {"x": {"config": {"hiden_size": None}}}},
+            "row x: config: unknown key 'hiden_size'; did you mean",
+        ),
+        (
+            {"base": {**BASE, "records": {"n_gram": None}}},
+            "base: records: .* has no flag 'n_gram'",
+        ),
+        ({"base": {**BASE, "config": {"hiden_size": None}}}, "base: config: unknown key 'hiden_size'"),
+        ({"rows": {"x": {"pretraining": {"length_schedule": None}}}}, "x: pretraining: 'length_schedule' is null"),
+        (
+            {"rows": {"x": {"config": {"hidden_size": None}}}},
+            "config: 'hidden_size' is null, but the base has none",
+        ),
+        ({"rows": {"x": {"pretraining": None}}}, "row x: pretraining: null takes out one flag, not all; name each"),
+        ({"base": {**BASE, "config": None}}, "base: config: null takes out one flag, not all"),
         ({"rows": {"x": {"pretraining": {"random_seed": 1}}}}, "'random_seed' is set by run_experiments"),
         ({"rows": {"x": {"pretraining": {"beta_2": 2.0}}}}, "row x: pretraining: .beta_2. must lie in"),
         ({"rows": {"x": {"pretraining": {"beta_2": {}}}}}, "row x: pretraining: 'beta_2' must be a value"),
