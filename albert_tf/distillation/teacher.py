@@ -103,7 +103,8 @@ def _read_vectors(path: str) -> np.ndarray:
     if not os.path.isfile(path):
         raise InputError(f"--teacher={path}: no such file; embed_texts writes one, a vector for each row of the texts")
     try:
-        kept = np.load(path, mmap_mode="r", allow_pickle=False)
+        # As np.load does it of an array; of an archive of arrays that would give something else.
+        kept = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError) as error:
         raise InputError(f"--teacher={path}: no file of NumPy, or a damaged one ({error})") from None
     names = kept.dtype.names

@@ -104,7 +104,12 @@ def open_library(
         # Of two models at a time the note of one would come beside the vectors of the other.
         with open_workspace(path + _NOTE):
             _make(path, wanted, embedder, texts, vector_type)
-            vectors = _kept(path, wanted, dtype, len(rows))
+            if describe_file(source) == wanted["texts"]:
+                vectors = _kept(path, wanted, dtype, len(rows))
+            else:
+                # Some are vectors of other texts than those of the note, and of those that were read.
+                os.remove(path)
+                os.remove(path + _NOTE)
     else:
         logging.info("%d vectors are there already, in %s", len(rows), path)
     if vectors is None:
@@ -165,7 +170,8 @@ def _kept(path: str, wanted: Mapping[str, Any], dtype: np.dtype[Any], count: int
         logging.warning("%s was written by another command since: it is made anew", path)
         return None
     try:
-        vectors = np.load(path, mmap_mode="r")
+        # As np.load does it of an array; of an archive of arrays that would give something else.
+        vectors = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError, EOFError):
         logging.warning("%s is damaged: it is made anew", path)
         return None

@@ -77,6 +77,10 @@ def test_a_file_that_is_missing_or_damaged_is_one_line(texts, tmp_path):
     (tmp_path / "bad.npy").write_bytes(b"\x93NUMPY\x01\x00")
     with pytest.raises(InputError, match="no file of NumPy, or a damaged one"):
         open_teacher(str(tmp_path / "bad.npy"), texts)
+    with open(tmp_path / "bad.npy", "wb") as file:
+        np.savez(file, vectors=np.zeros((4, 2), "f4"))
+    with pytest.raises(InputError, match="no file of NumPy, or a damaged one"):
+        open_teacher(str(tmp_path / "bad.npy"), texts)
     with pytest.raises(InputError, match="--vectors_file is for the vectors of a model"):
         open_teacher(str(tmp_path / "bad.npy"), texts, vectors_file="elsewhere.npy")
 

@@ -105,6 +105,27 @@ def test_damaged_vectors_are_made_anew(texts, tmp_path):
     assert opened(texts)[1] == 4
 
 
+def test_an_archive_of_arrays_in_their_place_is_made_anew(texts, tmp_path, caplog):
+    opened(texts)
+    path = tmp_path / "texts.txt.vectors.npy"
+    note = Path(f"{path}.json")
+    with open(path, "wb") as file:
+        np.savez(file, a=np.zeros(3))
+    earlier = json.loads(note.read_text())
+    del earlier["vectors"]
+    note.write_text(json.dumps(earlier))
+    assert opened(texts)[1] == 4
+    assert "is damaged: it is made anew" in caplog.text
+
+
+def test_texts_that_change_while_their_vectors_are_made_have_none(texts, tmp_path):
+    embedder = LetterVectors(lambda count: texts.write_text("aab\nb\n\nca\n"))
+    with pytest.raises(InputError, match="texts.txt changed while its vectors were made; start again"):
+        open_library(embedder, TablePrediction(str(texts)))
+    assert [path.name for path in tmp_path.iterdir()] == ["texts.txt"]
+    assert opened(texts)[1] == 4
+
+
 def test_a_note_without_vectors_is_a_search_that_was_stopped(texts, tmp_path):
     opened(texts)
     (tmp_path / "texts.txt.vectors.npy").unlink()
