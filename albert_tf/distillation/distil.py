@@ -118,12 +118,16 @@ def _ask_teacher(settings: DistillationSettings, session: Session) -> TaughtText
 def _texts_in(source: str, settings: DistillationSettings) -> TablePrediction:
     """The texts of a file: its one column of texts, or its lines, as embed_texts reads them."""
     present = columns_in(source)
+    scored = settings.score_column
+    # With --do_eval it may be that of the other file.
+    if scored is not None and scored not in present and not settings.do_eval:
+        raise InputError(f"--score_column: {source} has no column {scored!r}")
     if not present:
         if settings.columns("text_columns"):
             raise InputError(f"--text_columns: {source} is read as lines, a text in each")
         return TablePrediction(source, input_format="text", batch_size=settings.eval_batch_size)
     asked = settings.columns("text_columns")
-    texts = asked or text_columns(present, settings.score_column)
+    texts = asked or text_columns(present, scored)
     if len(texts) != 1 or texts[0] not in present:
         raise InputError(
             f"{source}: a student learns one text a row; name its column by --text_columns. It has "

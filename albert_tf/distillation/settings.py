@@ -55,6 +55,8 @@ class DistillationSettings(EmbeddingSettings):
                 raise FlagError(f"--{name} is for EmbeddingSettings; a student learns the teacher's vectors")
         if self.do_train and not self.teacher:
             raise FlagError("--do_train needs --teacher")
+        if self.max_score != EmbeddingSettings.max_score and not self.do_eval:
+            raise FlagError("--max_score goes with --do_eval, by which scores are read")
         if self.relation_weight and self.gradient_accumulation_steps > 1:
             raise FlagError(
                 "--gradient_accumulation_steps: every part of a batch would be compared with itself alone; give a "

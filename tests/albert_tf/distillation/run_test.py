@@ -138,7 +138,10 @@ def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
     with pytest.raises(InputError, match="`settings` must be DistillationSettings. Received dict."):
         distil_embedder({})
     refused("--do_train needs --teacher", teacher=None)
-    refused("train_file=.*no such file on this machine", train_file="nowhere.txt", do_eval=False, dev_file=None)
+    alone = {"do_eval": False, "dev_file": None, "max_score": 1.0}
+    refused("train_file=.*no such file on this machine", train_file="nowhere.txt", **alone)
+    refused("max_score goes with --do_eval", FlagError, **{**alone, "max_score": 5.0})
+    refused("score_column: .*texts.txt has no column 'like'", score_column="like", **alone)
     refused("no such file; embed_texts writes one", teacher="nowhere.npy")
     refused("--teacher: .*nowhere: no model here", teacher=str(tmp_path / "nowhere"))
     refused("objective is for EmbeddingSettings", FlagError, objective="cosine")
@@ -151,7 +154,7 @@ def test_what_is_wrong_is_one_line(distillation_settings, tmp_path):
 
 @pytest.mark.slow
 def test_a_dense_layer_to_another_width_than_the_teachers_is_refused(distillation_settings, tmp_path):
-    changes = {"num_train_steps": 1, "do_eval": False, "dev_file": None}
+    changes = {"num_train_steps": 1, "do_eval": False, "dev_file": None, "max_score": 1.0}
     settings = dataclasses.replace(distillation_settings, teacher_width=True, **changes)
     run(settings)
     vectors = np.load(settings.teacher)
@@ -166,7 +169,7 @@ def test_a_dense_layer_to_another_width_than_the_teachers_is_refused(distillatio
 
 def test_a_run_that_python_began_leaves_its_flags_too(distillation_settings):
     settings = dataclasses.replace(
-        distillation_settings, num_train_steps=1, num_warmup_steps=0, do_eval=False, dev_file=None
+        distillation_settings, num_train_steps=1, num_warmup_steps=0, do_eval=False, dev_file=None, max_score=1.0
     )
     settings = dataclasses.replace(settings, resolved_flags="")
     distil_embedder(settings)
