@@ -44,9 +44,11 @@ def _types_of(file: ParquetFile, path: str, needed: Sequence[str] | None) -> dic
             continue
         kind = _plain_type(field.type)
         if kind is None:
+            # A column that was asked for by its name is needed; the others only go along.
+            others = "" if needed is not None else ", or name the columns that are to go along with --output_columns"
             raise InputError(
-                f"{path}: the column {field.name!r} holds {field.type}, which is no text, number or list; name the "
-                "columns that are to go along with --output_columns"
+                f"{path}: the column {field.name!r} holds {field.type}, which is no text, number or list; write it as "
+                f"another type{others}"
             )
         types[field.name] = kind
     return types
@@ -56,8 +58,10 @@ def _plain_type(kind: Any) -> Any:
     """The type in which values are like JSON's: the same one, string for dates and the like, None if there is none."""
     pyarrow = import_pyarrow()
     types = pyarrow.types
-    same = types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind) or types.is_null(kind)
-    if same or types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
+    is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    if is_text or types.is_boolean(kind) or types.is_null(kind):
+        return kind
+    if types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind):
         return kind
     if types.is_float16(kind):
         return pyarrow.float32()
@@ -65,7 +69,8 @@ def _plain_type(kind: Any) -> Any:
         return pyarrow.string()
     if types.is_dictionary(kind):
         return _plain_type(kind.value_type)
-    if types.is_list(kind) or types.is_large_list(kind):
+    # Not of a list_view, whose values a cast loses (pyarrow 25).
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         inner = _plain_type(kind.value_type)
         return None if inner is None else pyarrow.list_(inner)
     if types.is_struct(kind):

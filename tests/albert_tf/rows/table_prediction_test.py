@@ -80,6 +80,8 @@ def test_parquet_keeps_the_types_of_parquet_and_tells_numbers_of_answers(inputs)
             "n": pyarrow.array([1, None], pyarrow.int16()),
             "day": [datetime.date(2020, 1, 2), None],
             "list": [[1.5], []],
+            "view": pyarrow.array(["x", None], pyarrow.string_view()),
+            "pair": pyarrow.array([[1, 2], [3, 4]], pyarrow.list_(pyarrow.int32(), 2)),
         }
     )
     parquet.write_table(table, inputs / "typed.parquet")
@@ -92,21 +94,33 @@ def test_parquet_keeps_the_types_of_parquet_and_tells_numbers_of_answers(inputs)
     kinds = {name: str(schema.field(name).type) for name in schema.names}
     assert kinds == {
         **{"row": "int64", "input: text": "string", "input: n": "int16", "input: day": "string"},
-        **{"input: list": "list<element: double>", "label": "string", "probabilities: odd": "double"},
+        **{
+            "input: list": "list<element: double>",
+            "input: view": "string_view",
+            "input: pair": "list<element: int32>",
+            "label": "string",
+            "probabilities: odd": "double",
+        },
         **{"probabilities: even": "double", "warning": "string", "error": "string"},
     }
     first, second = read(inputs / "b.parquet")
     assert (first["input: day"], first["input: n"], first["probabilities: odd"]) == ("2020-01-02", 1, 1.0)
     assert (second["label"], second["input: n"]) == (None, None)
     predict(inputs, "typed.parquet", "b.jsonl")
-    assert read(inputs / "b.jsonl")[0]["input"] == {"text": "one", "n": 1, "day": "2020-01-02", "list": [1.5]}
+    known = {"text": "one", "n": 1, "day": "2020-01-02", "list": [1.5], "view": "x", "pair": [1, 2]}
+    assert read(inputs / "b.jsonl")[0]["input"] == known
 
 
 @pytest.mark.parametrize(
     "table, settings, match",
     [
         ({"x": ["a"]}, {}, "the file has no 'text'; there is 'x'"),
-        ({"text": ["a"], "b": [b"\0"]}, {}, "the column 'b' holds binary, which is no text, number or list; name"),
+        ({"text": ["a"], "b": [b"\0"]}, {}, "the column 'b' holds binary, which is no text, number or list; write"),
+        (
+            {"text": [b"a"]},
+            {"output_columns": []},
+            "'text' holds binary, which is no text, .*; write it as another type$",
+        ),
         ({"text": ["a"], "b": [b"\0"]}, {"output_columns": ["c"]}, "has no column 'c'; there is 'text'"),
         ({"text": ["a"]}, {"columns": ["text=body"]}, "the file has no 'body'; there is 'text'"),
     ],
