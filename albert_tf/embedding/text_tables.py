@@ -46,7 +46,11 @@ class TextTable:
 
 
 def read_table(
-    path: str, columns: Sequence[str] = (), score_column: str | None = None, max_score: float = 1.0
+    path: str,
+    columns: Sequence[str] = (),
+    score_column: str | None = None,
+    max_score: float = 1.0,
+    needs_scores: bool = True,
 ) -> TextTable:
     """Reads a file; rows with a blank text are left out, with a warning.
 
@@ -55,6 +59,7 @@ def read_table(
         columns: of the texts, in their order; () takes all but ids and the scores.
         score_column: of the scores; None, or if the file lacks it: one of SCORE_COLUMNS, if there is one.
         max_score: the score of two texts that are the same.
+        needs_scores: whether scores are learned from; if not, one of SCORE_COLUMNS is left aside, whatever is in it.
 
     Raises:
         InputError: the file cannot be read, lacks a column, or a value is not what it should be.
@@ -62,13 +67,25 @@ def read_table(
     present = columns_in(path)
     if not _has_columns(path):
         return _read_lines(path, columns)
-    if score_column not in present:
+    is_named = score_column in present
+    if not is_named:
         score_column = next((name for name in SCORE_COLUMNS if name in present and name not in columns), None)
     texts = tuple(columns) or text_columns(present, score_column)
     require_columns(path, texts, present)
     if not texts:
         raise InputError(f"{path}: no column of texts; it has {', '.join(map(repr, present))}")
+    if score_column is not None and not (needs_scores or is_named):
+        warn_of_unread(f"{path}, column {score_column!r},")
+        score_column = None
     return _read_columns(path, texts, score_column, max_score, () if columns else present)
+
+
+def warn_of_unread(where: str) -> None:
+    """Says that the scores there are not learned from."""
+    logging.warning(
+        "the scores of %s are not read: all texts of a row count as belonging together; leave rows out that do not",
+        where,
+    )
 
 
 def text_columns(present: Sequence[str], score_column: str | None) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from albert_tf.embedding.features import EmbeddingData
 from albert_tf.embedding.objectives import Contrastive, CosineRegression, Objective, SimCSE
 from albert_tf.embedding.run import EmbeddingRun
 from albert_tf.embedding.settings import AUTO, CONTRASTIVE, COSINE, SIMCSE, EmbeddingSettings
-from albert_tf.embedding.text_tables import TextTable, columns_in, read_table
+from albert_tf.embedding.text_tables import TextTable, columns_in, read_table, warn_of_unread
 from albert_tf.finetuning.evaluation import format_scores
 from albert_tf.finetuning.model_source import check_sizes, model_and_vocabulary
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
@@ -89,14 +89,14 @@ def read_tables(settings: EmbeddingSettings) -> tuple[TextTable | None, DevSet |
     if scored is not None and not any(scored in names for names in present.values()):
         raise InputError(f"--score_column: neither of {', '.join(present)} has a column {scored!r}")
 
-    def read(path: StrPath, columns: tuple[str, ...]) -> TextTable:
-        found = read_table(os.fspath(path), columns, scored, settings.max_score)
+    def read(path: StrPath, columns: tuple[str, ...], needs_scores: bool = True) -> TextTable:
+        found = read_table(os.fspath(path), columns, scored, settings.max_score, needs_scores)
         with_scores = "" if found.scores is None else ", with scores"
         logging.info("%s: %s rows of %s%s", path, f"{len(found.texts):,}", ", ".join(found.columns), with_scores)
         return found
 
     columns = settings.columns("text_columns")
-    table = None if train_file is None else read(train_file, columns)
+    table = None if train_file is None else read(train_file, columns, settings.objective in (AUTO, COSINE))
     of_dev = settings.columns("dev_text_columns")
     if dev_file is not None and not of_dev and set(columns) <= set(present[os.fspath(dev_file)]):
         of_dev = columns
@@ -137,10 +137,7 @@ def make_objective(settings: EmbeddingSettings, table: TextTable | None) -> Obje
     if name == COSINE:
         _warn_of_idle(settings, "temperature", f"with --objective={COSINE}")
     if name != COSINE and table.scores is not None:
-        logging.warning(
-            "the scores of %s are not read: all texts of a row count as belonging together; leave rows out that do not",
-            table.path,
-        )
+        warn_of_unread(table.path)
     made = {
         SIMCSE: lambda: SimCSE(settings.temperature),
         CONTRASTIVE: lambda: Contrastive(settings.temperature, settings.symmetric),

@@ -38,6 +38,16 @@ def test_named_columns_are_read_in_their_order(write):
     assert read_table(path, ("a",)).texts == [("x",), ("y",)]
 
 
+def test_a_column_of_labels_is_left_aside_where_no_scores_are_needed(write, caplog):
+    path = write("nli.csv", "a,b,label\nx,y,entailment\n")
+    table = read_table(path, needs_scores=False)
+    assert (table.columns, table.texts, table.scores) == (("a", "b"), [("x", "y")], None)
+    assert f"the scores of {path}, column 'label', are not read: all texts of a row count as" in caplog.text
+    # One that was asked for by its name is read in any case.
+    with pytest.raises(InputError, match="line 2: 'label' must be a number"):
+        read_table(path, score_column="label", needs_scores=False)
+
+
 def test_parquet_is_read_as_a_table(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.parquet")

@@ -59,6 +59,18 @@ def test_what_an_objective_does_not_read_is_told(embedding_settings, caplog):
     assert f"--max_score=5 has no effect without scores, which {embedding_settings.train_file}" in caplog.text
 
 
+@pytest.mark.parametrize(("objective", "is_read"), [("contrastive", False), ("auto", True), ("cosine", True)])
+def test_labels_in_words_are_no_hindrance_to_what_learns_from_no_scores(tmp_path, objective, is_read):
+    (tmp_path / "nli.csv").write_text("a,b,label\nx,y,entailment\nz,w,contradiction\n")
+    settings = _settings(train_file=str(tmp_path / "nli.csv"), objective=objective)
+    if is_read:
+        with pytest.raises(InputError, match="'label' must be a number"):
+            read_tables(settings)
+    else:
+        table, _ = read_tables(settings)
+        assert (table.columns, type(make_objective(settings, table))) == (("a", "b"), Contrastive)
+
+
 @pytest.mark.parametrize(
     ("table", "changes", "told"),
     [
