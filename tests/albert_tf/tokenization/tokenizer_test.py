@@ -158,7 +158,7 @@ def test_ids_of_any_library_are_decoded(small_tokenizer):
         def __index__(self):
             return self.number
 
-    ids = small_tokenizer.encode("bada falo")
+    ids = [*small_tokenizer.encode("bada falo"), small_tokenizer.pad_id]
     for given in (tuple(ids), np.array(ids, np.uint8), [*map(Scalar, ids)], iter(ids)):
         assert small_tokenizer.decode(given) == "bada falo"
 
