@@ -24,6 +24,8 @@ TEMPORARY = ".tmp"
 
 _JOB_FILE = "job.json"
 _MOST_DIFFERENCES = 3
+# Of removing a folder in which others may still be at work.
+_TRIES = 5
 
 
 class OtherJobError(InputError):
@@ -96,7 +98,8 @@ def enter_job(folder: str, job: Mapping[str, Any], overwrite: bool, shared: bool
             "finish it with its own flags and input, or give --overwrite to throw it away"
         )
     if found != job:
-        if found is not None:
+        # One that a power cut left unreadable may have been any job's.
+        if os.path.exists(path):
             _empty(folder)
         write_note(path, job)
         return False
@@ -213,7 +216,11 @@ def _remove(folder: str) -> None:
     done = temporary_of(folder)
     with contextlib.suppress(FileNotFoundError):
         os.rename(folder, done)
-    shutil.rmtree(done, ignore_errors=True)
+    # What another task still moved into it while it was listed makes it stay.
+    for _ in range(_TRIES):
+        shutil.rmtree(done, ignore_errors=True)
+        if not os.path.exists(done):
+            break
 
 
 def _remove_leftovers(folder: str) -> None:

@@ -114,6 +114,29 @@ def test_a_removal_cut_off_leaves_no_work_without_its_job(tmp_path, monkeypatch)
         assert [path.name for path in tmp_path.iterdir()] == [".train.partial"]
 
 
+def test_work_of_a_job_that_nobody_can_tell_is_not_taken_for_ones_own(tmp_path):
+    with open_workspace(str(tmp_path / "train"), remove=False) as folder:
+        enter_job(folder, JOB, overwrite=False)
+        Path(folder, "tokens-000000").touch()
+        Path(folder, "job.json").write_bytes(b"")
+        assert not enter_job(folder, JOB, overwrite=False)
+        assert os.listdir(folder) == ["job.json"]
+
+
+def test_a_folder_goes_though_something_comes_into_it_meanwhile(tmp_path, monkeypatch):
+    remove, seen = shutil.rmtree, []
+
+    def once_in_vain(path, **kwargs):
+        seen.append(path)
+        if len(seen) > 1:
+            remove(path, **kwargs)
+
+    with pytest.raises(InputError), open_workspace(str(tmp_path / "train")):
+        monkeypatch.setattr(shutil, "rmtree", once_in_vain)
+        raise InputError("bad text")
+    assert os.listdir(tmp_path) == []
+
+
 def test_what_jobs_differ_in_is_said_in_a_few_words():
     assert describe_differences(JOB, {**JOB, "vocabulary": {}}) == "another vocabulary"
     assert describe_differences(JOB, {**JOB, "input": [{"name": "x", "bytes": 1}]}) == "other input (x)"
