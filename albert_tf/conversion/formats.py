@@ -160,7 +160,9 @@ def warn_of_task(target: CheckpointFormat, task: FinetunedTask | None) -> None:
     if task is None or isinstance(target, NativeFormat | SentenceTransformersFormat):
         return
     windows = task.options.get("long_texts", CUT)
+    lengths = ", ".join(f"{name}={value}" for name, value in task.settings.items())
     lost = {
+        f"to how many pieces texts are cut ({lengths})": bool(lengths),
         "that a second text belongs to the first": TEXT_PAIR in {field.rstrip("?") for field in task.input_fields},
         f"that texts are read in windows (--long_texts={windows})": windows != CUT,
         "from which probability a label is given (--label_threshold)": task.options.get("label_threshold") is not None,

@@ -14,6 +14,7 @@ from albert_tf.exports.chosen_depth import with_first_layers
 from albert_tf.exports.export_file import is_export
 from albert_tf.exports.settings import SourceSettings
 from albert_tf.heads.pooling import POOLED, USUAL_POOLING, Pooling
+from albert_tf.inputs.finetuning_features import MAX_SPAN_LENGTH
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import FlagError, InputError
 from albert_tf.runtime.output_paths import refuse_current_folder
@@ -95,6 +96,11 @@ def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
     if length > longest:
         raise InputError(f"--max_seq_length={length} is more than the model's max_position_embeddings={longest}")
     room_for_text(length, pair=True)
+    if pretrained.task is not None and pretrained.task.head == "span_categories":
+        widest = pretrained.task.settings.get("max_span_length", MAX_SPAN_LENGTH)
+        if length < 2 * widest + 3:
+            needed = f"spans of up to max_span_length={widest} pieces need {2 * widest + 3} or more"
+            raise InputError(f"--max_seq_length={length}: {needed}")
     if settings.max_seq_length is not None and pretrained.task is not None:
         # A question of the most pieces, [CLS], two [SEP] and a piece of the text.
         needed = pretrained.task.settings.get("max_query_length", 0) + 4

@@ -10,6 +10,8 @@ from albert_tf.tokenization.in_graph import cut_rows
 
 _BLANK = "_"
 
+_NO_ROOM = "max_seq_length has no room for a question and option; it must be at least max_qa_length + 3"
+
 
 class MultipleChoiceModule(FinetunedModule):
     """ "choice" int32 [B], counted from 0, and "probabilities" float32 [B, N]."""
@@ -43,7 +45,7 @@ class MultipleChoiceModule(FinetunedModule):
         most = self._settings.max_qa_length
         asked = asked[:, -most:] if most > 0 else asked[:, :0]
         lengths = tf.cast(asked.row_lengths(), tf.int32)
-        tf.debugging.assert_less(lengths, self.max_seq_length - 2, message="max_seq_length is too small.")
+        tf.debugging.assert_less(lengths, self.max_seq_length - 2, message=_NO_ROOM)
         context = tf.gather(self.tokenizer.encode(article), tf.repeat(tf.range(shape[0]), shape[1]))
         packed = self._pack_parts(cut_rows(context, tf.cast(self.max_seq_length - 3 - lengths, tf.int64)), asked)
         rows = {name: tf.reshape(ids, [shape[0], shape[1], tf.shape(ids)[1]]) for name, ids in packed.items()}

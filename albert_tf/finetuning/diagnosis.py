@@ -119,8 +119,8 @@ class Diagnosis:
         if self._at_chance >= _FEWEST_REPORTS and not self._has_warned:
             self._has_warned = True
             logging.warning(
-                "step %d: the loss, %.3f, is still that of always the same answer, %.3f: nothing is learned; if it "
-                "stays there, %s",
+                "step %d: the loss, %.3f, is still no better than that of always the same answer, %.3f: nothing is "
+                "learned; if it stays there, %s",
                 *(step, metrics["loss"], self._chance, _ADVICE),
             )
         return {}
@@ -143,13 +143,17 @@ def is_stuck(output_dir: str, num_steps: int, chance: float) -> bool:
         return False
     with files.open_binary(path) as file:
         lines = [json.loads(line) for line in file.read().splitlines()]
-    late = [line for line in lines if line.get("kind") == "train" and line["step"] > num_steps / 2]
-    losses = [line["loss"] for line in late if line.get("loss") is not None]
-    if not losses or not _is_at_chance(float(np.mean(losses)), chance):
+    lines = [line for line in lines if line.get("kind") == "train" and line.get("loss") is not None]
+    # A line is the mean of the steps since the one before: of fewer, where the run was stopped.
+    steps = np.diff([line["step"] for line in lines], prepend=0)
+    late = [(line["loss"], count) for line, count in zip(lines, steps, strict=True) if line["step"] > num_steps / 2]
+    losses, counts = zip(*late, strict=True) if late else ((), ())
+    mean = float(np.average(losses, weights=counts)) if sum(counts) else 0.0
+    if not sum(counts) or not _is_at_chance(mean, chance):
         return False
     logging.warning(
-        "%s: the loss of the second half, %.3f, is that of always the same answer, %.3f: nothing was learned; %s, or "
-        "give --restart_failed_seeds=3, which goes on to the next seeds",
-        *(output_dir, float(np.mean(losses)), chance, _ADVICE),
+        "%s: the loss of the second half, %.3f, is no better than that of always the same answer, %.3f: nothing was "
+        "learned; %s, or give --restart_failed_seeds=3, which goes on to the next seeds",
+        *(output_dir, mean, chance, _ADVICE),
     )
     return True

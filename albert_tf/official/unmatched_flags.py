@@ -22,6 +22,8 @@ def check_unmatched(script: str, given: flags.FlagValues) -> None:
     """Raises InputError if a flag without a counterpart asks for what there is not; says which have no effect."""
     unmatched = SCRIPTS[script].unmatched()
     SCRIPTS[script].check({name: given[name].value for name in unmatched})
+    # A vocabulary of its own kind, where no other is given.
+    used = ("vocab_file",) if "spm_model_file" in given and not given["spm_model_file"].value else ()
     for name, flag in unmatched.items():
-        if given[name].present and flag.accepts is None and not flag.is_command:
+        if given[name].present and flag.accepts is None and not flag.is_command and name not in used:
             logging.info("--%s is %s", name, describe(flag))

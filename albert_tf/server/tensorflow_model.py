@@ -1,6 +1,5 @@
 """SavedModels that export_saved_model wrote, and checkpoints as it would export them, for the server."""
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,9 +15,9 @@ from albert_tf.portable.interface import TensorForm
 from albert_tf.runtime.errors import reason_of
 from albert_tf.server.request_error import BAD_REQUEST, FAULT, NO_MEMORY, RequestError
 from albert_tf.server.served_model import ANY_AXES, BATCH, SERVING_DEFAULT, ServedModel, Signature
+from albert_tf.serving.graph_answers import words_of
 from albert_tf.serving.model_kind import SAVED_MODEL, kind_of
 
-_ASSERTION = re.compile(r"assertion failed: \[([^\]]*)\]")
 # Of these names the first that a model has is the one that serving_default stands for.
 _DEFAULTS = (encoder_module.TOKENS_FROM_TEXT, TAG_TEXT, *SIGNATURES)
 
@@ -61,7 +60,7 @@ class TensorflowModel(ServedModel):
         try:
             outputs = self._call(signature, tensors)
         except tf.errors.InvalidArgumentError as error:
-            raise RequestError(_reason(error), BAD_REQUEST) from None
+            raise RequestError(words_of(error), BAD_REQUEST) from None
         except tf.errors.ResourceExhaustedError:
             raise RequestError("no memory for so much at once; ask for less", NO_MEMORY, retry_after=1) from None
         except tf.errors.OpError as error:
@@ -105,9 +104,3 @@ def _form(name: str, spec: Any) -> TensorForm:
 def _to_array(tensor: tf.Tensor) -> np.ndarray:
     """The values of a tensor; texts are bytes in an array of dtype object, also where there is one alone."""
     return np.asarray(tensor.numpy(), object if tensor.dtype == tf.string else None)
-
-
-def _reason(error: tf.errors.InvalidArgumentError) -> str:
-    """The words of an assertion in the graph, without the tensors that are shown after them; of other errors a line."""
-    found = _ASSERTION.search(str(error))
-    return found[1] if found else reason_of(error)

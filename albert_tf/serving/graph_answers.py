@@ -1,5 +1,6 @@
 """Answers of a fine-tuned model by TensorFlow: of a SavedModel, or of a checkpoint as it would be exported."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from albert_tf.exports.loading import load_export
 from albert_tf.exports.saved_model import open_finetuned
 from albert_tf.runtime.errors import InputError, reason_of
 from albert_tf.serving.outputs import check_finite
+
+_ASSERTION = re.compile(r"assertion failed: \[([^\]]*)\]")
 
 
 class GraphAnswers:
@@ -68,7 +71,7 @@ class GraphAnswers:
         except tf.errors.ResourceExhaustedError:
             raise InputError(f"{self._path}: no memory for {len(examples)} examples at once; give fewer") from None
         except tf.errors.OpError as error:
-            raise InputError(f"{self._path}: the model failed: {reason_of(error)}") from None
+            raise InputError(f"{self._path}: the model failed: {words_of(error)}") from None
         check_finite(self._path, arrays)
         columns = {name: _texts(array) if array.dtype == object else array for name, array in arrays.items()}
         return [{name: column[row] for name, column in columns.items()} for row in range(len(examples))]
@@ -81,6 +84,12 @@ class GraphAnswers:
             self._load()
             outputs = self._predict(**inputs)
         return outputs
+
+
+def words_of(error: tf.errors.OpError) -> str:
+    """The words of an assertion in the graph, without the tensors that are shown after them; of other errors a line."""
+    found = _ASSERTION.search(str(error))
+    return found[1] if found else reason_of(error)
 
 
 def _column(examples: Sequence[dict[str, Any]], field: str) -> tf.Tensor:

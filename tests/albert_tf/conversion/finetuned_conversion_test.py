@@ -129,9 +129,10 @@ def test_a_dropout_that_is_not_there_is_that_of_transformers(change, rate, confi
         (FinetunedTask("classification", 3, options={"long_texts": "mean"}), r"in windows \(--long_texts=mean\)"),
         (FinetunedTask("multi_label", 4, options={"label_threshold": "0.4"}), "which probability a label is given"),
         (FinetunedTask("span", 2, name="squad_v2", input_fields=("question", "context")), "there may be no answer"),
+        (FinetunedTask("classification", 3, settings={"max_seq_length": 48}), r"texts are cut \(max_seq_length=48\)"),
         (FinetunedTask("classification", 3, input_fields=("text",), options={"long_texts": "cut"}), None),
     ],
-    ids=["pairs", "windows", "threshold", "no answer", "plain"],
+    ids=["pairs", "windows", "threshold", "no answer", "lengths", "plain"],
 )
 def test_what_a_format_does_not_say_of_a_task_is_warned_of(task, lost, config, tmp_path, caplog):
     albert_tf.save(_make(config, task.head), tmp_path / "ours", task=task)

@@ -11,6 +11,8 @@ import tensorflow as tf
 from albert_tf.exports.saved_model import export_saved_model
 from albert_tf.exports.settings import ExportSettings
 from albert_tf.finetuning.split_features import make_features
+from albert_tf.portable.export import export_model
+from albert_tf.portable.settings import ModelExportSettings
 from albert_tf.runtime.errors import InputError
 from albert_tf.serving.predictor import Predictor
 from albert_tf.tasks.race import RaceTask
@@ -121,6 +123,17 @@ def _padded(rows):
 def _texts(rng, count, shortest, longest):
     words = ["Bada", "gimo", "rasu,", "Lefi", "1995,", "tadé", "ﬁno", "sogu.", "(kilo)", "日本"]
     return [" ".join(rng.choices(words, k=rng.randint(shortest, longest))) for _ in range(count)]
+
+
+def test_an_export_is_long_enough_for_its_spans(finetuned, tmp_path):
+    folder, _ = finetuned("span_categories", ("a",), max_span_length=6)
+    given = {"init_checkpoint": folder, "output_dir": str(tmp_path / "x"), "max_seq_length": 14}
+    for export in (
+        lambda: export_saved_model(ExportSettings(**given)),
+        lambda: export_model(ModelExportSettings(**given, format="onnx")),
+    ):
+        with pytest.raises(InputError, match="--max_seq_length=14: spans of up to max_span_length=6 pieces need 15"):
+            export()
 
 
 def test_an_export_is_long_enough_for_questions(finetuned, tmp_path):

@@ -55,7 +55,8 @@ def test_a_loss_that_stays_at_chance_is_told_once_after_the_warm_up(caplog):
     for step in (35, 40, 45):
         diagnosis.report(step, {"loss": 0.68})
     [warning] = caplog.records
-    assert "step 35: the loss, 0.680, is still that of always the same answer, 0.690" in warning.getMessage()
+    said = "step 35: the loss, 0.680, is still no better than that of always the same answer, 0.690"
+    assert said in warning.getMessage()
 
 
 @pytest.mark.parametrize(("late", "stuck"), [((0.69, 0.68), True), ((0.69, 0.5), False)])
@@ -68,6 +69,20 @@ def test_a_run_is_stuck_by_its_second_half(tmp_path, late, stuck):
     (tmp_path / "train_log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert is_stuck(str(tmp_path), 4, 0.69) is stuck
     assert not is_stuck(str(tmp_path / "none"), 4, 0.69)
+
+
+def test_the_steps_of_a_line_count_and_not_the_lines(tmp_path):
+    def write(*losses):
+        lines = [{"kind": "train", "step": step, "loss": loss} for step, loss in losses]
+        (tmp_path / "train_log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    write((200, 0.69), (300, 0.69), (400, 0.6))
+    assert not is_stuck(str(tmp_path), 400, 0.69)
+    # The same run, stopped after step 201: a line of one step.
+    write((200, 0.69), (201, 0.75), (300, 0.69), (400, 0.6))
+    assert not is_stuck(str(tmp_path), 400, 0.69)
+    write((200, 0.5), (201, 0.2), (300, 0.7), (400, 0.7))
+    assert is_stuck(str(tmp_path), 400, 0.69)
 
 
 @pytest.mark.parametrize(
