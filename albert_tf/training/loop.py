@@ -1,7 +1,7 @@
 """The loop of a training run: when to come back from the device, to report, to save and to stop.
 
 Nothing here decides what is computed. However many steps the device takes at a time, and wherever a run is cut off
-and taken up again, the same steps are taken, and the same means reported.
+and taken up again, the same steps are taken, and the same means reported; only a stop divides those of a report in two.
 """
 
 import dataclasses
