@@ -99,8 +99,10 @@ def text_length(settings: SourceSettings, pretrained: Pretrained) -> int:
     if pretrained.task is not None and pretrained.task.head == "span_categories":
         widest = pretrained.task.settings.get("max_span_length", MAX_SPAN_LENGTH)
         if length < 2 * widest + 3:
-            needed = f"spans of up to max_span_length={widest} pieces need {2 * widest + 3} or more"
-            raise InputError(f"--max_seq_length={length}: {needed}")
+            raise InputError(
+                f"spans of up to max_span_length={widest} pieces need a max_seq_length of {2 * widest + 3} or more; "
+                f"received {length}"
+            )
     if settings.max_seq_length is not None and pretrained.task is not None:
         # A question of the most pieces, [CLS], two [SEP] and a piece of the text.
         needed = pretrained.task.settings.get("max_query_length", 0) + 4

@@ -132,7 +132,9 @@ def test_an_export_is_long_enough_for_its_spans(finetuned, tmp_path):
         lambda: export_saved_model(ExportSettings(**given)),
         lambda: export_model(ModelExportSettings(**given, format="onnx")),
     ):
-        with pytest.raises(InputError, match="--max_seq_length=14: spans of up to max_span_length=6 pieces need 15"):
+        with pytest.raises(
+            InputError, match="max_span_length=6 pieces need a max_seq_length of 15 or more; received 14"
+        ):
             export()
 
 

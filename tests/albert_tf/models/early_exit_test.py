@@ -43,17 +43,25 @@ def _all_logits(model, inputs):
     return np.concatenate([outputs["exit_logits"], outputs["logits"][:, None]], axis=1)
 
 
-@pytest.mark.parametrize("kind", [EarlyExit, WholeBatchExit])
+# Sharing of parameters and rule of each; the first ones always with both ways of leaving, the others where time allows.
+_RULES = [
+    ("all", ExitRule("classification", confidence=0.9)),
+    ("none", ExitRule("classification", patience=1, min_layers=3)),
+    ("all", ExitRule("classification", patience=1, pooling="mean")),
+    ("all", ExitRule("classification", patience=1)),
+    ("all", ExitRule("classification", confidence=0.9, min_layers=3)),
+    ("none", ExitRule("classification", confidence=0.7, min_layers=2, pooling="mean")),
+    ("none", ExitRule("classification", patience=1)),
+]
+
+
 @pytest.mark.parametrize(
-    ("sharing", "rule"),
+    ("sharing", "rule", "kind"),
     [
-        ("all", ExitRule("classification", confidence=0.9)),
-        ("all", ExitRule("classification", patience=1)),
-        ("all", ExitRule("classification", confidence=0.9, min_layers=3)),
-        ("none", ExitRule("classification", patience=1, min_layers=3)),
-        pytest.param("none", ExitRule("classification", patience=1), marks=pytest.mark.slow),
-        ("all", ExitRule("classification", patience=1, pooling="mean")),
-        ("none", ExitRule("classification", confidence=0.7, min_layers=2, pooling="mean")),
+        *((*case, kind) for case in _RULES[:3] for kind in (EarlyExit, WholeBatchExit)),
+        *((*case, EarlyExit) for case in _RULES[3:5]),
+        *(pytest.param(*case, WholeBatchExit, marks=pytest.mark.slow) for case in _RULES[3:]),
+        *(pytest.param(*case, EarlyExit, marks=pytest.mark.slow) for case in _RULES[5:]),
     ],
 )
 def test_each_text_has_the_answer_and_the_layers_of_the_exit_it_leaves_by(make_model, sharing, rule, kind):

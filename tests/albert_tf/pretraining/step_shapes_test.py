@@ -116,6 +116,7 @@ def test_without_packing_every_example_has_a_row(packed):
     assert shapes.of(stage) == (settings.train_batch_size, S, 3)
 
 
+@pytest.mark.faults
 def test_the_steps_of_a_stage_are_traced_as_in_a_run_that_begins_with_it(packed, monkeypatch):
     traced, own = [], PretrainingSteps._train_replica
 
