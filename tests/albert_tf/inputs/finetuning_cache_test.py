@@ -1,6 +1,7 @@
 """The cache of features: when it is read, when it is made again, what a killed process leaves."""
 
 import errno
+import fcntl
 import json
 import logging
 import os
@@ -192,6 +193,21 @@ if __name__ == "__main__":
 """
 
 
+def _is_free(path: Path) -> bool:
+    """True where nobody holds the lock of a folder, which may be gone."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -210,6 +226,10 @@ def test_a_process_killed_half_way_leaves_no_cache_that_is_read(folder, tmp_path
                 time.sleep(0.02)
             run.send_signal(number)
             run.wait(60)
+            # Workers of a process that was killed hold its folder until they notice that it is gone.
+            while not all(map(_is_free, parent.glob(".train.*.tmp"))):
+                assert time.monotonic() < end
+                time.sleep(0.02)
         finally:
             run.kill()
     assert why_unusable(folder, KEY) == ""
