@@ -175,11 +175,10 @@ def save(
         raise InputError(f"{path}: only `format` 'hugging_face' can be uploaded. Received {format!r}.")
     if format not in FORMAT_NAMES:
         raise InputError(f"`format` must be one of {', '.join(FORMAT_NAMES)}. Received {format!r}.")
-    from albert_tf.conversion.formats import output_format, warn_of_losses, with_cleaning, with_sentence_task
-    from albert_tf.conversion.loaded_model import check_parts, pooling_of
+    from albert_tf.conversion.formats import warn_of_losses
+    from albert_tf.conversion.loaded_model import check_parts, choose_format
     from albert_tf.conversion.task_of_model import task_of
     from albert_tf.models.pretraining import AlbertForPretraining
-    from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING
 
     if not isinstance(model, AlbertForPretraining) and task_of(model) is None:
         raise InputError(
@@ -193,15 +192,11 @@ def save(
         raise InputError(f"the vocabulary {vocabulary} is not there; name one by `vocabulary_file`")
     task = task or getattr(model, "finetuned_task", None)
     check_parts(model, vocabulary, task, cleaning)
-    pooling = getattr(model, "pooling", None)
-    pooling = pooling_of(pooling, task) if format == "sentence_transformers" else pooling
-    target = output_format(format, cleaning=cleaning or OFFICIAL_CLEANING, pooling=pooling)
-    cleaning = cleaning or getattr(model, "cleaning", None) or OFFICIAL_CLEANING
-    target = with_sentence_task(with_cleaning(target, cleaning), getattr(model, "sentence_task", None))
+    target = choose_format(model, format, task, cleaning)
     if is_published(path):
         from albert_tf.uploading.publish import uploaded_folder
 
-        with uploaded_folder(parse_hub_name(path), task or task_of(model), cleaning) as place:
+        with uploaded_folder(parse_hub_name(path), task or task_of(model), target.cleaning) as place:
             target.save(model, place, vocabulary, task)
     else:
         target.save(model, path, vocabulary, task)

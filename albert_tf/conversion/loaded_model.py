@@ -5,15 +5,18 @@ import os
 from typing import Any
 
 from albert_tf.checkpoints.finetuned_task import FinetunedTask
+from albert_tf.conversion.checkpoint_format import CheckpointFormat
 from albert_tf.conversion.dev_thresholds import dev_thresholds
+from albert_tf.conversion.formats import output_format, with_cleaning, with_sentence_task
 from albert_tf.conversion.pretrained import Pretrained
+from albert_tf.conversion.sentence_transformers import SentenceTransformersFormat
 from albert_tf.conversion.stored_checkpoint import describe_vocabulary
 from albert_tf.conversion.task_of_model import task_of
 from albert_tf.heads.pooling import USUAL_POOLING, Pooling
 from albert_tf.models.named_weights import named_weights
 from albert_tf.runtime import files
 from albert_tf.runtime.errors import InputError
-from albert_tf.tokenization.text_cleaning import TextCleaning
+from albert_tf.tokenization.text_cleaning import OFFICIAL_CLEANING, TextCleaning
 
 
 def remember(model: Any, pretrained: Pretrained) -> None:
@@ -37,6 +40,25 @@ def pooling_of(pooling: Pooling | None, task: FinetunedTask | None) -> Pooling:
         return pooling
     length = None if task is None else task.settings.get("max_seq_length")
     return dataclasses.replace(USUAL_POOLING, max_seq_length=length)
+
+
+def choose_format(model: Any, name: str, task: FinetunedTask | None, cleaning: TextCleaning | None) -> CheckpointFormat:
+    """The format of a name, which says of the model all that it has a place for.
+
+    Args:
+        model: its `pooling`, `cleaning` and `sentence_task` are what `remember` noted, if it was loaded.
+        name: one of FORMAT_NAMES.
+        task: of a fine-tuned model.
+        cleaning: of texts, in place of what was noted.
+
+    Raises:
+        InputError: a cleaning that is not the usual one was given, and the format cannot say so.
+    """
+    pooling = getattr(model, "pooling", None)
+    pooling = pooling_of(pooling, task) if name == SentenceTransformersFormat.name else pooling
+    target = output_format(name, cleaning=cleaning or OFFICIAL_CLEANING, pooling=pooling)
+    target = with_cleaning(target, cleaning or getattr(model, "cleaning", None) or OFFICIAL_CLEANING)
+    return with_sentence_task(target, getattr(model, "sentence_task", None))
 
 
 def check_parts(model: Any, vocabulary: str | None, task: FinetunedTask | None, cleaning: TextCleaning | None) -> None:

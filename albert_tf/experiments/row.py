@@ -84,8 +84,7 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
             f"{where}: a row's name has letters, digits and _ . + = -, no comma or space, none of . + = - at its "
             f"beginning, and at most {_LONGEST_NAME} characters"
         )
-    changes = as_object(changes, where)
-    check_keys(changes, _ROW_KEYS, where)
+    check_keys(as_object(changes, where), _ROW_KEYS, where)
     check_nulls(changes, where, base)
     start_from = changes.get("start_from")
     if start_from is not None:
@@ -111,7 +110,7 @@ def make_row(path: str, name: str, base: Mapping[str, Any], changes: Any, num_tr
             raise InputError(f"{where}: start_from brings the word embeddings; leave {EMBEDDINGS} out")
     own |= {} if sections[EMBEDDINGS] is None else {"init_embeddings": ""}
     check_settings(PRETRAINING, PretrainingSettings, {**given, **own}, where)
-    stated = {**dataclasses.asdict(config)}
+    stated = dataclasses.asdict(config)
     if "vocab_size" not in sections["config"]:
         # That of the vocabulary, which is given to the command.
         del stated["vocab_size"]

@@ -140,9 +140,7 @@ def make_dataset(
     if resolve_masking(masking, manifest) == STATIC and packing is not None:
         raise InputError(f"records with masks are read as they are. Received {packing}.")
     parse = batch_parser(manifest, max_seq_length, max_predictions_per_seq, seed, TRAINING, reading)
-    count = count_examples(names) if num_examples is None else num_examples
-    if count < 1:
-        raise InputError(f"{', '.join(names[:3])}: no record in {len(names)} file(s)")
+    count = _count_of(names) if num_examples is None else num_examples
     first = max(0, start_example - steps_into_window * batch_size)
     # With each record its number in the stream, by which its masks are drawn.
     records = read_in_order(names, count, seed, first, _read_file).enumerate(first)
@@ -153,6 +151,14 @@ def make_dataset(
 
         parsed = pack_batches(parsed, packing, reading.seq_length or max_seq_length).skip(steps_into_window)
     return _without_end(ready_ahead(parsed))
+
+
+def _count_of(names: list[str]) -> int:
+    """The number of records; raises InputError if there are none."""
+    count = count_examples(names)
+    if not count:
+        raise InputError(f"{', '.join(names[:3])}: no record in {len(names)} file(s)")
+    return count
 
 
 def _without_end(batches: "tf.data.Dataset") -> "tf.data.Dataset":
